@@ -199,9 +199,10 @@ class Memory:
         )
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
-        return replace(written, near=near.standing(self.workspace, self._answerer, text, written, now.date()))
+        near = resolve.standing(self.workspace, self._answerer, text, written, now.date())
+        return replace(written, near=near)
 
     def correct(
         self,
@@ -235,10 +236,10 @@ class Memory:
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
-        return [] if alone and not own else near.elsewhere(self._answerer, text, own=own)
+        return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.
@@ -507,6 +508,31 @@ class Memory:
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
+    def clear_usage(self) -> int:
+        """Delete the record of what was asked and opened; return how many questions it held."""
+        return self._journal.clear()
+
+    def watch(
+        self,
+        changed: Callable[[frozenset[str]], None],
+        *,
+        stop: threading.Event,
+        state: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Call `changed` whenever files of the notes change, until `stop` is set.
+
+        `state` is told how they are watched, when that changes. The intervals are those of `watch` in the
+        settings.
+        """
+        from commonplace.notes import watch
+
+        settings = self.settings.watch
+        roots = [Path(source.root) for source in sources(self)]
+        watch.watch(
+            roots, changed, debounce_s=settings.debounce_s, interval_s=settings.interval_s, stop=stop,
+            on_state=state,
+        )  # fmt: skip
+
     # --- inside -------------------------------------------------------------------------------------
 
     def _fresh(self) -> Index:
@@ -544,6 +570,24 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     from commonplace.search import filters
 
     return filters.day(when, now or date.today())
+
+
+def create(folder: Path) -> list[Path]:
+    """Make a workspace of a folder; return what was missing. Raises ConfigError, NoteUnreadable."""
+    from commonplace.notes import layout
+
+    return layout.init(folder)
+
+
+def question_words(question: str) -> tuple[str, ...]:
+    """Return the words of a question that are worth marking in a passage."""
+    from commonplace.search.query import DOCUMENT, parse
+
+    if question.lstrip()[:6].lower().startswith(DOCUMENT):
+        from commonplace.search import query_document
+
+        return query_document.words(question)
+    return parse(question).marked
 
 
 def warm(memory: Memory) -> None:

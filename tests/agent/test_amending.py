@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory, config
-from commonplace.agent import confirmations, tools
+from commonplace.agent import tools
 from commonplace.agent.tools import Answer, call
 from tests.lifetime.generated import tree
 
@@ -236,7 +236,7 @@ def test_notes_that_changed_need_another_look(memory: Memory, root: Path) -> Non
 def test_a_code_that_is_too_old(memory: Memory, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree(root)
     code = forget(memory, "blue drawer").data["confirm"]
-    monkeypatch.setattr(confirmations, "LASTS_S", 0.0)
+    monkeypatch.setattr(tools, "CONFIRM_S", 0.0)
     late = forget(memory, "blue drawer").data["confirm"]
     assert forget(memory, "blue drawer", confirm=late).is_error
     assert tree(root) == before

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.agent import calling, confirmations, tools
+from commonplace.agent import tools
+from commonplace.agent.loop import NOBODY
 from commonplace.agent.tools import Tool
 from commonplace.edit.forget import requests
 from commonplace.types import Erasure
@@ -65,10 +66,10 @@ def test_a_code_of_a_session_with_a_person_is_none_where_nobody_is(
     begin: Begin, model: Model, diary: Path
 ) -> None:
     loop = begin()
-    given = confirmations.of(loop.memory).offer("request", "Would erase the diary.", Erasure(()))
+    given = tools.confirmations_of(loop.memory).offer("request", "Would erase the diary.", Erasure(()))
     model.script = [call("memory_forget", what="diary", confirm=given), Say("Done.")]
     reply = loop.respond("Forget the diary.")
-    assert calling.NOBODY in reply.executions[0].error
+    assert NOBODY in reply.executions[0].error
 
 
 @pytest.mark.parametrize("by_agents", ["allow", "never"])

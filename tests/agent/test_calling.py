@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.agent import calling
-from commonplace.agent.calling import INTERRUPTED, NOT_KEPT, Toolbox, paired
+from commonplace.agent import loop
+from commonplace.agent.loop import INTERRUPTED, NOT_KEPT, Toolbox, paired
 from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
 from commonplace.memory import Memory
 from commonplace.types.events import Call, Turn
@@ -77,17 +77,17 @@ def test_a_tool_that_hangs_and_too_many_calls(tmp_path: Path) -> None:
         return Answer("late")
 
     tools = box(tmp_path, Tool("hang", "", NOTHING, hang), deadline_s=0.05)
-    done = tools.run([call("hang"), *[call("nothing")] * calling.MOST_CALLS])
+    done = tools.run([call("hang"), *[call("nothing")] * loop.MOST_CALLS])
     held.set()
     assert done[0].error == "no result within 0.05 s"
     assert done[1].error.startswith("unknown tool")
-    assert done[-1].error == f"not run: only {calling.MOST_CALLS} calls of one answer are"
+    assert done[-1].error == f"not run: only {loop.MOST_CALLS} calls of one answer are"
 
 
 def test_an_answer_as_a_turn(tmp_path: Path) -> None:
     wanted = call("memory_status", place=7)
     (done,) = box(tmp_path, *TOOLS).run([wanted])
-    turn = calling.answered(wanted, done)
+    turn = loop.answered(wanted, done)
     assert (turn.role, turn.answers, turn.tool) == ("tool", "call_7", "memory_status")
     assert turn.text == done.result
 
@@ -132,14 +132,14 @@ def test_a_person_is_asked_in_the_thread_that_calls(tmp_path: Path) -> None:
 def test_a_no_is_told_and_holds_for_the_whole_answer(tmp_path: Path) -> None:
     house = Burning(says=False)
     done = house.box(tmp_path).run([call("burn", '{"sure": true}', place) for place in range(5)])
-    assert [execution.error for execution in done] == [f"burn: {calling.DECLINED}"] * 5
+    assert [execution.error for execution in done] == [f"burn: {loop.DECLINED}"] * 5
     assert (len(house.asked), house.burnt) == (1, 0)
 
 
 def test_without_anybody_to_ask_it_is_refused(tmp_path: Path) -> None:
     house = Burning()
     (done,) = box(tmp_path, house.tool).run([call("burn", '{"sure": true}')])
-    assert (done.error, house.burnt) == (f"burn: {calling.NOBODY}", 0)
+    assert (done.error, house.burnt) == (f"burn: {loop.NOBODY}", 0)
     (preview,) = box(tmp_path, house.tool).run([call("burn")])
     assert preview.result == "would burn"
 
@@ -148,9 +148,9 @@ def test_what_is_to_be_forgotten_is_not_kept_by_asking_for_it() -> None:
     asked = Turn(
         "assistant", "", calls=(call("memory_forget", '{"what": "the diary"}'), call("memory_status"))
     )
-    kept = calling.kept(asked)
-    assert [one.arguments for one in kept.calls] == [calling.UNTOLD, "{}"]
-    assert calling.parsed(calling.UNTOLD) is not None
+    kept = loop.kept(asked)
+    assert [one.arguments for one in kept.calls] == [loop.UNTOLD, "{}"]
+    assert loop.parsed(loop.UNTOLD) is not None
 
 
 # --- conversations that were cut ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.agent import chunks
+from commonplace.agent import context as chunks
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.markdown.document import parse
 from tests.agent.conftest import TODAY

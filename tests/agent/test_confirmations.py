@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.agent import confirmations
-from commonplace.agent.confirmations import Confirmations
+from commonplace.agent import tools
+from commonplace.agent.tools import Confirmations
 from commonplace.types import Erasure
 
 SHOWN = Erasure((), dry_run=True, basis=b"{}")
@@ -25,8 +25,8 @@ def test_a_code_is_for_one_preview_and_one_use() -> None:
 
 def test_codes_differ_and_are_not_guessed() -> None:
     waiting = Confirmations()
-    codes = {waiting.offer("request", str(number), SHOWN) for number in range(confirmations.MOST)}
-    assert len(codes) == confirmations.MOST
+    codes = {waiting.offer("request", str(number), SHOWN) for number in range(tools.MOST_PREVIEWS)}
+    assert len(codes) == tools.MOST_PREVIEWS
     assert min(map(len, codes)) >= 12
     for forged in ("", "yes", "confirm", next(iter(codes))[:-1]):
         assert not waiting.redeem(forged, "request")
@@ -35,17 +35,17 @@ def test_codes_differ_and_are_not_guessed() -> None:
 def test_the_oldest_goes_where_there_are_many() -> None:
     waiting = Confirmations()
     first = waiting.offer("request", "first", SHOWN)
-    for _ in range(confirmations.MOST):
+    for _ in range(tools.MOST_PREVIEWS):
         last = waiting.offer("request", "last", SHOWN)
     assert (waiting.shown(first), waiting.shown(last)) == ("", "last")
 
 
 def test_a_code_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr(confirmations.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(tools.time, "monotonic", lambda: clock[0])
     waiting = Confirmations()
     code = waiting.offer("request", "text", SHOWN)
-    clock[0] += confirmations.LASTS_S - 1
+    clock[0] += tools.CONFIRM_S - 1
     assert waiting.shown(code) == "text"
     clock[0] += 1
     assert waiting.shown(code) == ""
@@ -54,6 +54,6 @@ def test_a_code_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_memory_has_its_own(tmp_path: Path) -> None:
     first, second = Memory.open(tmp_path), Memory.open(tmp_path)
-    code = confirmations.of(first).offer("request", "text", SHOWN)
-    assert confirmations.of(first).shown(code) == "text"
-    assert confirmations.of(second).shown(code) == ""
+    code = tools.confirmations_of(first).offer("request", "text", SHOWN)
+    assert tools.confirmations_of(first).shown(code) == "text"
+    assert tools.confirmations_of(second).shown(code) == ""

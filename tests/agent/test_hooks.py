@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.agent import hooks as hooking
-from commonplace.agent.hooks import EVENTS, AgentHook, Count, HookManager, Told
+from commonplace.agent.hooks import EVENTS, AgentHook, Count, HookManager, Result
 from commonplace.config import load
 from commonplace.types import MessageEvent, SessionEvent, ToolExecution, Turn
 
@@ -58,13 +58,13 @@ class Listener(AgentHook):
     def __init__(self, name: str = "", heard: list[tuple[str, object]] | None = None) -> None:
         self.name, self.heard = name, [] if heard is None else heard
 
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         self.heard.append((self.name, event))
         return None
 
 
 class AsyncListener(Listener):
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         return self.later(event)
 
     async def later(self, event: SessionEvent) -> None:
@@ -76,12 +76,12 @@ class Failing(AgentHook):
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         raise self.error
 
 
 class AsyncFailing(Failing):
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         return self.later()
 
     async def later(self) -> None:
@@ -95,7 +95,7 @@ class Hanging(Listener):
         super().__init__()
         self.go, self.deadline_s = threading.Event(), deadline_s
 
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         self.go.wait()
         return super().on_session_start(event)
 
@@ -175,7 +175,7 @@ def test_the_log_holds_nothing_of_the_conversation(
     managed: Callable[..., HookManager], emit: Emit, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Quoting(AgentHook):
-        def on_message_received(self, event: MessageEvent) -> Told:
+        def on_message_received(self, event: MessageEvent) -> Result:
             raise RuntimeError(event.turn.text)
 
     emit(managed(Quoting()), "on_message_received", MessageEvent("s1", Turn("user", SAID)))
@@ -201,7 +201,7 @@ def test_one_that_mends_itself_is_not_suspended(managed: Callable[..., HookManag
     class Flickering(AgentHook):
         calls = 0
 
-        def on_session_start(self, event: SessionEvent) -> Told:
+        def on_session_start(self, event: SessionEvent) -> Result:
             self.calls += 1
             if self.calls % 2:
                 raise ValueError
@@ -299,7 +299,7 @@ def test_a_hook_that_emits_goes_round_only_so_often(managed: Callable[..., HookM
     deepest = threading.Semaphore(0)
 
     class Echo(Listener):
-        def on_session_start(self, event: SessionEvent) -> Told:
+        def on_session_start(self, event: SessionEvent) -> Result:
             manager.emit("on_session_start", event)
             deepest.release()
             return super().on_session_start(event)
@@ -320,7 +320,7 @@ def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
     flooded = threading.Event()
 
     class Flood(AgentHook):
-        def on_session_start(self, event: SessionEvent) -> Told:
+        def on_session_start(self, event: SessionEvent) -> Result:
             for _ in range(10 * hooking.LONGEST_LINE):
                 manager.emit("on_session_end", event)
             flooded.set()
@@ -329,7 +329,7 @@ def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
     class Slow(AgentHook):
         heard = 0
 
-        def on_session_end(self, event: SessionEvent) -> Told:
+        def on_session_end(self, event: SessionEvent) -> Result:
             flooded.wait()
             self.heard += 1
             return None
@@ -523,7 +523,7 @@ def test_settings_say_what_is_loaded(
     manager = HookManager.configured(settings, [Listener()])
     manager.emit("on_session_start", EVENT)
     assert "plugin_of_a_test" not in sys.modules
-    assert [lane.deadline_s for lane in manager._told("on_session_start")] == [2.0]
+    assert [lane.deadline_s for lane in manager._listeners("on_session_start")] == [2.0]
     manager.close()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from commonplace.agent import chunks
+from commonplace.agent import context as chunks
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import transaction
 from commonplace.edit.correct import Correction, correct

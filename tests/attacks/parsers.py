@@ -11,7 +11,8 @@ from pathlib import Path
 
 from commonplace import language
 from commonplace.agent import answers as agent_answers
-from commonplace.agent import calling, chunks, seen
+from commonplace.agent import context as chunks
+from commonplace.agent import loop, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import diffs
@@ -566,7 +567,7 @@ PARSERS: dict[str, Parser] = {
     "agent.injected": lambda text: seen.trimmed(_hit(text), lambda digest: False),
     "agent.answers": lambda text: agent_answers.found(SearchResult("tea", tuple(_hits(text)), "hybrid"), "tea", "full", 2000),
     "agent.answers.framed": agent_answers.framed,
-    "agent.calling.parsed": calling.parsed,
+    "agent.loop.parsed": loop.parsed,
     "llm.schemas.parse": _json,
     "llm.schemas.problem": _problem,
     "servers.protocol.decode": _decode_json,

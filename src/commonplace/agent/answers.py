@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from commonplace.base import tokens as estimates
 from commonplace.types.results import LAYERS
 
 if TYPE_CHECKING:
-    from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
+    from commonplace.types import Excerpt, Hit, Provenance, SearchResult, Status, Timeline, Written
     from commonplace.types.changes import Corrected, Erased, Erasure, Selection
     from commonplace.types.notes import Cited
 
@@ -84,6 +84,11 @@ def framed(text: str) -> str:
     return pack.framed((), text)
 
 
+def _place(path: str, first: int, last: int) -> dict[str, Any]:
+    """Some lines as `memory_get` takes them."""
+    return {"path": path, "from": first, "lines": last - first + 1}
+
+
 # --- searches and notes ---------------------------------------------------------------------------------
 
 
@@ -99,37 +104,38 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     for hit in result.hits:
         for lower in LAYERS[LAYERS.index(layer) :]:
             shown = pack.snippet(hit, pattern) if lower == "snippet" else hit
-            block = _block(len(blocks) + 1, shown, lower)
+            block = f"{len(blocks) + 1}. {_block(shown, lower)}"
             if (tokens := estimates.about(block + "\n")) <= room:
                 room -= tokens
                 blocks.append(block)
                 data.append(_hit_data(shown, lower))
                 break
     left_out = len(result.hits) - len(blocks)
-    told = [framed("\n".join(blocks)) if blocks else NOTHING]
-    if result.stale:
-        told.append(f"{result.stale} files changed since they were indexed.")
-    told += result.warnings
-    if left_out:
-        told.append(f"{left_out} more did not fit the budget.")
+    stale = f"{result.stale} files changed since they were indexed." if result.stale else ""
+    unfit = f"{left_out} more did not fit the budget." if left_out else ""
+    text = [framed("\n".join(blocks)) if blocks else NOTHING, stale, *result.warnings, unfit]
     about = {"left_out": left_out, "level": result.level, "stale": result.stale}
-    return Answer("\n".join(told), {"hits": data, **about, "warnings": list(result.warnings), "note": NOTE})
+    return Answer(_lines(text), {"hits": data, **about, "warnings": list(result.warnings), "note": NOTE})
 
 
-def _block(number: int, hit: Hit, layer: str) -> str:
+def _lines(parts: Iterable[str]) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def _block(hit: Hit, layer: str) -> str:
     """A hit in the lines that a layer shows of it."""
     from commonplace.render import hits, screen
 
     if layer == "index":
-        return f"{number}. {hits.row(hit).text}"
+        return hits.row(hit).text
     head = " · ".join([screen.one_line(hit.citation), *hits.about(hit), f"{hit.score:.2f}"])
     contexts = [f"({screen.one_line(context)})" for context in hit.contexts]
     also = [f"also in {', '.join(other.citation for other in hit.others)}"] if hit.others else []
-    return "\n".join([f"{number}. {head}", *contexts, screen.clean(hit.text), *also])
+    return "\n".join([head, *contexts, screen.clean(hit.text), *also])
 
 
 def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
-    """A hit as plain data, with its place as `memory_get` takes it; what there is none of is left out."""
+    """A hit as plain data, with its place as `memory_get` takes it, without what is empty."""
     data: dict[str, Any] = {
         "citation": hit.citation,
         **_place(hit.path, hit.start_line, hit.end_line),
@@ -148,64 +154,65 @@ def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value not in (None, "", [])}
 
 
-def _place(path: str, first: int, last: int) -> dict[str, Any]:
-    return {"path": path, "from": first, "lines": last - first + 1}
-
-
 def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int | None) -> Answer:
     """Show lines of a note, as many as one answer may have, and where to read on.
 
-    `get` reads a reference; it may name lines itself, which a first line that is given outdoes.
+    `get` reads a reference. That may name lines itself, unless a first line is given.
     """
     from commonplace.markdown import references
     from commonplace.render import screen
 
     reference = references.parse_reference(path)
-    start = reference.first if first is None else first
-    asked = None if first is not None or reference.last is None else reference.last - start + 1
-    most = min(MOST_LINES, lines or asked or MOST_LINES)
+    if first is None:
+        first = reference.first
+        lines = lines or (reference.last - first + 1 if reference.last is not None else None)
     name = f"#{reference.docid}" if reference.docid else reference.path
-    excerpt = get(f"{name}:{start}:{max(1, most)}")
-    shown, cut = _bounded(excerpt.lines)
+    excerpt = get(f"{name}:{first}:{max(1, min(MOST_LINES, lines or MOST_LINES))}")
+    shown: list[str] = []
+    room = MOST_CHARACTERS
+    for line in excerpt.lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    cut = bool(excerpt.lines) and not shown
+    if cut:  # not even the first line fits
+        shown = [excerpt.lines[0][:MOST_CHARACTERS]]
     end = excerpt.start_line + len(shown) - 1
-    following = end + 1 if end < excerpt.total_lines else None
+    more: dict[str, Any] = {"nextFrom": end + 1} if end < excerpt.total_lines else {}
     data = {
         **_place(excerpt.path, excerpt.start_line, end),
         "docid": excerpt.docid,
         "total": excerpt.total_lines,
         "text": "\n".join(shown),
-        **({"nextFrom": following} if following else {}),
+        **more,
         **({"truncated": True} if cut else {}),
         "note": NOTE,
     }
-    head = f"{excerpt.path}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}"
-    numbered = [f"{number}  {screen.clean(line)}" for number, line in enumerate(shown, excerpt.start_line)]
-    more = [f"Line {end} is longer than shown."] * cut + [f"nextFrom: {following}"] * bool(following)
-    return Answer("\n".join([head, framed("\n".join(numbered)), *more]), data)
-
-
-def _bounded(lines: tuple[str, ...]) -> tuple[list[str], bool]:
-    """The lines that fit one answer; a first one that does not is cut."""
-    shown: list[str] = []
-    room = MOST_CHARACTERS
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            return (shown, False) if shown else ([line[:MOST_CHARACTERS]], True)
-        shown.append(line)
-    return shown, False
+    text = [
+        f"{excerpt.path}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
+        framed("\n".join(f"{n}  {screen.clean(line)}" for n, line in enumerate(shown, excerpt.start_line))),
+        f"Line {end} is longer than shown." if cut else "",
+        *(f"{key}: {value}" for key, value in more.items()),
+    ]
+    return Answer(_lines(text), data)
 
 
 def around(timeline: Timeline) -> Answer:
-    """Show what surrounds an anchor in time; what is furthest away is left out of too much."""
+    """Show what surrounds an anchor in time; of too much, the moments furthest from it are left out."""
     from commonplace.render import reports
 
-    moments = _nearest(timeline.moments)
+    moments = list(timeline.moments)
+    size = sum(len(moment.text) for moment in moments)
+    while size > MOST_CHARACTERS and len(moments) > 1:
+        anchors = [n for n, moment in enumerate(moments) if moment.is_anchor] or [len(moments) // 2]
+        behind, ahead = anchors[0], len(moments) - 1 - anchors[-1]
+        size -= len(moments.pop(0 if behind > ahead else -1).text)
     left_out = len(timeline.moments) - len(moments)
-    text = reports.timeline_text(replace(timeline, moments=tuple(moments)))
-    told = [framed(text) if moments else f"Nothing stands around {timeline.anchor}."]
+    shown = reports.timeline_text(replace(timeline, moments=tuple(moments)))
+    text = [framed(shown) if moments else f"Nothing stands around {timeline.anchor}."]
     if left_out:
-        told.append(f"{left_out} more are left out; ask for fewer, or read notes.")
+        text.append(f"{left_out} more are left out; ask for fewer, or read notes.")
     data = [
         {
             "citation": moment.citation,
@@ -218,18 +225,7 @@ def around(timeline: Timeline) -> Answer:
         for moment in moments
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
-    return Answer("\n".join(told), {**about, "note": NOTE})
-
-
-def _nearest(moments: Sequence[Moment]) -> list[Moment]:
-    """The moments that fit one answer, in order: those furthest from the anchor go first."""
-    near = list(moments)
-    size = sum(len(moment.text) for moment in near)
-    while size > MOST_CHARACTERS and len(near) > 1:
-        anchors = [place for place, moment in enumerate(near) if moment.is_anchor] or [len(near) // 2]
-        behind, ahead = anchors[0], len(near) - 1 - anchors[-1]
-        size -= len(near.pop(0 if behind > ahead else -1).text)
-    return near
+    return Answer("\n".join(text), {**about, "note": NOTE})
 
 
 def state(status: Status) -> Answer:
@@ -249,32 +245,31 @@ def written(entry: Written) -> Answer:
 
     citation = cite(entry.path, entry.start_line, entry.end_line)
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
-    out += "".join(f"\nWarning: {warning}" for warning in entry.warnings)
+    text = [f"Written to {citation}.{out}", *(f"Warning: {warning}" for warning in entry.warnings)]
     data = {"citation": citation, **_place(entry.path, entry.start_line, entry.end_line)}
     more = {"warnings": list(entry.warnings)} if entry.warnings else {}
-    return Answer(f"Written to {citation}.{out}", {**data, "redacted": list(entry.redacted), **more})
+    return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more})
 
 
 def corrected(done: Corrected) -> Answer:
     """Say what was struck, where the new one stands, and what similar statements still stand."""
-    told = [f"Struck: {', '.join(done.struck)}."]
-    if done.written:
-        told.append(f"The new one stands at {done.written}.")
-    if done.redacted:
-        told.append(f"Redacted: {', '.join(done.redacted)}.")
-    told += done.warnings
-    if done.similar:
-        told.append("These say nearly the same and still stand; correct them too if they are wrong:")
-        told.append(_cited(done.similar))
+    similar = "These say nearly the same and still stand; correct them too if they are wrong:"
+    text = [
+        f"Struck: {', '.join(done.struck)}.",
+        f"The new one stands at {done.written}." if done.written else "",
+        f"Redacted: {', '.join(done.redacted)}." if done.redacted else "",
+        *done.warnings,
+        *([similar, _cited(done.similar)] if done.similar else []),
+    ]
     data = {
         "struck": list(done.struck),
         **({"citation": done.written} if done.written else {}),
-        "similar": [{"citation": one.citation, "text": one.text} for one in done.similar],
+        "similar": _cited_data(done.similar),
         "redacted": list(done.redacted),
         "warnings": list(done.warnings),
         "note": NOTE,
     }
-    return Answer("\n".join(told), data)
+    return Answer(_lines(text), data)
 
 
 def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
@@ -282,15 +277,19 @@ def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
     near = list(near)
     if not near:
         return failed(message)
-    told = f"{message}\nThese come near; call again with the citation of the one that is meant:"
-    data = {"error": message, "near": [{"citation": one.citation, "text": one.text} for one in near]}
-    return Answer(f"{told}\n{_cited(near)}", data, is_error=True)
+    again = "These come near; call again with the citation of the one that is meant:"
+    data = {"error": message, "near": _cited_data(near)}
+    return Answer("\n".join([message, again, _cited(near)]), data, is_error=True)
 
 
 def _cited(statements: Iterable[Cited]) -> str:
     from commonplace.render import screen
 
-    return framed("\n".join(f"{one.citation}: {screen.one_line(one.text)}" for one in statements))
+    return framed("\n".join(f"{each.citation}: {screen.one_line(each.text)}" for each in statements))
+
+
+def _cited_data(statements: Iterable[Cited]) -> list[dict[str, str]]:
+    return [{"citation": each.citation, "text": each.text} for each in statements]
 
 
 # --- what is to be forgotten ----------------------------------------------------------------------------
@@ -303,13 +302,13 @@ def preview(selection: Selection, erasure: Erasure) -> str:
 
     notes = _in_notes(erasure)
     lines = [f"Would erase for good, by {selection.kind}: {_counted(erasure.places)}."]
-    for one in notes[:MOST_PLACES]:
-        lines.append(f"{one.citation}: {screen.shorten(screen.one_line(one.text), EXCERPT)}")
+    for place in notes[:MOST_PLACES]:
+        lines.append(f"{place.citation}: {screen.shorten(screen.one_line(place.text), EXCERPT)}")
     if len(notes) > MOST_PLACES:
         lines.append(f"and {len(notes) - MOST_PLACES} more places in notes")
     if selection.kind == "person":
         names = (selection.value, *selection.also)
-        lines += filter(None, [words.name_longer(names, (one.text for one in notes))])
+        lines += filter(None, [words.name_longer(names, (place.text for place in notes))])
     return "\n".join([*lines, *_out_of_reach(erasure)])
 
 
@@ -332,8 +331,8 @@ def offered(
             "call again."
         )
     about = {"preview": True, "approve" if to_owner else "confirm": code, "kind": selection.kind}
-    told = "\n".join([head, framed("\n".join(rest)), asking])
-    return Answer(told, {**about, **_erasure_data(erasure), "note": NOTE})
+    shown = "\n".join([head, framed("\n".join(rest)), asking])
+    return Answer(shown, {**about, **_erasure_data(erasure), "note": NOTE})
 
 
 def refused(said: Said) -> Answer:
@@ -350,46 +349,45 @@ def nothing(selection: Selection, erasure: Erasure) -> Answer:
 
 def erased(done: Erasure) -> Answer:
     """Say what was erased, without its words."""
-    left = [f"{one.path} still holds it {one.count} times. {one.remedy}".strip() for one in done.left]
-    told = [f"Erased: {_counted(done.places)}.", *left, *_out_of_reach(done)]
+    left = [f"{trace.path} still holds it {trace.count} times. {trace.remedy}".strip() for trace in done.left]
+    text = [f"Erased: {_counted(done.places)}.", *left, *_out_of_reach(done)]
     data = {"erased": len(done.places), "complete": done.complete, "unreachable": _unreachable(done)}
     return Answer(
-        "\n".join([*told, "Do not repeat or write down what was forgotten."]),
-        {**data, "left": [one.path for one in done.left]},
+        "\n".join([*text, "Do not repeat or write down what was forgotten."]),
+        {**data, "left": [trace.path for trace in done.left]},
     )
 
 
 def _in_notes(erasure: Erasure) -> list[Erased]:
     """The places that a person can look at."""
-    return [one for one in erasure.places if one.where == "notes"]
+    return [place for place in erasure.places if place.where == "notes"]
 
 
 def _counts(places: Iterable[Erased]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for one in places:
-        counts[one.where] += one.count
-    return dict(counts)
+    """How much goes from where."""
+    return dict(Counter(place.where for place in places for _ in range(place.count)))
 
 
 def _counted(places: Iterable[Erased]) -> str:
-    """How much goes from where: `notes 3, transcripts 1`."""
     return ", ".join(f"{where} {count}" for where, count in _counts(places).items()) or "nothing"
 
 
 def _unreachable(erasure: Erasure) -> list[str]:
-    return [f"{one.what}; {one.remedy}" if one.remedy else one.what for one in erasure.unreachable]
+    return ["; ".join(filter(None, (copy.what, copy.remedy))) for copy in erasure.unreachable]
 
 
 def _out_of_reach(erasure: Erasure) -> list[str]:
-    return [f"Out of reach: {one}" for one in _unreachable(erasure)]
+    return [f"Out of reach: {copy}" for copy in _unreachable(erasure)]
 
 
 def _erasure_data(erasure: Erasure) -> dict[str, Any]:
     """What would go, as plain data: the places in notes, and how much elsewhere."""
     notes = _in_notes(erasure)
     return {
-        "places": [{"citation": one.citation, "text": one.text[:EXCERPT]} for one in notes[:MOST_PLACES]],
+        "places": [
+            {"citation": place.citation, "text": place.text[:EXCERPT]} for place in notes[:MOST_PLACES]
+        ],
         "more": max(0, len(notes) - MOST_PLACES),
-        "elsewhere": _counts(one for one in erasure.places if one.where != "notes"),
+        "elsewhere": _counts(place for place in erasure.places if place.where != "notes"),
         "unreachable": _unreachable(erasure),
     }

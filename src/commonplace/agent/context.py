@@ -3,37 +3,56 @@
 All of it stands in one frame, cited, inside one token budget; what did not get in is reported. The order of
 precedence is long-term memory, the notes of the last days, files of convention, then the recall; none of the
 first three may take more than its cap, so that the recall always keeps the room that is its own.
+
+A prompt takes notes in pieces: sections of long-term memory, entries of a day, whole files. A piece is a hit
+without a question: cited lines with what a reader must know of them. What is tentative or no longer holds is
+left out, as a recall leaves it out; what is struck is in no piece.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
 
-from commonplace.agent import chunks
-from commonplace.agent.chunks import Piece
 from commonplace.agent.seen import Injected, trimmed
+from commonplace.base import paths
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
     NoteNotFound,
     NoteUnreadable,
+    OutsideRoots,
     UnknownCollection,
 )
-from commonplace.config.settings import Prompt
-from commonplace.memory import Memory
+from commonplace.config import loading
+from commonplace.config.settings import WORKSPACE_COLLECTION, Prompt
+from commonplace.language import dates
+from commonplace.markdown import struck, structure
+from commonplace.markdown.comments import Annotations
+from commonplace.markdown.document import decode, parse
+from commonplace.markdown.metadata import kind_of
+from commonplace.markdown.structure import ITEM
+from commonplace.memory import Memory, sources
+from commonplace.notes.scan import Globs
 from commonplace.render import count
-from commonplace.search import pack
+from commonplace.search import pack, ranking
 from commonplace.search.dedupe import Repeats
-from commonplace.types import Hit, Level, Recall
+from commonplace.search.pack import OUTDATED
+from commonplace.types import Hit, Level, Note, Recall, Section
 
 LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
 GIVEN = "in this session already"
 SAID = "said above"
+_CLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +145,14 @@ class ContextBuilder:
         read = partial(self._read, block, today)
 
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
-        block.take(LONG_TERM, read(path, chunks.of_sections), int(settings.long_term * share))
-        entries = [piece for path in self._daily(block, today) for piece in read(path, chunks.of_entries)]
+        block.take(LONG_TERM, read(path, of_sections), int(settings.long_term * share))
+        entries = [piece for path in self._daily(block, today) for piece in read(path, of_entries)]
         newest_first = sorted(entries, key=lambda piece: piece.newness, reverse=True)
         block.take(DAILY, newest_first, int(settings.daily * share))
         if with_files:
             pieces: list[Piece] = []
             for name in settings.file_names:
-                sections = read(name, chunks.of_sections, missing_ok=True)
+                sections = read(name, of_sections, missing_ok=True)
                 pieces += sorted(sections, key=lambda piece: piece.hits[0].start_line)
             block.take(FILES, pieces, int(settings.file_tokens * share))
         if message.strip():
@@ -152,7 +171,7 @@ class ContextBuilder:
         """The paths of the notes of the last days, newest day first."""
         days = [today - timedelta(days=back) for back in range(self.settings.days)]
         try:
-            return [path for day in days for path in chunks.daily_notes(self.memory, day)]
+            return [path for day in days for path in daily_notes(self.memory, day)]
         except NoteUnreadable as error:
             block.left_out.append(LeftOut(DAILY, str(error)))
             return []
@@ -167,7 +186,7 @@ class ContextBuilder:
     ) -> list[Piece]:
         """The pieces of a note; none, and a line in the report, where it cannot be read."""
         try:
-            note = chunks.read(self.memory, path)
+            note = read(self.memory, path)
         except CommonplaceError as error:
             if not (missing_ok and isinstance(error, NoteNotFound)):
                 block.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: ")))
@@ -215,7 +234,7 @@ class Block:
                 fresh.append(piece)
             else:
                 self._leave(piece, GIVEN)
-        self._show(name, chunks.joined(fresh))
+        self._show(name, joined(fresh))
 
     def recall(self, message: str, today: date) -> None:
         """Add the recall for a message, without what stands in the block."""
@@ -226,7 +245,8 @@ class Block:
             try:
                 recall = ask(message)
             except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
-                recall = ask(" ".join(re.findall(r"\w+", message)))
+                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
+                recall = ask(" ".join(words.split()))
         except (CommonplaceError, OSError) as error:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return
@@ -287,7 +307,7 @@ class Block:
 
 def _size(chosen: Sequence[Piece]) -> int:
     """What pieces take in the block, their line ends included."""
-    return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(chunks.joined(chosen)))
+    return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(joined(chosen)))
 
 
 def _grown(size: int, chosen: Sequence[Piece], piece: Piece) -> int:
@@ -305,3 +325,184 @@ def _grown(size: int, chosen: Sequence[Piece], piece: Piece) -> int:
 
 def _tokens(hits: Sequence[Hit]) -> int:
     return sum(estimates.about(hit.text) for hit in hits)
+
+
+# --- notes in pieces ------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """Hits that are shown together or not at all, how new they are, and why they are left out, if so.
+
+    `gap` counts the blank lines behind it.
+    """
+
+    hits: tuple[Hit, ...]
+    newness: tuple[str, str, int] = ("", "", 0)
+    why: str = ""
+    gap: int = 0
+
+    @property
+    def citation(self) -> str:
+        """The lines from the first hit to the last."""
+        first, last = self.hits[0], self.hits[-1]
+        return first.citation if first is last else f"{first.path}#L{first.start_line}-L{last.end_line}"
+
+
+def read(memory: Memory, path: str) -> Note:
+    """Read a file of the workspace as it may be shown: private parts blanked, secrets redacted.
+
+    Raises NoteNotFound, OutsideRoots for a link that leaves the workspace or leads to a
+    hidden file, NoteUnreadable.
+    """
+    own = next(source for source in sources(memory) if source.name == WORKSPACE_COLLECTION)
+    if own.ignore and Globs(own.ignore)(path):
+        raise NoteNotFound(path, reason="left out by index.ignore")
+    roots = [memory.workspace.root]
+    real = os.path.relpath(paths.contain(Path(path), roots), os.path.realpath(roots[0]))
+    if loading.is_hidden(real) and not loading.is_hidden(path):
+        raise OutsideRoots(path, "a link to a hidden file")
+    return parse(decode(paths.read_contained(Path(path), roots)), path)
+
+
+def daily_notes(memory: Memory, day: date) -> list[str]:
+    """The paths of the notes of a day in `memory/`, also those with words behind the day.
+
+    Raises NoteUnreadable for a folder that cannot be listed.
+    """
+    folder = memory.workspace.memory_dir
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+    names_of_day = (f"{folder.name}/{name}" for name in names if name.startswith(day.isoformat()))
+    return [path for path in names_of_day if kind_of(path) == "daily"]
+
+
+def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece a section, newest first: by the newest full date it names up to today, then the later one."""
+
+    def newest_day(section: Section) -> str:
+        lines = reader.lines[section.start_line - 1 : section.end_line]
+        dated = (line for line in lines if any(character.isdigit() for character in line))
+        days = (span.first for line in dated for span in dates.spans(line, today) if not span.relative)
+        return max((day for day in days if day <= today), default=date.min).isoformat()
+
+    reader = _Reader(note, today, tentative)
+    pieces: list[Piece] = []
+    for section in structure.sections(note):
+        newness = (newest_day(section), "", section.start_line)
+        pieces += reader.pieces(section, reader.body(section), newness)
+    return sorted(pieces, key=_newness, reverse=True)
+
+
+def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece an entry (a list item with what is indented below it, a paragraph), newest first.
+
+    An entry is as new as the hour it begins with, or as the last one above it; of entries of one hour the
+    later one is newer.
+    """
+    reader = _Reader(note, today, tentative)
+    pieces: list[Piece] = []
+    hour = ""
+    for section in structure.sections(note):
+        for entry in _entries(note, reader.body(section)):
+            clock = _CLOCK.match(note.lines[entry[0] - 1])
+            hour = clock[1].rjust(5, "0") if clock else hour
+            pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
+    return sorted(pieces, key=_newness, reverse=True)
+
+
+_newness = attrgetter("newness")
+
+
+def joined(pieces: Iterable[Piece]) -> list[Hit]:
+    """The hits of pieces in the order of their lines; what only blank lines part becomes one."""
+    hits: list[Hit] = []
+    end = 0  # the line that the next piece begins on, if it goes on from here
+    for piece in sorted(pieces, key=lambda piece: (piece.hits[0].path, piece.hits[0].start_line)):
+        for hit in piece.hits:
+            last = hits[-1] if hits else None
+            same = last and (last.path, last.headings, last.labels) == (hit.path, hit.headings, hit.labels)
+            if last and same and hit.start_line == end:
+                between = "\n\n" if hit.start_line > last.end_line + 1 else "\n"
+                text = f"{last.text}{between}{hit.text}"
+                hits[-1] = replace(last, end_line=hit.end_line, text=text)
+            else:
+                hits.append(hit)
+            end = hit.end_line + 1
+        end += piece.gap
+    return hits
+
+
+class _Reader:
+    """Makes pieces of one note."""
+
+    def __init__(self, note: Note, today: date, tentative: bool) -> None:
+        strikes = struck.of_note(note)
+        self._note = struck.rest(note, strikes) if strikes else note
+        self._annotations, self._today, self._tentative = Annotations(note), today, tentative
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the note, without what is struck in them."""
+        return self._note.lines
+
+    def body(self, section: Section) -> list[int]:
+        """The lines of a section below its heading; none of front matter."""
+        if self._note.front_matter and section.start_line == 1:
+            return []
+        headings = structure.heading_lines(self._note, section)
+        return [n for n in range(section.start_line, section.end_line + 1) if n not in headings]
+
+    def pieces(
+        self, section: Section, lines: Sequence[int], newness: tuple[str, str, int]
+    ) -> Iterator[Piece]:
+        """What may be shown of some lines as one piece, and one for each run of lines that may not."""
+        note = self._note
+        shown: list[Hit] = []
+        # Blank lines belong to what is above them.
+        for labels, run in groupby((n for n in lines if note.lines[n - 1].strip()), self._labels):
+            numbers = list(run)
+            hit = Hit(
+                path=note.path,
+                start_line=numbers[0],
+                end_line=numbers[-1],
+                text="\n".join(line.rstrip() for line in note.lines[numbers[0] - 1 : numbers[-1]]),
+                score=1.0,
+                title=note.title,
+                headings=section.headings,
+                date=note.date,
+                collection=WORKSPACE_COLLECTION,
+                docid="",
+                labels=labels,
+            )
+            guess = "tentative" if "tentative" in labels and not self._tentative else ""
+            if why := next((label for label in labels if label in OUTDATED), guess):
+                yield Piece((hit,), newness, why)
+            else:
+                shown.append(hit)
+        if shown:
+            yield Piece(tuple(shown), newness, gap=lines[-1] - shown[-1].end_line)
+
+    def _labels(self, number: int) -> tuple[str, ...]:
+        return ranking.labels(self._annotations.still(number, number) or {}, lambda: self._today)
+
+
+def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
+    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows.
+
+    An entry begins with a list item, or with a line behind a blank one, if that is not indented.
+    """
+    inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
+    entry: list[int] = []
+    for number in lines:
+        line, before = note.lines[number - 1], note.lines[number - 2]
+        outside = line.strip() and line[0] not in " \t" and number not in inside
+        if entry and outside and (ITEM.match(line) or not before.strip()):
+            yield entry
+            entry = []
+        entry.append(number)
+    if any(note.lines[number - 1].strip() for number in entry):
+        yield entry

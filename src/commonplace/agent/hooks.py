@@ -7,10 +7,11 @@ import logging
 import os
 import threading
 import time
+import traceback
 import weakref
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Hooks as Settings
     from commonplace.types import CompactionEvent, MessageEvent, SessionEvent, ToolExecution
 
-Told = Awaitable[None] | None
+Result = Awaitable[None] | None
 GROUP = "commonplace.hooks"  # the entry points of other packages
 DEADLINE_S, SUSPEND_AFTER, RESUME_AFTER_S = 5.0, 3, 300.0
 LONGEST_LINE = 100  # events in the line of one hook that nobody waits for
@@ -35,25 +36,25 @@ class AgentHook:
 
     deadline_s: float | None = None  # how long this one may take, where it is not what the manager says
 
-    def on_session_start(self, event: SessionEvent) -> Told:
+    def on_session_start(self, event: SessionEvent) -> Result:
         """A session begins."""
 
-    def on_message_received(self, event: MessageEvent) -> Told:
+    def on_message_received(self, event: MessageEvent) -> Result:
         """A message of the user came in."""
 
-    def on_tool_executed(self, execution: ToolExecution) -> Told:
+    def on_tool_executed(self, execution: ToolExecution) -> Result:
         """A tool ran, well or not."""
 
-    def on_response_ready(self, event: MessageEvent) -> Told:
+    def on_response_ready(self, event: MessageEvent) -> Result:
         """An answer is about to go out."""
 
-    def on_session_idle(self, event: SessionEvent) -> Told:
+    def on_session_idle(self, event: SessionEvent) -> Result:
         """Nothing was said for a while."""
 
-    def on_session_end(self, event: SessionEvent) -> Told:
+    def on_session_end(self, event: SessionEvent) -> Result:
         """A session is over."""
 
-    def on_before_compaction(self, event: CompactionEvent) -> Told:
+    def on_before_compaction(self, event: CompactionEvent) -> Result:
         """A conversation is about to be shortened; what must not be lost is to be written now."""
 
 
@@ -105,14 +106,12 @@ class HookManager:
         )
 
     def add(self, hook: object) -> None:
-        """Take one more hook, which is told after the others."""
-        lane = self._lane(type(hook).__name__, lambda: hook)
-        lane.take(hook)
-        self._lanes = [*self._lanes, lane]
+        """Take one more hook, which is called after the others."""
+        self._add(type(hook).__name__, lambda: hook).take(hook)
 
     def emit(self, name: str, event: object) -> None:
-        """Tell all hooks of an event, and wait for each at most its deadline. Never raises."""
-        for lane in self._told(name):
+        """Call all hooks with an event, and wait for each at most its deadline. Never raises."""
+        for lane in self._listeners(name):
             done = threading.Event()
             call = lane.offer(name, event, done.set)
             if call is not None and not done.wait(lane.deadline_s):
@@ -121,18 +120,17 @@ class HookManager:
     async def emit_async(self, name: str, event: object) -> None:
         """Do as `emit` does without holding up the event loop. Never raises."""
         import asyncio
-        from contextlib import suppress
 
         loop = asyncio.get_running_loop()
-        lanes = await asyncio.to_thread(self._told, name) if self._looks_up else self._told(name)
-        for lane in lanes:
+        listeners = self._listeners
+        for lane in await asyncio.to_thread(listeners, name) if self._looks_up else listeners(name):
             done = asyncio.Event()
 
-            def tell(done: asyncio.Event = done) -> None:
+            def finish(done: asyncio.Event = done) -> None:
                 with suppress(RuntimeError):  # the loop of the host is closed by now
                     loop.call_soon_threadsafe(done.set)
 
-            call = lane.offer(name, event, tell)
+            call = lane.offer(name, event, finish)
             if call is None:
                 continue
             try:
@@ -163,19 +161,20 @@ class HookManager:
         for lane in self._lanes:
             lane.renew()
 
-    def _lane(self, name: str, make: Callable[[], object]) -> Lane:
-        """Return a lane for a hook, under a name that no other has: those of one class are numbered."""
+    def _add(self, name: str, make: Callable[[], object]) -> Lane:
+        """Add a lane for a hook, under a name that no other has: those of one class are numbered."""
         taken = {lane.name for lane in self._lanes}
         names = (name, *(f"{name}#{number}" for number in range(2, len(taken) + 2)))
-        return Lane(next(free for free in names if free not in taken), make, self._limits)
+        lane = Lane(next(free for free in names if free not in taken), make, self._limits)
+        self._lanes = [*self._lanes, lane]
+        return lane
 
-    def _told(self, name: str) -> list[Lane]:
-        """Return the lanes of an event, of hooks whose entry points are looked up now if they were not."""
-        if self._looks_up:
-            with self._lock:
-                if self._looks_up:
-                    self._look_up()
-                    self._looks_up = False
+    def _listeners(self, name: str) -> list[Lane]:
+        """Return the lanes of an event; hooks of entry points are looked up at the first one."""
+        with self._lock if self._looks_up else nullcontext():
+            if self._looks_up:
+                self._look_up()
+                self._looks_up = False
         if name not in EVENTS and name not in self._unknown:
             self._unknown.add(name)
             logger.warning("no hook is told of %s; the events are %s", name, ", ".join(EVENTS))
@@ -194,8 +193,7 @@ class HookManager:
             return
         for point in points:
             if not any(fnmatchcase(point.name, glob) for glob in self._disabled):
-                lane = self._lane(point.name, lambda load=point.load: load()())  # type: ignore[misc]
-                self._lanes = [*self._lanes, lane]
+                self._add(point.name, lambda load=point.load: load()())  # type: ignore[misc]
 
 
 _managers: weakref.WeakSet[HookManager] = weakref.WeakSet()
@@ -274,8 +272,8 @@ class Lane:
         limit_s = getattr(hook, "deadline_s", None)
         if isinstance(limit_s, int | float):
             self.deadline_s = min(float(limit_s), LONGEST_S)
-        methods = {name: getattr(hook, name, None) for name in EVENTS}
         self._hook = hook
+        methods = {name: getattr(hook, name, None) for name in EVENTS}
         self._heard = frozenset(
             name
             for name, method in methods.items()
@@ -312,27 +310,21 @@ class Lane:
             if self.suspended or depth >= DEEPEST or (not waited and len(self._line) >= LONGEST_LINE):
                 self._counts[event].dropped += 1
                 return None
-            if trouble := self._start():
-                self._counts[event].failed += 1
-                self._fail(event, trouble)
-                return None
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no more threads, or the interpreter is about to end
+                    self._counts[event].failed += 1
+                    self._fail(event, f"no thread for it: {error}")
+                    return None
+                self._thread = thread
             call = Call(event, value, contextvars.copy_context(), on_done)
             self._line.append(call)
             self._changed.notify_all()
             if self._overrun:
                 self._miss(call)
         return call if waited else None
-
-    def _start(self) -> str:
-        """Start the thread if it does not run; return why that cannot be."""
-        if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:  # no more threads, or the interpreter is about to end
-                return f"no thread for it: {error}"
-            self._thread = thread
-        return ""
 
     def give_up(self, call: Call) -> None:
         """Leave a call behind whose deadline is over."""
@@ -350,11 +342,17 @@ class Lane:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
-        """Tell the hook of what is in line, on its thread, until the lane is closed."""
-        while call := self._next():
+        """Call the hook with what is in line, on its thread, until the lane is closed."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._line or self._closed)
+                if not self._line:
+                    break
+                call = self._line.popleft()
+                self._counts[call.event].told += 1
             error: BaseException | None = None
             try:
-                call.context.run(self._tell, call)
+                call.context.run(self._call, call)
             # Whatever a hook raises ends here, sys.exit() too: it is not the hook's to end its host.
             except BaseException as raised:  # noqa: BLE001
                 error = raised
@@ -371,16 +369,7 @@ class Lane:
         if self._runner is not None:
             self._runner.close()
 
-    def _next(self) -> Call | None:
-        with self._changed:
-            while not self._line:
-                if self._closed:
-                    return None
-                self._changed.wait()
-            self._counts[self._line[0].event].told += 1
-            return self._line.popleft()
-
-    def _tell(self, call: Call) -> None:
+    def _call(self, call: Call) -> None:
         """Call the method of the hook, which may be loaded first; a coroutine runs to its deadline."""
         import inspect
 
@@ -393,13 +382,13 @@ class Lane:
                 raise
         if not self.hears(call.event):
             return
-        told = getattr(self._hook, call.event)(call.value)
-        if inspect.isawaitable(told):
+        result = getattr(self._hook, call.event)(call.value)
+        if inspect.isawaitable(result):
             import asyncio
 
             async def bounded() -> None:
                 async with asyncio.timeout(self.deadline_s):
-                    await told
+                    await result
 
             if self._runner is None:
                 self._runner = asyncio.Runner()  # a loop of the hook's own, the same for all of its events
@@ -441,8 +430,6 @@ class Lane:
 
 def _place(error: BaseException) -> str:
     """Say what was raised and where: the message is left out, since it may hold what was said or a key."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    where = f" at {frames[-1][0].f_code.co_filename}:{frames[-1][1]}" if frames else ""
     return f"{type(error).__name__}{where}"

@@ -6,21 +6,23 @@ it answers, every turn goes into the transcript, and hooks hear of all of it. do
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
-from commonplace.agent import calling, instructions
-from commonplace.agent.calling import Approve, Toolbox, paired
+from commonplace.agent import instructions, tools
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
 from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
 from commonplace.agent.store import prefetch
-from commonplace.agent.tools import READ_FILE, TOOLS, Tool
+from commonplace.agent.tools import FORGETS, READ_FILE, TOOLS, Tool
 from commonplace.agent.worker import IndexWorker
+from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm.base import Completion, Message, ToolSpec
 from commonplace.providers.refusals import TooLarge
@@ -34,10 +36,17 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
 
+Approve = Callable[[Tool, str], bool]  # a tool and what it would do; whether a person says yes
 Show = Callable[[str, str], None]  # of what kind it is (text, recall, tool, note), and the words
 PURPOSE = "chat"
 ENOUGH = "not run: tools were called often enough for one answer; answer with what is known"
 STOPPED = "not run to its end: the user stopped the answer"
+MOST_CALLS = 16  # of one answer that are run; a model that asks for more has lost its way
+UNTOLD = '{"what": "not kept"}'  # stands for what a model asked to have forgotten
+NOBODY = "not done: it needs the yes of a person, and nobody is here to give it; nothing was changed"
+DECLINED = "not done: the user said no; nothing was changed"
+INTERRUPTED = "interrupted: there is no result"
+NOT_KEPT = "the result was not kept"  # that of a search is left out of a transcript
 
 
 @dataclass(slots=True)
@@ -228,8 +237,9 @@ class AgentLoop:
                     self.show("tool", f"{call.name} {call.arguments}")
                 done = self._toolbox.run(calls)
         finally:
-            self._keep(*map(calling.answered, calls, done))
-        if any(map(calling.erased, done)):  # what is forgotten must not come back from this conversation
+            self._keep(*map(answered, calls, done))
+        # What is forgotten must not come back from this conversation.
+        if any(ran.tool == FORGETS and not ran.error and ran.arguments.get("confirm") for ran in done):
             self._read()
             self._anew()
         for execution in done if allowed else ():
@@ -253,7 +263,7 @@ class AgentLoop:
         """Add turns to the conversation and its transcript; one that cannot be written ends no chat."""
         self.history += turns
         try:
-            self._transcript.extend(map(calling.kept, turns))
+            self._transcript.extend(map(kept, turns))
         except CommonplaceError as error:
             self.show("note", f"not kept: {error}")
 
@@ -288,3 +298,158 @@ class AgentLoop:
 
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+# --- tool calls, run side by side: every call gets an answer, in order, whatever happens -----------------
+
+
+class Toolbox:
+    """The tools that a model is offered in one session, and what runs its calls."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        offered: Sequence[Tool],
+        *,
+        session: str = "",
+        agent: str = "",
+        deadline_s: float = 60.0,
+        approve: Approve | None = None,
+    ) -> None:
+        """Take the tools; a call that takes longer than `deadline_s` is answered without its result.
+
+        `approve` asks a person about a call that needs a yes; without it every such call is refused.
+        """
+        self.offered = tuple(offered)
+        self._memory, self._deadline_s, self._approve = memory, deadline_s, approve
+        self._caller = tools.Caller(agent, session, asks_itself=approve is not None)
+
+    def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
+        """Run calls in threads of their own; return what came of each, in the order of the calls.
+
+        Those of tools that may need a yes come first, here and one after the other: a person is asked about
+        them, who may take longer than a tool. A no holds for all calls of an answer.
+        """
+        done: dict[int, ToolExecution] = {}
+        declined: set[str] = set()
+        for place, call in enumerate(calls[:MOST_CALLS]):
+            tool, arguments = self._tool(call), parsed(call.arguments)
+            if tool is not None and tool.asks is not None and arguments is not None:
+                why_not = self._why_not(tool, arguments, declined)
+                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
+
+        def work(place: int, call: Call) -> None:
+            done[place] = self._run(call)
+
+        threads = [
+            threading.Thread(target=work, args=(place, call), name=f"commonplace-tool-{place}", daemon=True)
+            for place, call in enumerate(calls[:MOST_CALLS])
+            if place not in done
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = Deadline(self._deadline_s)
+        for thread in threads:
+            thread.join(deadline.left_s())
+        late = f"no result within {self._deadline_s:g} s"
+        beyond = f"not run: only {MOST_CALLS} calls of one answer are"
+        return [
+            done.get(place) or self.refused(call, late if place < MOST_CALLS else beyond)
+            for place, call in enumerate(calls)
+        ]
+
+    def refused(self, call: Call, error: str) -> ToolExecution:
+        """Return what stands for a call that was not run, or not to its end."""
+        at, by = datetime.now().astimezone(), self._caller
+        arguments = parsed(call.arguments) or {}
+        return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
+
+    def _why_not(self, tool: Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
+        """Ask a person about what a call would do; return why it is not to run, empty where it is."""
+        try:
+            preview = tool.asks(self._memory, arguments) if tool.asks is not None else ""
+        except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
+            return f"not done: what it would do cannot be told ({type(error).__name__}: {error})"
+        if not preview:
+            return ""
+        if self._approve is None:
+            return NOBODY
+        if tool.name in declined or not self._approve(tool, preview):
+            declined.add(tool.name)
+            return DECLINED
+        return ""
+
+    def _run(self, call: Call) -> ToolExecution:
+        started, at, by = time.perf_counter(), datetime.now().astimezone(), self._caller
+        tool, arguments = self._tool(call), parsed(call.arguments)
+        result = error = ""
+        if tool is None:
+            error = f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}"
+        elif arguments is None:
+            error = f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}"
+        else:
+            try:
+                answer = tools.run(tool, self._memory, arguments, by)
+                result, error = ("", answer.text) if answer.is_error else (answer.text, "")
+            except Exception as raised:  # noqa: BLE001 - a tool may be anybody's; the model is told
+                error = f"{call.name} failed: {type(raised).__name__}: {raised}"
+        took_ms = (time.perf_counter() - started) * 1000
+        return ToolExecution(by.session, call.name, arguments or {}, result, error, at, took_ms, by.agent)
+
+    def _tool(self, call: Call) -> Tool | None:
+        return next((tool for tool in self.offered if tool.name == call.name), None)
+
+
+def parsed(arguments: str) -> dict[str, object] | None:
+    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def answered(call: Call, execution: ToolExecution) -> Turn:
+    """Return the turn that answers a call."""
+    at = execution.at.isoformat(timespec="seconds")
+    return Turn("tool", execution.error or execution.result, at, answers=call.id, tool=call.name)
+
+
+def kept(turn: Turn) -> Turn:
+    """Return a turn as a transcript keeps it.
+
+    What tools give may hold addresses and numbers of others, and what is to be forgotten is not written down
+    by asking for it.
+    """
+    if turn.role != "tool":
+        calls = (replace(call, arguments=UNTOLD) if call.name == FORGETS else call for call in turn.calls)
+        return replace(turn, calls=tuple(calls))
+    from commonplace.redaction.redact import redact_personal
+
+    return replace(turn, text=redact_personal(turn.text)[0])
+
+
+def paired(turns: Iterable[Turn]) -> list[Turn]:
+    """Return turns without answers to calls that are not there, and with one for each call that has none.
+
+    So a transcript can be gone on with that was cut, at its beginning for a budget or at its end by a crash:
+    the servers of models demand it.
+    """
+    whole: list[Turn] = []
+    waiting: list[Call] = []
+
+    def interrupt() -> None:
+        whole.extend(Turn("tool", INTERRUPTED, answers=call.id, tool=call.name) for call in waiting)
+
+    for turn in turns:
+        if turn.role == "tool":
+            call = next((call for call in waiting if call.id == turn.answers), None)
+            if call is not None:
+                waiting.remove(call)
+                whole.append(turn if turn.text else replace(turn, text=NOT_KEPT))
+            continue
+        interrupt()
+        waiting = list(turn.calls)
+        whole.append(turn)
+    interrupt()
+    return whole

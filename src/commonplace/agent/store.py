@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from commonplace.agent import chunks
-from commonplace.agent.context import Context, ContextBuilder
+from commonplace.agent.context import Context, ContextBuilder, read
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
 from commonplace.changes import transaction
@@ -45,7 +44,7 @@ class MemoryStore:
         day = now.date() if isinstance(now, datetime) else now or date.today()
         workspace = self.memory.workspace
         try:
-            note = chunks.read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
+            note = read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
         except NoteNotFound:
             return ""
         return "".join(f"{line}\n" for line in note.lines)

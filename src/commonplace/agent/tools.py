@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
+import secrets
+import threading
+import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.agent import answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
@@ -31,7 +34,7 @@ from commonplace.types.results import LAYERS
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Excerpt
-    from commonplace.types.changes import Selection, SelectionKind
+    from commonplace.types.changes import Erasure, Selection, SelectionKind
 
 MOST_HITS = 50
 MOST_AROUND = 50  # passages of a timeline on either side
@@ -39,8 +42,9 @@ MOST_CHARACTERS = 32_000  # of one entry: more is a file, not something to remem
 LONGEST_REASON = 500  # characters of why something is corrected
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
-_LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?|(?:#[0-9a-f]{6,}|\S+\.md):\d+(?:-\d*|:\d+)?")
-_NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
+CONFIRM_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
+MOST_PREVIEWS = 32  # that wait at once; the oldest goes
+_CODE_BYTES = 9  # of chance in a code, so that none is guessed
 STALE = (
     "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "
     "was erased. Call again without confirm, show the new preview to the user, and ask"
@@ -138,20 +142,18 @@ def _search(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
 
 def _filtered(given: Mapping[str, Any]) -> str:
     """The question with the filters that were given beside it."""
-    filters = []
-    for name in ("after", "before", "path"):
-        value = str(given.get(name, "")).strip()
+    values = {name: str(given.get(name, "")).strip() for name in ("after", "before", "path")}
+    for name, value in values.items():
         if '"' in value or "\n" in value:
             raise ConfigError(name, f"{value!r} is not allowed; leave out quotation marks and line breaks")
-        if value:
-            filters.append(f'{name}:"{value}"')
-    told, query = " ".join(filters), str(given["query"])
-    if not told:
+    filters = " ".join(f'{name}:"{value}"' for name, value in values.items() if value)
+    query = str(given["query"])
+    if not filters:
         return query
     from commonplace.search import query_document
 
     # Before a question: an open quotation mark in it would take in what follows. A document has lines.
-    return f"{told} {query}" if query_document.parse(query) is None else f"{query}\nlex: {told}"
+    return f"{filters} {query}" if query_document.parse(query) is None else f"{query}\nlex: {filters}"
 
 
 def _get(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
@@ -165,13 +167,12 @@ def _timeline(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answe
 
 def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     long_term = given.get("long_term", False)
-    place = "section" if long_term else "heading"
     written = memory.remember(
         given["text"],
         long_term=long_term,
         tentative=given.get("tentative", False),
         provenance=caller.provenance(),
-        **{place: given.get("heading")},
+        **{"section" if long_term else "heading": given.get("heading")},
     )
     return answers.written(written)
 
@@ -200,22 +201,20 @@ def _correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer
 
 def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     """Erase what a person approves of: asked now, by the code of a preview, or later on the command line."""
-    from commonplace.agent import confirmations
-
     by_agents = memory.settings.forget.by_agents
     if by_agents == "never":
         never = "agents may have nothing erased here (forget.by_agents); the owner does"
         return answers.failed(f"{FORGETS}: {never}: {remedies.say('forget')}")
-    selection, waiting = selection_of(given), confirmations.of(memory)
-    # What was asked for, told from everything else; what of the notes that is, is the preview's to know.
+    selection, waiting = selection_of(given), confirmations_of(memory)
+    # What was asked for, apart from everything else; what of the notes that means, the preview knows.
     asked = json.dumps([selection.kind, selection.value, selection.also])
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
-    code = given.get("confirm", "").strip()
-    text = waiting.shown(code) if code else ""
-    preview = waiting.redeem(code, request) if code else memory.forget(selection, dry_run=True)
-    if preview is None:
-        return answers.failed(f"{FORGETS}: {STALE}")
-    if not code:
+    if code := given.get("confirm", "").strip():
+        text, preview = waiting.shown(code), waiting.redeem(code, request)
+        if preview is None:
+            return answers.failed(f"{FORGETS}: {STALE}")
+    else:
+        preview = memory.forget(selection, dry_run=True)
         if not preview.places:
             return answers.nothing(selection, preview)
         text = answers.preview(selection, preview)
@@ -223,10 +222,11 @@ def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
         if caller.ask is None:
             from commonplace.edit.forget import requests
 
-            kept = requests.keep(
-                memory.workspace, selection, preview, agent=caller.name, session=caller.session
-            )
-            return answers.offered(selection, preview, text, kept.code, to_owner=True)
+            agent, session = caller.name, caller.session
+            request_code = requests.keep(
+                memory.workspace, selection, preview, agent=agent, session=session
+            ).code
+            return answers.offered(selection, preview, text, request_code, to_owner=True)
         said = caller.ask(text, waiting.offer(request, text, preview))
         if said != "accept":
             return answers.refused(said)
@@ -240,21 +240,81 @@ def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
 
 def _awaiting(memory: Memory, given: Mapping[str, Any]) -> str:
     """Return the preview that a call would confirm, for a person to approve of; empty for none."""
-    from commonplace.agent import confirmations
-
     if memory.settings.forget.by_agents != "ask":
         return ""
     code = given.get("confirm")
-    return confirmations.of(memory).shown(code.strip()) if isinstance(code, str) else ""
+    return confirmations_of(memory).shown(code.strip()) if isinstance(code, str) else ""
 
 
 def selection_of(given: Mapping[str, Any]) -> Selection:
     """Return what is to be forgotten; without a kind lines or a note where it reads as one, else words."""
+    from commonplace.markdown.references import DOCID, REFERENCE
     from commonplace.types.changes import Selection
 
     what = given["what"].strip()
-    kind: SelectionKind = "note" if _NOTE.fullmatch(what) else "text"
-    return Selection(given.get("kind") or ("lines" if _LINES.fullmatch(what) else kind), what)
+    lines = REFERENCE.fullmatch(what)
+    path = lines["path"] if lines else what
+    is_note = path.endswith(".md") or bool(DOCID.fullmatch(path))
+    kind: SelectionKind = "text"
+    if len(what.split()) == 1 and (is_note or (lines and lines["a"])):
+        kind = "lines" if lines else "note"
+    return Selection(given.get("kind") or kind, what)
+
+
+class _Offer(NamedTuple):
+    """A preview: what it is of, the words it was shown in, itself, and until when it may be confirmed."""
+
+    request: str
+    text: str
+    preview: Erasure
+    until: float
+
+
+class Confirmations:
+    """The previews of one memory that wait for a yes; each may be confirmed once."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._offers: dict[str, _Offer] = {}
+        self._lock = threading.Lock()
+
+    def offer(self, request: str, text: str, preview: Erasure) -> str:
+        """Return a new code for a preview; `request` tells what was asked for from all else."""
+        code = secrets.token_urlsafe(_CODE_BYTES)
+        with self._lock:
+            offers = self._valid()
+            while len(offers) >= MOST_PREVIEWS:
+                del offers[next(iter(offers))]
+            offers[code] = _Offer(request, text, preview, time.monotonic() + CONFIRM_S)
+        return code
+
+    def shown(self, code: str) -> str:
+        """Return the preview that a code stands for, as it was shown; empty for a code that is none."""
+        with self._lock:
+            offer = self._valid().get(code)
+        return offer.text if offer else ""
+
+    def redeem(self, code: str, request: str) -> Erasure | None:
+        """Return the preview of a code; it is used up, also where it was given for something else."""
+        with self._lock:
+            offer = self._valid().pop(code, None)
+        return offer.preview if offer and secrets.compare_digest(offer.request, request) else None
+
+    def _valid(self) -> dict[str, _Offer]:
+        """The offers, under the lock, without those whose time is over."""
+        now = time.monotonic()
+        self._offers = {code: offer for code, offer in self._offers.items() if offer.until > now}
+        return self._offers
+
+
+_OF: weakref.WeakKeyDictionary[Memory, Confirmations] = weakref.WeakKeyDictionary()
+_OPENING = threading.Lock()
+
+
+def confirmations_of(memory: Memory) -> Confirmations:
+    """Return what waits for a yes in a memory; it ends with the process, and nothing of it is written."""
+    with _OPENING:
+        return _OF.setdefault(memory, Confirmations())
 
 
 # --- text files of the workspace: contained, capped, redacted -------------------------------------------

@@ -30,13 +30,14 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _LARGE = 1 << 30  # bytes of a transcript, which grows for months
 _AGAIN = re.compile(r"~\d+\Z")  # what ends a name that was set aside before
 
-Treatment = Literal["signed", "lines", "bound", "data", "database", "lock"]
+Treatment = Literal["signed", "own", "lines", "bound", "data", "database", "lock"]
 
 
 class Place(NamedTuple):
     """A kind of file below `.commonplace/`, how it is treated, and who forgets what it says.
 
-    `pattern` matches its whole path. `signed` is a record, `lines` a file with a record on each line, `bound`
+    `pattern` matches its whole path. `signed` is a record, `own` one that is passed over and
+    written anew where it is not ours, `lines` a file with a record on each line, `bound`
     a file whose digest stands in a record. `data` makes the program do nothing, a `database` is opened
     hardened, a `lock` is only held. `store` is the name in `edit.forget.stores` of the store that it belongs
     to, empty for a file with no words of notes, questions or conversations in it: it is scanned all the same.
@@ -62,7 +63,7 @@ PLACES = (
     Place("schedule", r"schedule\.json", "signed"),  # folders
     Place("batches", r"batches\.json", "signed"),  # hashes; the provider has the texts (`residue`)
     Place("request", r"requests/[^/]+\.json", "signed", "requests"),
-    Place("writes", r"writes/[^/]+\.json", "signed", "copies"),
+    Place("writes", r"writes/[^/]+\.json", "own", "copies"),
     Place("writes", r"writes/[^/]+\.kept", "bound", "copies"),
     Place("overwritten", r"overwritten/[^/]+", "data", "copies"),
     Place("server", r"server\.json", "data"),  # a port and a process

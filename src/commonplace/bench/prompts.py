@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from commonplace.agent import chunks
-from commonplace.agent.context import ContextBuilder
+from commonplace.agent.context import ContextBuilder, daily_notes
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named
@@ -141,7 +140,7 @@ def load(memory: Memory, today: date) -> dict[str, str]:
     workspace = memory.workspace
     wanted = [workspace.memory_file.relative_to(workspace.root).as_posix()]
     for back in range(DAYS):
-        wanted += chunks.daily_notes(memory, today - timedelta(days=back))
+        wanted += daily_notes(memory, today - timedelta(days=back))
     loaded: dict[str, str] = {}
     for path in wanted:
         try:

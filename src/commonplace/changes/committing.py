@@ -66,7 +66,7 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
     """Commit what can be of a run; return the commit, and what it lacks. Raises GitError, OSError."""
     head, left_out = repository.head, list[str]()
     places = _places(workspace, repository, run, left_out)
-    held = repository.entries(places, head)
+    held = repository.tree(head, places)
     edits: Entries = {}  # what was edited before the run and is not committed
     ours: Entries = {}
     for path, place in places.items():
@@ -80,10 +80,7 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
     lacks = f"not committed: {', '.join(left_out)}" if left_out else ""
     if not ours:
         return repository.find_message(head, f"Run: {run.id}"), lacks
-    staged = repository.staged(ours)
-    for path in ours:  # what would be lost by moving on refuses
-        if staged.get(path, Entry()) not in (held.get(path, Entry()), edits.get(path), ours[path]):
-            raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")
+    staged = _staged(repository, [held, edits, ours])
     made, about = head, run.about
     if edits:
         made = repository.commit(made, edits, _message(f"edits found before {about.title}"))
@@ -96,32 +93,42 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
     try:
         repository.advance(head, made, f"commonplace: {_line(about.title)}")
     except GitError:
-        repository.update({path: staged.get(path, Entry()) for path in edits | ours})
+        repository.update(staged)
         raise
     return made, lacks
+
+
+def _staged(repository: Repository, moments: list[Entries]) -> Entries:
+    """What the index of the owner holds of the files of a run (the last of its `moments`).
+
+    Raises GitError for a conflict, and for what would be lost by moving on: what stood there at no moment.
+    """
+    ours = moments[-1]
+    rows = repository.staged(ours)
+    if any(row.side for row in rows):
+        raise GitError("a file is in conflict")
+    staged = dict.fromkeys(ours, Entry()) | {row.path: row.entry for row in rows}
+    for path, entry in staged.items():
+        if entry not in (moments[0].get(path, Entry()), *(moment.get(path) for moment in moments[1:])):
+            raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")
+    return staged
 
 
 def _places(
     workspace: paths.Workspace, repository: Repository, run: Run, left_out: list[str]
 ) -> dict[str, int]:
     """The files of a run that git may keep: their path in the repository, their place in the run."""
-    top = os.fspath(repository.top)
     places: dict[str, int] = {}
     for place, file in enumerate(run.files):
-        path = os.path.realpath(workspace.root / file.path)
-        if file.left:
-            continue
-        reason, folder = "", os.path.dirname(path)
-        if not paths.is_within(path, top):
-            reason, folder = "outside the repository", top
-        while len(folder) > len(top):
-            if os.path.lexists(os.path.join(folder, ".git")):
-                reason = "in another repository"
-            folder = os.path.dirname(folder)
-        if reason:
-            left_out.append(f"{paths.shown(file.path)} ({reason})")
-        else:
-            places[os.path.relpath(path, top).replace(os.sep, "/")] = place
+        if not file.left:
+            path = Path(os.path.realpath(workspace.root / file.path))
+            above = path.parents[: len(path.parents) - len(repository.top.parents) - 1]
+            if not path.is_relative_to(repository.top):
+                left_out.append(f"{paths.shown(file.path)} (outside the repository)")
+            elif any(os.path.lexists(folder / ".git") for folder in above):
+                left_out.append(f"{paths.shown(file.path)} (in another repository)")
+            else:
+                places[path.relative_to(repository.top).as_posix()] = place
     reasons = dict.fromkeys(repository.filtered(places), "a filter of git's is set for it")
     reasons |= dict.fromkeys(repository.ignored(places), "ignored by git")
     left_out += [f"{paths.shown(path)} ({reasons[path]})" for path in places if path in reasons]
@@ -137,9 +144,10 @@ def _sides(
     """
     file, mode = run.files[place], there.mode
     if mode not in ("100644", "100755"):  # git does not know it: by whether it may be run
+        mode = "100644"
         with suppress(OSError):
-            mode = "100755" if os.stat(workspace.root / file.path).st_mode & stat.S_IXUSR else ""
-        mode = mode if mode == "100755" else "100644"
+            if os.stat(workspace.root / file.path).st_mode & stat.S_IXUSR:
+                mode = "100755"
 
     def entry(data: bytes | None) -> Entry:
         return Entry() if data is None else Entry(mode, repository.store(path, data))
@@ -147,13 +155,13 @@ def _sides(
     before, after = there, Entry()
     if run.kept:
         before, after = (entry(runs.content(workspace, run, place, side)) for side in runs.SIDES)
-    if not run.kept or (after != there and before != there):
-        # Somebody may have committed, or gone on, since; the commit of what came later holds that.
-        now = runs.read(workspace, file.path)
-        if runs.digest(now) != file.after:
-            return None
-        after = after if run.kept else entry(now)
-    return before, after
+        if there in (before, after):
+            return before, after
+    # Somebody may have committed, or gone on, since; the commit of what came later holds that.
+    now = runs.read(workspace, file.path)
+    if runs.digest(now) != file.after:
+        return None
+    return before, after if run.kept else entry(now)
 
 
 def _message(title: str, why: str = "", rest: str = "") -> str:

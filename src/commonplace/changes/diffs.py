@@ -161,34 +161,32 @@ def of_change(change: Change) -> str:
     """Return the diff of one file; a line that says so where there is nothing to compare."""
     path, sides = screen.one_line(change.path), (change.before, change.after)
     sizes = ", then ".join("no file" if side is None else screen.size(len(side)) for side in sides)
-    if any(side is not None and len(side) > LARGEST for side in sides):
+    if max(len(side or b"") for side in sides) > LARGEST:
         return f"# {path}: too large to be shown ({sizes})"
-    before, after = map(_shown, sides)
-    if before is None or after is None:
+    texts = [_shown(side or b"") for side in sides]
+    if None in texts:
         return f"# {path}: not a text ({sizes})"
-    names = [
-        "/dev/null" if side is None else f"{letter}/{path}" for letter, side in zip("ab", sides, strict=True)
-    ]
-    rows = unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm="")
+    before, after = (_lines(text or "") for text in texts)
+    names = ["/dev/null" if side is None else f"{one}/{path}" for one, side in zip("ab", sides, strict=True)]
+    rows = unified_diff(before, after, names[0], names[1], n=CONTEXT, lineterm="")
     if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
-    note = "made empty" if change.before is None else "removed, empty" if change.after is None else ""
-    return f"# {path}: {note or 'only what is not shown has changed (private parts, secrets, line ends)'}"
+    note = "only what is not shown has changed (private parts, secrets, line ends)"
+    if None in sides:
+        note = "made empty" if change.before is None else "removed, empty"
+    return f"# {path}: {note}"
 
 
-def _shown(data: bytes | None) -> str | None:
+def _shown(data: bytes) -> str | None:
     """A file as it may be shown, its lines kept; None for what is no text."""
     from commonplace.redaction.redact import public
 
-    data = data or b""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding, "replace" if encoding == "utf-8" else "strict")
     except UnicodeDecodeError:
         return None
-    if "\0" in text:
-        return None
-    return public(text.removeprefix("\ufeff"))
+    return None if "\0" in text else public(text.removeprefix("\ufeff"))
 
 
 def _lines(text: str) -> list[str]:

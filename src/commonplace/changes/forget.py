@@ -41,36 +41,36 @@ def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: b
     """How many files of a run hold any of it; at least 1 where its record does."""
     folder, door = workspace.history / name, workspace.files
 
-    def holds(path: Path) -> bool:
+    def load(path: Path) -> bytes:
         with records.translated(path):
-            return targets.matches(door.read(path).decode("utf-8", "replace"))
+            return door.read(path)
 
+    # Beside the record and the bytes of notes a killed writer may have left others.
     files = records.listed(door, folder)
     run = runs.load(workspace, name)
+    known = () if run is None else (".before", ".after", Path(runs.RECORD).suffix)
+    others = [path for path in files if path.suffix not in known]
+    gone = [path for path in others if targets.matches(load(path).decode("utf-8", "replace"))]
     if run is None:
-        if not any(map(holds, files)):
-            return 0
-        if change:
+        if gone and change:
             runs.remove(workspace, name)
-        return len(files)
-    sides: Sides = {}
-    changed = tuple(
-        _file(workspace, run.id, place, file, targets, sides) for place, file in enumerate(run.files)
-    )
-    # Beside the bytes of notes a killed writer may have left others.
-    others = (path for path in files if path.name != runs.RECORD and path.suffix not in (".before", ".after"))
-    sides |= {path: None for path in others if holds(path)}
-    cleaned = _unnamed(run, changed, targets)
+        return len(files) if gone else 0
+    sides: Sides = dict.fromkeys(gone)
+    changed = []
+    for place, file in enumerate(run.files):
+        own = {side: folder / f"{place}.{side}" for side in runs.SIDES}
+        data = {side: load(path) for side, path in own.items() if path in files}
+        file, after = _file(workspace, file, data, targets)
+        changed.append(file)
+        sides |= {own[side]: rest for side, rest in after.items() if rest != data[side]}
+    cleaned = _unnamed(run, tuple(changed), targets)
     if cleaned == run and not sides:
         return 0
     if change:
         runs.save(workspace, cleaned)
-        for path, data in sides.items():
+        for path, rest in sides.items():
             with records.translated(path):
-                if data is None:
-                    door.unlink(path)
-                else:
-                    door.exchange(path, data, alone=True)
+                door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
     return max(1, len(sides))
 
 
@@ -93,36 +93,24 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
 
 
 def _file(
-    workspace: paths.Workspace, name: str, place: int, file: ChangedFile, targets: Targets, sides: Sides
-) -> ChangedFile:
-    """A file of a run as it is to be recorded; its bytes that change are added to `sides`."""
-    folder, door = workspace.history / name, workspace.files
-    stored = {side: path for side in runs.SIDES if door.is_file(path := folder / f"{place}.{side}")}
+    workspace: paths.Workspace, file: ChangedFile, data: dict[str, bytes], targets: Targets
+) -> tuple[ChangedFile, dict[str, bytes | None]]:
+    """A file of a run as it is to be recorded, and what becomes of the bytes of its sides."""
     if targets.owns(file.path):
-        sides |= dict.fromkeys(stored.values())
-        return ChangedFile(FORGOTTEN, "", "", "was forgotten")
-    digests = {"before": file.before, "after": file.after}
-    now: dict[str, bytes] = {}
-    is_changed = False
-    for side, path in stored.items():
-        with records.translated(path):
-            data = door.read(path)
-        digest = runs.digest(data)
-        after = targets.edit(file.path, data)
+        return ChangedFile(FORGOTTEN, "", "", "was forgotten"), dict.fromkeys(data)
+    known = {note.before: note.after for note in targets.known if note.path == file.path}
+    after: dict[str, bytes | None] = {}
+    for side, before in data.items():
+        after[side] = targets.edit(file.path, before)
         # Exactly as the note itself became, where they were its bytes.
-        for note in targets.known:
-            if (note.path, note.before) == (file.path, digest):
-                current = runs.read(workspace, file.path)
-                if runs.digest(current) == note.after:
-                    after = current
-                    break
-        if after != data:
-            sides[path], is_changed = after, True
-        now[side] = after or b""
-        if digests[side] == digest:
-            digests[side] = runs.digest(after)
-    file = replace(file, before=digests["before"], after=digests["after"], left=targets.mask(file.left))
-    if is_changed:
-        added, removed = diffs.counted(now.get("before", b""), now.get("after", b""))
+        if (digest := runs.digest(before)) in known:
+            current = runs.read(workspace, file.path)
+            if runs.digest(current) == known[digest]:
+                after[side] = current
+        if getattr(file, side) == digest:
+            file = replace(file, **{side: runs.digest(after[side])})  # type: ignore[arg-type]
+    file = replace(file, left=targets.mask(file.left))
+    if after != data:
+        added, removed = diffs.counted(after.get("before") or b"", after.get("after") or b"")
         file = replace(file, added=added, removed=removed)
-    return file
+    return file, after

@@ -43,10 +43,8 @@ _BRANCH = re.compile(r"ref: (refs/heads/[^\s\x00-\x1f]+)\n?")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Of the caller's environment, what a program needs to start; none that git would obey but the places of the
 # owner's own settings, and those in the calls alone that read settings.
-_KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-_KEPT_TO_FIND = (
-    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES",
-)  # fmt: skip
+_KEPT = "HOME XDG_CONFIG_HOME TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
+_KEPT_TO_FIND = "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES".split()
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -102,6 +100,14 @@ class Entry(NamedTuple):
     blob: str = ""
 
 
+class Staged(NamedTuple):
+    """What the index of the owner holds of a file; of one in conflict one of its sides, by `side` from 1."""
+
+    path: str
+    entry: Entry
+    side: int = 0
+
+
 class Commit(NamedTuple):
     """A commit and the files it adds or changes, by path: what it holds of them."""
 
@@ -134,7 +140,7 @@ class Repository:
         self._index = layout.private / "index"
         _refuse_links(layout.common, "objects", "refs", "packed-refs")
         (view / "HEAD").write_text(self._head())
-        (view / "config").write_text("\n".join(_configuration(layout)) + "\n")
+        (view / "config").write_text(_configuration(layout))
         for name in ("refs", "packed-refs"):
             (view / name).symlink_to(layout.common / name)
         for path in layout.private.glob("sharedindex.*"):
@@ -149,16 +155,11 @@ class Repository:
         email = settings.get("author.email") or settings.get("user.email") or os.environ.get("EMAIL")
         author, email = (author, email) if author and email else AUTHOR
         self._environment = _environment(layout.program) | {
-            "GIT_AUTHOR_NAME": author,
-            "GIT_AUTHOR_EMAIL": email,
-            "GIT_COMMITTER_NAME": author,
-            "GIT_COMMITTER_EMAIL": email,
-            "GIT_DIR": os.fspath(view),
-            "GIT_OBJECT_DIRECTORY": os.fspath(layout.common / "objects"),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-        }
+            "GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": email,
+            "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": email,
+            "GIT_DIR": os.fspath(view), "GIT_OBJECT_DIRECTORY": os.fspath(layout.common / "objects"),
+            "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
+        }  # fmt: skip
 
     def _head(self) -> str:
         head = (_read(self._layout.private / "HEAD") or b"").decode("utf-8", "replace")
@@ -179,13 +180,12 @@ class Repository:
         `tree` lets it read the files of the work tree that say what git ignores.
         """
         environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._index)}
-        further: dict[str, str] = {}
+        own: dict[str, str] = {}
         if tree:
-            own = self._layout.own
-            further = {name: own[name] for name in _CARRIED_OF_THE_OWNER if own.get(name)}
+            own = {name: one for name in _CARRIED_OF_THE_OWNER if (one := self._layout.own.get(name))}
             environment["GIT_WORK_TREE"] = os.fspath(self.top)
-        command = [*_command(self._layout.program, further), *arguments]
-        return _call(command, arguments[0], self.top if tree else self._view, environment, data, allowed)
+        folder = self.top if tree else self._view
+        return _call(self._layout.program, arguments, folder, environment, data, allowed, own)
 
     @property
     def head(self) -> str:
@@ -210,57 +210,39 @@ class Repository:
             if linked := [one.name for one in found if _FOLDERS.fullmatch(one.name) and one.is_symlink()]:
                 raise GitError(f"its git folder is no plain one: objects/{linked[0]} is a link")
 
-    def entries(self, files: Iterable[str], commit: str) -> dict[str, Entry]:
-        """Return what a commit holds of some files; nothing for a file that it lacks."""
-        files = list(files)
-        if not commit or not files:
+    def tree(self, commit: str, files: Iterable[str] | None = None) -> dict[str, Entry]:
+        """Return what a commit holds of some files, or of all; nothing for a file that it lacks."""
+        named = ["-r"] if files is None else ["--", *files]
+        if not commit or named == ["--"]:
             return {}
-        return _entries(
-            self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *files), 2
-        )
+        listed = self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *named)
+        return {path: Entry(mode, blob) for path, (mode, _, blob) in _rows(listed)}
 
-    def blobs(self, commit: str) -> set[str]:
-        """Return the names of the bytes of all files of a commit, none for no commit."""
-        listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit) if commit else b""
-        return {entry.blob for entry in _entries(listed, 2).values()}
-
-    def staged(self, files: Iterable[str]) -> dict[str, Entry]:
-        """Return what the index of the owner holds of some files or folders. Raises for a conflict."""
+    def staged(self, files: Iterable[str]) -> list[Staged]:
+        """Return what the index of the owner holds of some files or folders, of all without any."""
         listed = self.run("--literal-pathspecs", "ls-files", "-s", "-z", "--", *files)
-        if any(line.partition(b"\t")[0].split()[2:3] != [b"0"] for line in listed.split(b"\0") if line):
-            raise GitError("a file is in conflict")
-        return _entries(listed, 1)
-
-    def staged_versions(self, folder: str) -> Iterator[tuple[str, Entry]]:
-        """Yield what the index of the owner holds below a folder, the sides of a conflict one by one."""
-        listed = self.run("--literal-pathspecs", "ls-files", "-s", "-z", "--", *filter(None, [folder]))
-        for line in listed.split(b"\0"):
-            yield from _entries(line, 1).items()
+        return [Staged(path, Entry(mode, blob), int(side)) for path, (mode, blob, side) in _rows(listed)]
 
     def ignored(self, files: Iterable[str]) -> set[str]:
         """Return the files that git ignores."""
         # They are patterns to it, which begin with a colon where they mean something else.
-        rows = self._rows([f"./{path}" for path in files], "check-ignore", "-z", "--stdin")
+        rows = self._asked([f"./{path}" for path in files], "check-ignore", "-z", "--stdin")
         return {path.removeprefix("./") for path in rows if path}
 
     def filtered(self, files: Iterable[str]) -> set[str]:
         """Return the files that a program of the owner's would change on their way in; we run none."""
-        rows = self._rows(files, "check-attr", "-z", "--stdin", "filter")
-        return {
-            path
-            for path, value in zip(rows[::3], rows[2::3], strict=False)
-            if value not in ("unspecified", "unset")
-        }
+        rows = self._asked(files, "check-attr", "-z", "--stdin", "filter")
+        values = zip(rows[::3], rows[2::3], strict=False)
+        return {path for path, value in values if value not in ("unspecified", "unset")}
 
-    def _rows(self, files: Iterable[str], *arguments: str) -> list[str]:
+    def _asked(self, files: Iterable[str], *arguments: str) -> list[str]:
         data = "".join(f"{path}\0" for path in files).encode("utf-8", "surrogateescape")
-        if not data:
-            return []
-        printed = self.run(*arguments, data=data, tree=True, allowed=(0, 1))  # 1 says that there are none
+        # 1 says that there are none.
+        printed = self.run(*arguments, data=data, tree=True, allowed=(0, 1)) if data else b""
         return printed.decode("utf-8", "surrogateescape").split("\0")
 
-    def commits(self, folder: str) -> Iterator[Commit]:
-        """Yield every commit of every branch, tag and work tree that changes a folder, newest first."""
+    def commits(self, folder: str) -> list[Commit]:
+        """Return every commit of every branch, tag and work tree that changes a folder, newest first."""
         heads = (_read(path, optional=True) for path in self._layout.common.glob("worktrees/*/HEAD"))
         names = [head.decode("ascii", "replace").strip() for head in heads if head]
         starts = [name for name in (self.head, *names) if _OBJECT.fullmatch(name)]
@@ -269,20 +251,17 @@ class Repository:
         form = ("--stdin", "--always", "--root", "-m", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
         listed = self.run("--literal-pathspecs", "diff-tree", *form, *within, data=known)
         # The names of commits, each followed by `:MODE MODE BLOB BLOB STATUS`, PATH for every file.
-        name, files = "", dict[str, Entry]()
-        rest = iter(listed.split(b"\0"))
-        for part in rest:
+        commits: dict[str, dict[str, Entry]] = {}
+        parts = iter(listed.split(b"\0"))
+        files: dict[str, Entry] = {}
+        for part in parts:
             if part.startswith(b":"):
                 _, mode, _, blob, _ = part.decode().split()
-                path = next(rest, b"").decode("utf-8", "surrogateescape")
-                if blob.strip("0"):
-                    files[path] = Entry(mode, blob)
-            elif part:
-                if name:
-                    yield Commit(name, files)
-                name, files = part.decode().strip(), {}
-        if name:
-            yield Commit(name, files)
+                path = next(parts, b"").decode("utf-8", "surrogateescape")
+                files |= {path: Entry(mode, blob)} if blob.strip("0") else {}
+            elif part:  # once for each parent of a merge
+                files = commits.setdefault(part.decode().strip(), {})
+        return [Commit(name, files) for name, files in commits.items()]
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield objects by name with their bytes: None for what is not here, or is larger than `LARGEST`."""
@@ -362,17 +341,15 @@ class Repository:
         self.run("update-ref", "-m", why, "HEAD", new, old or self.zero)
 
 
-def _configuration(layout: Layout) -> Iterator[str]:
-    """The lines of the configuration of a view."""
+def _configuration(layout: Layout) -> str:
+    """The configuration of a view."""
     settings, sha256 = layout.settings, len(layout.zero) == 64
-    yield from ("[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}")
-    for name in _CARRIED:
-        if _PLAIN.fullmatch(value := settings.get(name, "")) and value:
-            yield f"{name.removeprefix('core.')} = {value}"
+    lines = ["[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}"]
+    carried = ((name.removeprefix("core."), settings.get(name, "")) for name in _CARRIED)
+    lines += [f"{name} = {value}" for name, value in carried if value and _PLAIN.fullmatch(value)]
     if "core.logallrefupdates" not in settings:
-        yield "logAllRefUpdates = true"  # as where there is a work tree
-    if sha256:
-        yield from ("[extensions]", "objectFormat = sha256")
+        lines.append("logAllRefUpdates = true")  # as where there is a work tree
+    return "\n".join([*lines, *(("[extensions]", "objectFormat = sha256") if sha256 else ()), ""])
 
 
 @contextmanager
@@ -433,8 +410,7 @@ def _find(folder: Path) -> Layout:
     environment = _environment(program) | kept
 
     def ask(*arguments: str) -> str:
-        command = [*_command(program), *arguments]
-        return _call(command, arguments[0], folder, environment).decode("utf-8", "surrogateescape")
+        return _call(program, arguments, folder, environment).decode("utf-8", "surrogateescape")
 
     names = ("--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir")
     bare, inside, names_by, *places = ask("rev-parse", *names, "--git-common-dir").split("\n")
@@ -486,30 +462,29 @@ def _environment(program: str) -> dict[str, str]:
     return {**kept, **_ENVIRONMENT, "PATH": os.path.dirname(program)}
 
 
-def _command(program: str, further: Mapping[str, str] | None = None) -> list[str]:
-    settings = (_SETTINGS | dict(further or {})).items()
-    return [program, "--no-pager", *(part for key, value in settings for part in ("-c", f"{key}={value}"))]
-
-
 def _call(
-    command: list[str],
-    name: str,
+    program: str,
+    arguments: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     data: bytes = b"",
     allowed: Sequence[int] = (0,),
+    own: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Run git with bounds on time, memory and output; return what it prints.
+    """Run git with bounds on time, memory and output, and with `own` settings; return what it prints.
 
     Raises GitError with its trouble in one line, unless it ends with an `allowed` code.
     """
+    settings = (_SETTINGS | dict(own or {})).items()
+    flags = [part for key, value in settings for part in ("-c", f"{key}={value}")]
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as trouble:
         source.write(data)
         source.seek(0)
         try:
             process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=trouble
-            )
+                [program, "--no-pager", *flags, *arguments],
+                cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=trouble,
+            )  # fmt: skip
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run ({error})") from error
         ends = time.monotonic() + TIMEOUT_S
@@ -518,10 +493,15 @@ def _call(
         with process:
             try:
                 assert process.stdout is not None
-                _bound(process.pid)
+                if sys.platform == "linux":  # elsewhere no memory is bound from outside
+                    import resource
+
+                    # It may be done already, or run under a lower bound; packs are mapped, not counted.
+                    with suppress(OSError, ValueError):
+                        resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
                 printed = process.stdout.read(_MOST_OUTPUT + 1)
                 if len(printed) > _MOST_OUTPUT:
-                    raise GitError(f"git {name} prints more than {_MOST_OUTPUT:,} bytes")
+                    raise GitError(f"git {arguments[0]} prints more than {_MOST_OUTPUT:,} bytes")
                 code = process.wait()
             finally:
                 timer.cancel()
@@ -531,22 +511,10 @@ def _call(
         if code < 0 and time.monotonic() >= ends:
             raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds")
         trouble.seek(0)
-        lines = [
-            line for line in trouble.read(10_000).decode("utf-8", "replace").splitlines() if line.strip()
-        ]
-    worst = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
-    raise GitError(screen.shorten(screen.one_line(worst[0]), 200) if worst else f"git {name} failed")
-
-
-def _bound(pid: int) -> None:
-    """Bound the memory of a process where the system can from outside; packs are mapped, not counted."""
-    if sys.platform == "linux":
-        import resource
-
-        try:
-            resource.prlimit(pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-        except (OSError, ValueError):  # it is done already, or runs under a lower bound
-            return
+        lines = trouble.read(10_000).decode("utf-8", "replace").splitlines()
+    said = sorted(filter(str.strip, lines), key=lambda line: not line.startswith(("fatal:", "error:")))
+    first = next(iter(said), f"git {arguments[0]} failed")
+    raise GitError(screen.shorten(screen.one_line(first), 200))
 
 
 def _refuse_links(folder: Path, *names: str) -> None:
@@ -578,12 +546,9 @@ def _read(path: Path, *, optional: bool = False) -> bytes | None:
         raise GitError(f"{paths.shown(path.name)} of git cannot be read ({paths.reason(error)})") from error
 
 
-def _entries(listed: bytes, blob: int) -> dict[str, Entry]:
-    """Read `MODE … BLOB …<tab>PATH`, each ended by a zero byte."""
-    entries = {}
+def _rows(listed: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Read `COLUMN COLUMN COLUMN<tab>PATH`, each ended by a zero byte."""
     for line in listed.split(b"\0"):
         columns, _, path = line.partition(b"\t")
         if path:
-            words = columns.decode().split()
-            entries[path.decode("utf-8", "surrogateescape")] = Entry(words[0], words[blob])
-    return entries
+            yield path.decode("utf-8", "surrogateescape"), columns.decode().split()

@@ -54,7 +54,6 @@ _EFFECTS = {
     "schedule": "folders that the schedule has made, and may remove",
     "batches": "texts that an embedding provider works on",
     "request": "what an agent asks to have forgotten",
-    "writes": "the lines that were written last into a note",
 }
 _TYPES = {"bool": bool, "int": int}
 Read = Callable[[str], bytes | None]  # a file by its path, None for none
@@ -313,22 +312,25 @@ def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
     if len(known) > 1 and known[-2] < cutoff:
         return
     for name in known:
-        ahead = name > today and name[:_STAMP_LENGTH] != today
-        if not ahead and name >= cutoff:
+        is_ahead = name > today and name[:_STAMP_LENGTH] != today
+        if name >= cutoff and not is_ahead:
             continue
         run = _loaded(workspace, name)
-        if isinstance(run, str):
-            if run and not ahead:
+        if isinstance(run, Run):
+            if run.state != "begun" and (not is_ahead or _stamp(run) < cutoff):
+                remove(workspace, name)
+        elif not is_ahead:
+            if run:
                 records.set_aside(workspace.files, workspace.history / name, run)
-                continue
-            old = not ahead
-        else:
-            stamp = name
-            with suppress(ValueError):
-                stamp = datetime.fromisoformat(run.at).strftime(_STAMP)
-            old = (not ahead or stamp < cutoff) and run.state != "begun"
-        if old:
-            remove(workspace, name)
+            else:
+                remove(workspace, name)
+
+
+def _stamp(run: Run) -> str:
+    """The moment that a run notes, in the form of names."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(run.at).strftime(_STAMP)
+    return run.id
 
 
 def _encode(run: Run) -> bytes:
@@ -362,10 +364,9 @@ def diff(workspace: paths.Workspace, run: Run) -> str:
     parts = []
     for place, file in enumerate(run.files):
         path = screen.one_line(file.path)
-        if not run.kept:
-            parts.append(f"# {path}: what it was before is not kept")
-            continue
         try:
+            if not run.kept:
+                raise NoteUnreadable(path, "what it was before is not kept")
             before, after = (content(workspace, run, place, side) for side in SIDES)
         except NoteUnreadable as error:
             parts.append(f"# {path}: {screen.one_line(error.reason)}")
@@ -385,7 +386,7 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
     All that a signature would cover, with private parts; what shows nothing stands there as an escape. Raises
     NoteUnreadable for what cannot be shown whole.
     """
-    effect, diff = _EFFECTS.get(aside.kind, aside.kind), ""
+    effect, diff = _EFFECTS.get(aside.kind, aside.kind), list[str]()
     if key := {"erasing": "forget.carry", "spool": "sync.spool"}.get(aside.kind):
         effect += f": {remedies.say(key)}"
     if aside.is_run:
@@ -393,15 +394,16 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
             run = decode(aside.own.split("/")[1], aside.values[0])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _hidden(aside, "is no record of a change") from error
-        diff = "\n".join(_whole_diff(workspace, aside, run))
+        if run.kept or run.state == "begun":
+            sides = (_sides(workspace, aside, run, place) for place in range(len(run.files)))
+            diff = [line for one in sides for line in unified_diff(*one, lineterm="")]
+        effect = "a change of notes that was made; its texts are not kept, so nothing can take it back"
         if run.state == "begun":
             effect = "a change of notes that was begun: the next command that changes notes carries it out"
         elif run.kept:
             effect = f"a change of notes that was made: {remedies.say('undo')}"
-        else:
-            effect = "a change of notes that was made; its texts are not kept, so nothing can take it back"
     values = [json.dumps(value, ensure_ascii=False) for value in aside.values]
-    text = "\n".join([effect, *values, *([diff] if diff else [])])
+    text = "\n".join([effect, *values, *diff])
     if len(text) > MOST or len(text := folded.visible(text)) > MOST:
         raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
     return screen.clean(text)
@@ -412,21 +414,19 @@ def _hidden(aside: Aside, reason: str) -> NoteUnreadable:
     return NoteUnreadable(shown, f"{reason}, so it cannot be signed; {records.SHARE}")
 
 
-def _whole_diff(workspace: paths.Workspace, aside: Aside, run: Run) -> Iterator[str]:
-    """The diff of each file, with private parts and all: whatever is signed is shown."""
-    if not run.kept and run.state != "begun":
-        return
-    folder = workspace.derived / records.FOREIGN_FOLDER / aside.name
-    for place, file in enumerate(run.files):
-        try:
-            sides = [content(workspace, run, place, side, folder) for side in SIDES]
-            texts = ["" if side is None else side.decode() for side in sides]
-        except NoteUnreadable as error:
-            raise _hidden(aside, f"has a text that cannot be read ({error.reason})") from error
-        except UnicodeDecodeError as error:
-            raise _hidden(aside, f"changes {paths.shown(file.path)} to what is not UTF-8") from error
-        before, after = (text.split("\n") for text in texts)
-        if len(before) + len(after) > _MOST_LINES or sum(map(len, texts)) > MOST * 10:
-            raise _hidden(aside, f"changes {paths.shown(file.path)}, which is too long to be compared")
-        names = ["/dev/null" if side is None else screen.one_line(file.path) for side in sides]
-        yield from unified_diff(before, after, names[0], names[1], lineterm="")
+def _sides(
+    workspace: paths.Workspace, aside: Aside, run: Run, place: int
+) -> tuple[list[str], list[str], str, str]:
+    """The lines of a file before and after, and its names; private parts are shown, since they are signed."""
+    folder, path = workspace.derived / records.FOREIGN_FOLDER / aside.name, run.files[place].path
+    try:
+        sides = [content(workspace, run, place, side, folder) for side in SIDES]
+        before, after = ("" if side is None else side.decode() for side in sides)
+    except NoteUnreadable as error:
+        raise _hidden(aside, f"has a text that cannot be read ({error.reason})") from error
+    except UnicodeDecodeError as error:
+        raise _hidden(aside, f"changes {paths.shown(path)} to what is not UTF-8") from error
+    if before.count("\n") + after.count("\n") + 2 > _MOST_LINES or len(before) + len(after) > MOST * 10:
+        raise _hidden(aside, f"changes {paths.shown(path)}, which is too long to be compared")
+    names = ["/dev/null" if side is None else screen.one_line(path) for side in sides]
+    return before.split("\n"), after.split("\n"), names[0], names[1]

@@ -144,29 +144,22 @@ def _make(
 ) -> Run:
     """Write a run down and make its changes, all or none, under the lock."""
     seen: dict[Path, str] = {}
-    for change in changes:
-        real = contain(workspace, change.path)
-        if real in seen:
-            reason = f"is the same file as {paths.shown(seen[real])}, so nothing was written"
-            raise NoteUnreadable(paths.shown(change.path), reason)
-        seen[real] = change.path
     with_modes = []
     for change in changes:
-        mode = change.mode
+        if (same := seen.setdefault(contain(workspace, change.path), change.path)) != change.path:
+            reason = f"is the same file as {paths.shown(same)}, so nothing was written"
+            raise NoteUnreadable(paths.shown(change.path), reason)
         if change.before is not None:  # the permissions of the file that is there, for an undo
             with suppress(OSError):  # it is gone, which the exchange finds
                 mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
-        with_modes.append(replace(change, mode=mode))
+                change = replace(change, mode=mode)
+        with_modes.append(change)
     from commonplace.redaction.redact import public
 
     about = about if isinstance(about, About) else about()
-    about = replace(
-        about,
-        title=" ".join(public(about.title).split()),
-        why=public(about.why).strip(),
-        agent=public(about.agent).strip(),
-        session=public(about.session).strip(),
-    )
+    why, agent, session = (public(text).strip() for text in (about.why, about.agent, about.session))
+    title = " ".join(public(about.title).split())
+    about = replace(about, title=title, why=why, agent=agent, session=session)
     waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
     run = runs.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:

@@ -134,11 +134,10 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     """
     if not name:
         last = None
-        for run in runs.newest_first(workspace):
-            if run.about.kind != "undo" and not run.undone:
+        for run in (one for one in runs.newest_first(workspace) if not one.undone):
+            if run.about.kind != "undo":
                 return run
-            if run.about.kind == "undo" and not run.undone:
-                last = last or run
+            last = last or run
         raise NothingToUndo(last)
     names = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(names) != 1:
@@ -211,9 +210,8 @@ def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
         for other in _since(workspace, run)[:-1]
         if any(file.path == path and not file.left for file in other.files)
     ]
-    gone = [other.id for other in later if not other.kept]
-    if gone:
-        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
+    if gone := next((other.id for other in later if not other.kept), ""):
+        return f"; what {gone} forgot there cannot be brought back, so change the file itself"
     if not later:
         return "; change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""

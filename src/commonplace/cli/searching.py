@@ -49,9 +49,10 @@ def search(
 
 def _passages(memory: Memory, result: SearchResult, question: str, *, whole: bool, explain: bool) -> str:
     """Hits as text: a few rows of each passage, or all of them."""
+    from commonplace.memory import question_words
     from commonplace.render import hits
 
     look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
-    marked = session.words(question) if look.color or rows else ()
+    marked = question_words(question) if look.color or rows else ()
     locate = session.locator(memory) if look.links else None
     return hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate)

@@ -155,6 +155,13 @@ TURNED = [
     (said("小李没有驾照。"), "小李有驾照。"),
     (said("要不要换成飞书？"), "换成飞书。"),
     (said("部署前必须跑测试。"), "部署前不必须跑测试。"),
+    (said("We may move the office to Lisbon in May."), "We move the office to Lisbon in May."),
+    (said("Prices went down in the second quarter."), "Prices went up in the second quarter."),
+    (said("Lin failed to pass the driving test."), "Lin passed the driving test."),
+    (said("Ann almost missed the train to Porto."), "Ann missed the train to Porto."),
+    (said("Bo plans to sell the boat."), "Bo sells the boat."),
+    (said("小李差点错过火车。"), "小李错过火车。"),
+    (said("王磊打算买下隔壁的房子。"), "王磊买下隔壁的房子。"),
 ]  # fmt: skip
 # Said, thought or wished by somebody.
 ATTRIBUTED = [

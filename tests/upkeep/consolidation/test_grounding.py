@@ -72,3 +72,26 @@ def test_any_text_is_read(text: str, other: str, heading: str) -> None:
     grounding.is_literal(text, [source])
     grounding.says(text, other)
     last_day(resolved(text, [source]), DAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "heading", "expected"),
+    [
+        ("She likes tea.", "Mira", "Mira likes tea."),
+        ("She likes tea.", "Mira Chen", "Mira Chen likes tea."),
+        ("Her phone is blue.", "Mira", "Mira's phone is blue."),
+        ("她的手机是蓝色。", "Mira", "Mira 的手机是蓝色。"),
+        ("She likes tea.", "Mira\n\nLin", "She likes tea."),
+    ],
+)
+def test_a_pronoun_gives_way_to_the_only_name_above(text: str, heading: str, expected: str) -> None:
+    assert grounding.named(text, [Said(text, DAY, tuple(heading.split("\n\n")))]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Lin marries next year.", "Lin marries in 2027."), ("阿舟明年结婚。", "阿舟2027年结婚。")],
+)
+def test_a_year_is_told_as_a_year(text: str, expected: str) -> None:
+    assert resolved(text, [Said(text, DAY)]) == expected
+    assert missing(expected, [Said(text, DAY)]) == ""

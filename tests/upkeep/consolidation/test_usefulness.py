@@ -24,7 +24,7 @@ EMPTY = pages.read("# Memory\n", "MEMORY.md")
 VAGUE = ("下午，书架：", "录取了：", "Odds and ends: ")  # headings that say nothing of the line
 # How many there are of each kind, and how many at least get in; of what is false none.
 DEMO = {"verbatim": (24, 22), "light edit": (26, 22), "paraphrase": (17, 11), "false": (12, 0)}
-DIARIES = {"light edits": (24, 22), "paraphrases": (24, 21), "completed": (14, 14)}
+DIARIES = {"light edits": (24, 23), "paraphrases": (24, 21), "completed": (14, 14)}
 
 
 def outcome(proposal: Proposal) -> checks.Checked:
@@ -83,5 +83,5 @@ def test_lines_of_diaries() -> None:
         assert len(TRUE[kind]) == all_
         assert all_ - len(refused) >= least, refused
     false = [pair for pairs in FALSE.values() for pair in pairs]
-    assert len(false) == 64
+    assert len(false) == 71
     assert [text for source, text in false if not grounding.missing(text, [source])] == []

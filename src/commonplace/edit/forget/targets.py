@@ -110,6 +110,12 @@ class Targets:
         return not (self.people or self.texts or self.blocks or self.notes)
 
     @property
+    def lines(self) -> frozenset[tuple[str, str]]:
+        """The lines of blocks that say something, each with its note."""
+        every = ((block.path, line) for block in self.blocks for line in block.lines)
+        return frozenset(one for one in every if any(map(str.isalnum, one[1])))
+
+    @property
     def described(self) -> tuple[str, ...]:
         """What was asked for, in the words of the request."""
         lines = (cite(one.path, one.first, one.first + len(one.lines) - 1) for one in self.blocks)
@@ -158,11 +164,10 @@ class Targets:
 
     def overlaps(self, other: Targets) -> bool:
         """Whether another names a note, lines or a session that goes with this one, whatever they say."""
-        lines = {(one.path, line) for one in self.blocks for line in one.lines if any(map(str.isalnum, line))}
         return (
             not set(self.sessions).isdisjoint(other.sessions)
             or any(map(self.owns, (*other.notes, *(one.path for one in other.blocks))))
-            or any((one.path, line) in lines for one in other.blocks for line in one.lines)
+            or not self.lines.isdisjoint(other.lines)
         )
 
     def with_vectors(self, keys: Iterable[str]) -> Targets:

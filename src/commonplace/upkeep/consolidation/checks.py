@@ -13,6 +13,8 @@ from datetime import date
 from functools import cache
 
 from commonplace.language import lexicon, rules
+from commonplace.markdown import comments
+from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
 from commonplace.upkeep.consolidation import grounding, plan
@@ -212,6 +214,8 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
     if ends and all(source.exposed for source in saying) and not _are_two(saying):
         raise _Refused(PLANTED)
     said = tuple(source.said for source in item.sources)
+    if ends and any(grounding.says(target.text, one.text) for one in said):
+        raise _Refused("no source says that it is over: one says that it holds")
     question = Question(target.text, said, target.text, "ended" if ends else "conflict")
     verdict = _verdict(question, ground, asked)
     if verdict is None or not verdict.says:
@@ -288,12 +292,23 @@ def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
 def _check_replaced(item: Accepted) -> None:
     """Refuse to replace an entry by what is older, the same, or about something else."""
     (target,) = item.targets
-    if max(source.day for source in item.sources).isoformat() < target.since:
+    if _is_older(item.sources, target):
         raise _Refused("is older than what it replaces")
     if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
         raise _Refused("says what it replaces")
     if not _shares_subject([item.text, *(source.text for source in item.sources)], target.text, 1 / 3):
         raise _Refused("is about something else than what it replaces")
+
+
+def _is_older(sources: Sequence[Source], target: Entry) -> bool:
+    """Whether nothing of sources was said after an entry: by the day, and within a note by the line."""
+    newest = max(source.day for source in sources).isoformat()
+    if newest != target.since:
+        return newest < target.since
+    known = [parse_reference(label) for label in comments.sources(target.statement.said)]
+    last = {one.path: max(other.first for other in known if other.path == one.path) for one in known}
+    of_day = [parse_reference(source.label) for source in sources if source.day.isoformat() == newest]
+    return all(one.first <= last.get(one.path, 0) for one in of_day)
 
 
 def _completed(item: Accepted, said: Sequence[Said], *, literal: bool) -> Iterator[str]:
@@ -338,9 +353,13 @@ def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
     for target in item.targets:
         if lost := sorted(grounding.values(target.text) - grounding.values(text) - grounding.keys(text)):
             raise _Refused(f"loses what {target.label} says: {' '.join(lost[:3])}")
-        if grounding.keys(target.text) <= grounding.keys(text):
-            continue
         one_script = bool(lexicon.cjk_share(text) >= 0.3) == bool(lexicon.cjk_share(target.text) >= 0.3)
+        if one_script and (reason := grounding.turns(target.text, text)):
+            raise _Refused(f"turns what {target.label} says: {reason}")
+        if grounding.keys(target.text) <= grounding.keys(text):
+            if lost := sorted(grounding.particles(target.text) - grounding.particles(text)):
+                raise _Refused(f"loses what {target.label} says: {lost[0]}")
+            continue
         if one_script and grounding.subject(target.text) not in grounding.keys(text):
             raise _Refused(f"loses what {target.label} says: {grounding.subject(target.text)}")
         verdict = _verdict(Question(target.text, (Said(text, None),)), ground, asked)

@@ -33,6 +33,7 @@ _MOST_TOKENS = 3000  # of a source
 _MOST_MOVED, _MOST_TRIED = 40, 8  # words of a sentence that stand elsewhere, places that are tried for one
 _PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 # What restricts a sentence from any of its clauses; the other groups count in the clauses that are used.
+_AHEAD = frozenset(("nearly", "failed", "intended"))  # restrict only what stands behind them
 _FAR = frozenset(("possible", "said", "if", "unless", "but"))
 
 
@@ -144,6 +145,28 @@ def says(text: str, other: str) -> bool:
     return bool(two) and two <= one and ("not" in one) == ("not" in two)
 
 
+def turns(text: str, other: str) -> str:
+    """Return why a text turns what another says in words of its own; empty where it does not.
+
+    For two texts that are to say the same: their words may not change places, nor one alone be denied.
+    """
+    ground, past, present = _ground(Said(other)), rules.words("past"), rules.words("present")
+    for sentence in read(text):
+        laid = _laid(sentence, ground)
+        if reason := laid.reordered() or laid.turned():
+            return reason
+        forms = frozenset[str]().union(*(one.forms for one in ground.sentences))
+        if sentence.forms & past and not sentence.forms & present and forms & present - past:
+            return "makes what was into what is"
+    return ""
+
+
+def particles(text: str) -> frozenset[str]:
+    """Return the words that say nothing by themselves and change what others say: up, without, again."""
+    idle = rules.words("idle")
+    return frozenset(t.key for s in read(text) for t in s.tokens if t.light and t.key not in idle)
+
+
 def subject(text: str) -> str:
     """Return what a text begins with: its first word that says something, or two CJK characters."""
     tokens = [token for sentence in read(text) for token in sentence.tokens if token.counts]
@@ -219,7 +242,7 @@ def _times(tokens: Sequence[Token], day: date | None) -> frozenset[str]:
 
 def only_name(source: Said) -> str:
     """Return the name in the headings of a source, where there is but one."""
-    words = re.findall(r"\b[A-Z]\w+", " ".join(source.headings))
+    words = re.findall(r"\b[A-Z]\w+(?:[ -][A-Z]\w+)*", "\n".join(source.headings))
     names = {word for word in words if word.casefold() not in stopwords.ENGLISH}
     return names.pop() if len(names) == 1 else ""
 
@@ -309,7 +332,7 @@ class _Laid:
                 return f"says {token.key}, which the source does not"
             elif self._is_unit(before, token):
                 return f"says {tokens[before].key} of something else: {token.key}"
-        if put := self._replaced():
+        if put := self._replaced() or self._particle():
             return f"puts {put} in the place of what the source says"
         if words and tokens[words[0]].kind == "wide" and (words[0] not in self.places or words[0] in alone):
             return f"begins with what the source does not say: {tokens[words[0]].key}"
@@ -351,6 +374,22 @@ class _Laid:
             if any(t.kind == "wide" and not t.light and t.clause == said[before].clause for t in gap):
                 return put
             put, before = "", self.places.get(number, -1)
+        return ""
+
+    def _particle(self) -> str:
+        """The particle where the source has another: what went down went up."""
+        tokens, said = self.sentence.tokens, self.ground.tokens
+        stays = rules.words("idle") | rules.words("light")
+        for before, number in pairwise([*sorted(self.strand), len(tokens)]):
+            at = self.strand[before]
+            end = self.strand.get(number, len(said))
+            near = [t for t in said[at + 1 : end] if t.clause == said[at].clause]
+            gaps = tokens[before + 1 : number], near
+            apart = end < len(said) and said[end].clause != said[at].clause
+            if not apart and all(t.light for gap in gaps for t in gap):
+                own, others = ({t.key for t in gap} - stays for gap in gaps)
+                if own and others and own.isdisjoint(others):
+                    return min(own)
         return ""
 
     def stitched(self) -> str:
@@ -447,12 +486,17 @@ class _Laid:
 
     def _turns(self, used: set[int]) -> tuple[list[str], set[str]]:
         """What turns the clauses that are used, and with it what turns their sentences from afar."""
-        clauses = {self.ground.tokens[place].clause for place in self.places.values()}
+        last: dict[int, int] = {}  # the last place that is used, by clause
+        for place in self.places.values():
+            clause = self.ground.tokens[place].clause
+            last[clause] = max(place, last.get(clause, 0))
         near: list[str] = []
         far: set[str] = set()
-        for token, sentence in zip(self.ground.tokens, self.ground.sentence, strict=False):
-            if token.kind == "turn" and token.clause in clauses:
-                near.append(token.key)
+        tokens = zip(self.ground.tokens, self.ground.sentence, strict=False)
+        for place, (token, sentence) in enumerate(tokens):
+            if token.kind == "turn" and token.clause in last:
+                if place < last[token.clause] or token.key not in _AHEAD:
+                    near.append(token.key)
             elif token.kind == "turn" and sentence in used and token.key in _FAR:
                 far.add(token.key)
         return near, far | set(near)
@@ -542,7 +586,7 @@ _PIECE = re.compile(
     r"|(?P<stop>[.!?;。！？；…\n]+)|(?P<pause>[(（\[【)）\]】,:，：、–—|]|\s-\s)"
     r"|(?P<sign>[^\s\w\"'“”‘’「」『』《》〈〉*_`~#·•\\/-]|~(?!~)(?<!~~))"
 )
-_CONTRACTED = re.compile(r"\b(can|won|shan|\w+?)(?:n't|nt(?<=cant))\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"\b(can|won|shan|\w+?)(?:n't|nt(?<=cant)|(?<=can)not)\b", re.IGNORECASE)
 _WORD_DATE = re.compile(
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
     r"|(?:周|星期|礼拜)[一二三四五六日天]|Q[1-4])\.?",
@@ -634,7 +678,8 @@ def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
     word = text.casefold()
     own = word.endswith("'s") and word not in ("it's", "that's", "there's", "let's")
     word = word.removesuffix("'s")
-    if known := _known_words().get(word):
+    is_month = text[0].isupper() and not starts and word in rules.listed("en", "months")  # May, not may
+    if not is_month and (known := _known_words().get(word)):
         yield Token(*known, clause)
     elif word not in rules.words("light"):
         light = word in stopwords.ENGLISH or word in rules.words("idle")
@@ -745,8 +790,10 @@ def _in_full(span: dates.Span, day: date | None) -> str:
     if not last:
         return first
     after = date.fromisoformat(last) + timedelta(1)
-    if first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
+    if first.endswith("-01") and after.day == 1 and first[:7] == last[:7]:
         return first[:7]  # a month
+    if first.endswith("-01-01") and (after.month, after.day) == (1, 1) and first[:4] == last[:4]:
+        return f"{first[:4]}年" if re.search(lexicon.CJK_RUN, said) else f"in {first[:4]}"
     if not _NAMED.search(said) and not any(c.isdigit() for c in said):
         return ""
     return first + (" 至 " if re.search(lexicon.CJK_RUN, said) else " to ") + last
@@ -781,7 +828,8 @@ def named(text: str, sources: Sequence[Said]) -> str:
     opening = next((sentence.opening for sentence in read(text)), "")
     if len(names) != 1 or opening not in rules.words("pronouns") or not text.casefold().startswith(opening):
         return text
-    return f"{names.pop()}{'' if opening.isascii() else ' '}{text[len(opening) :]}"
+    own = "'s" if opening in rules.words("possessives") else ""
+    return f"{names.pop()}{own}{'' if opening.isascii() else ' '}{text[len(opening) :]}"
 
 
 def last_day(text: str, day: date) -> str:
