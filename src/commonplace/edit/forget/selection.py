@@ -51,6 +51,15 @@ class Choice(NamedTuple):
     transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
 
 
+def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """Select a whole note, or lines of one, which may have been seen. Raises NoteNotFound."""
+    named = references.parse_reference(reference)
+    plain = reference.strip().removeprefix("./").lower()
+    whole = plain in (named.path.lower(), f"#{named.docid}")
+    return Selection("note" if whole else "lines", reference, lines=lines)
+
+
+
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
