@@ -15,9 +15,8 @@ from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.providers import opening
 from commonplace.providers.breaker import Insisting
-from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog
+from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog, Spec
 from commonplace.providers.opening import LLM, NONE
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
