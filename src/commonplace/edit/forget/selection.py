@@ -51,6 +51,15 @@ class Choice(NamedTuple):
     transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
 
 
+def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """Select a whole note, or lines of one, which may have been seen. Raises NoteNotFound."""
+    named = references.parse_reference(reference)
+    plain = reference.strip().removeprefix("./").lower()
+    whole = plain in (named.path.lower(), f"#{named.docid}")
+    return Selection("note" if whole else "lines", reference, lines=lines)
+
+
+
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
@@ -79,16 +88,20 @@ def _look_up(
     # been said in another as well, and stays there.
     rest = _plain(staying.values()) if stated or spoken else ""
     common = [sentence for sentence in (*stated, *spoken) if plain(sentence) in rest]
-    others = _other_transcripts(context, targets) if spoken else {}
-    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
-    transcripts = [path for path, text in others.items() if any(plain(one) in text for one in shared)]
-    allowed = set(stated + spoken if among is None else among).difference(common, shared)
-    sentences = tuple(one for one in (*stated, *spoken) if one in allowed)
-    if sentences:
+    shared, transcripts = _said_elsewhere(context, targets, spoken)
+    gone = [one for one in (*stated, *spoken) if among is None or one in among]
+    if sentences := tuple(one for one in gone if one not in {*common, *shared}):
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
     return Choice(targets, composed, staying, closed, common, short, transcripts)
+
+
+def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Which sentences the transcripts of other sessions say as well, and which of these do."""
+    others = _other_transcripts(context, targets) if spoken else {}
+    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
+    return shared, [path for path, text in others.items() if any(plain(one) in text for one in shared)]
 
 
 def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
