@@ -74,6 +74,23 @@ def test_imports_point_one_way() -> None:
     assert wrong == UPWARDS
 
 
+# What lies behind the waists `Memory`, `edit` and `upkeep`; `diagnosis` and `bench` look inside by nature.
+_INSIDE = frozenset({"language", "markdown", "notes", "chunking", "transcripts", "index", "search"})
+_LOOK_INSIDE = {
+    "cli/session.py": {"notes"},  # files are looked at while `memory` is still being imported
+    "cli/corrections.py": {"notes"},  # `restore` gives lines back whatever the settings say
+}
+
+
+def test_edges_see_nothing_behind_the_waists() -> None:
+    seen = {
+        path.relative_to(SOURCE).as_posix(): inside
+        for path in MODULES
+        if part_of(path) in EDGES - {"diagnosis", "bench"} and (inside := imports(path) & _INSIDE)
+    }
+    assert seen == _LOOK_INSIDE
+
+
 def test_no_module_leads_back_to_itself() -> None:
     """Imports inside functions and for type checkers count: two modules that need each other are one thought."""
     names = {name_of(path): path for path in MODULES}

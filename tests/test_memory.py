@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory, config
-from commonplace.base import errors
+from commonplace.base import errors, tokens
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
 from commonplace.memory import estimate
@@ -25,7 +25,7 @@ from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.providers.spec import Spec
-from commonplace.search import pack, pipeline
+from commonplace.search import pipeline
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -221,7 +221,7 @@ def test_recall_cites_dates_and_keeps_its_budget(memory: Memory) -> None:
     for budget in (60, 120, 1000):
         recall = memory.recall("certificate release rollback", budget=budget)
         assert recall.tokens <= budget
-        assert recall.tokens == pack.estimate_tokens(recall.text)
+        assert recall.tokens == tokens.about(recall.text)
     assert "From memory/2026-02-13.md#L5 (2026-02-13, Deploy)" in recall.text
     assert recall.text.startswith("<recalled-notes")
     assert memory.recall("florbatz quizzle").text == ""

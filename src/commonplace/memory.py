@@ -199,9 +199,10 @@ class Memory:
         )
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
-        return replace(written, near=near.standing(self.workspace, self._answerer, text, written, now.date()))
+        near = resolve.standing(self.workspace, self._answerer, text, written, now.date())
+        return replace(written, near=near)
 
     def correct(
         self,
@@ -235,10 +236,10 @@ class Memory:
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
-        return [] if alone and not own else near.elsewhere(self._answerer, text, own=own)
+        return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.
@@ -366,11 +367,10 @@ class Memory:
         `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does,
         and for a layer.
         """
-        from commonplace.search import layers
+        from commonplace.search import pack
 
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
-        compose = layers.composer(self.settings.recall, layer)
         names = _names(collections)
         request = Request(
             text,
@@ -382,7 +382,7 @@ class Memory:
             as_of=_day(as_of, now),
         )
         result = self._answerer.answer(request)
-        recall = layers.recalled(result, budget, compose(result.hits, budget, text))
+        recall = pack.recall(result, budget, self.settings.recall, layer)
         self._journal.asked("recall", recall, started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
@@ -420,20 +420,16 @@ class Memory:
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
-        from commonplace.search import listing
-
         with self._lock:
-            wanted = listing.expand(references, listing.notes(self._fresh()))
-        found = listing.gather(wanted, self._read, max_bytes)
+            wanted = places.expand(references, places.notes(self._fresh()))
+        found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(found.excerpts)
         return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
-        from commonplace.search import listing
-
         with self._lock:
-            return tuple(listing.below(listing.notes(self._fresh()), under))
+            return tuple(places.below(places.notes(self._fresh()), under))
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3) -> Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, or a day.
@@ -493,11 +489,9 @@ class Memory:
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
-        from commonplace.search import status as standing
-
         with self._lock:
             self._store.settle()
-            return standing.status(self.workspace, self.settings, self._store, self._answerer.model)
+            return self._answerer.status()
 
     def usage(self, days: int | None = None) -> Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -505,13 +499,12 @@ class Memory:
         The record is kept on this machine alone, while `usage.record` is on. Raises NoteUnreadable for one
         that is damaged.
         """
-        from commonplace.search import listing
         from commonplace.search import usage as summary
 
         with self._lock:
             index = self._fresh()
             times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
-            notes = listing.notes(index)
+            notes = places.notes(index)
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
@@ -552,6 +545,47 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     from commonplace.search import filters
 
     return filters.day(when, now or date.today())
+
+
+def clear_usage(memory: Memory) -> int:
+    """Delete the record of what was asked and opened; return how many questions it held."""
+    return Journal(memory.workspace, memory.settings.usage).clear()
+
+
+def watch(
+    memory: Memory,
+    changed: Callable[[frozenset[str]], None],
+    *,
+    stop: threading.Event,
+    state: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Call `changed` whenever files of the notes change, until `stop` is set.
+
+    `state` is told how they are watched, when that changes; the settings of `watch` give the intervals.
+    """
+    from commonplace.notes import watch
+
+    settings, roots = memory.settings.watch, [Path(source.root) for source in sources(memory)]
+    waits = {"debounce_s": settings.debounce_s, "interval_s": settings.interval_s}
+    watch.watch(roots, changed, **waits, stop=stop, on_state=state)
+
+
+def create(folder: Path) -> list[Path]:
+    """Make a workspace of a folder; return what was missing. Raises ConfigError, NoteUnreadable."""
+    from commonplace.notes import layout
+
+    return layout.init(folder)
+
+
+def question_words(question: str) -> tuple[str, ...]:
+    """Return the words of a question that are worth marking in a passage."""
+    from commonplace.search.query import DOCUMENT, parse
+
+    if question.lstrip()[:6].lower().startswith(DOCUMENT):
+        from commonplace.search import query_document
+
+        return query_document.words(question)
+    return parse(question).marked
 
 
 def warm(memory: Memory) -> None:

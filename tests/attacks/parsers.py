@@ -25,7 +25,16 @@ from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
-from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
+from commonplace.language import (
+    compare,
+    dates,
+    identifiers,
+    lexicon,
+    sentences,
+    similarity,
+    stopwords,
+    values,
+)
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import layout
@@ -40,8 +49,6 @@ from commonplace.search import (
     dedupe,
     expansion,
     filters,
-    identifiers,
-    layers,
     pack,
     query,
     query_document,
@@ -199,7 +206,9 @@ def _shares(text: str) -> object:
 
 def _page(text: str) -> object:
     page = Page.read(_bytes(text), PATH)
-    return [(page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)]
+    return [
+        (page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)
+    ]
 
 
 def _cut(text: str) -> object:
@@ -349,7 +358,7 @@ def _factors(text: str) -> object:
 
 
 def _told(text: str) -> object:
-    told = dedupe.Told()
+    told = dedupe.Repeats()
     for hit in _hits(text):
         told.rest(hit)
         told.add(hit)
@@ -461,16 +470,16 @@ PARSERS: dict[str, Parser] = {
     "search.dates.spans": lambda text: dates.spans(text, TODAY),
     "search.dates.read": lambda text: dates.read(text, TODAY),
     "search.expansion.read": expansion.read,
-    "search.identifiers.spellings": identifiers.spellings,
-    "search.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
+    "language.identifiers.spellings": identifiers.spellings,
+    "language.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
     "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
-    "search.repeats.Told": _told,
-    "search.disclose.compose": lambda text: pack.compose(_hits(text), 1500),
-    "search.disclose.compose, one": lambda text: pack.compose([_hit(text)], 1500),
-    "search.disclose.framed": lambda text: pack.framed([_hit(text)], text),
-    "search.layers.snippet": lambda text: layers.snippet(_hit(text), screen.matcher(["tea", "a"])),
+    "search.dedupe.Repeats": _told,
+    "search.pack.compose": lambda text: pack.compose(_hits(text), 1500),
+    "search.pack.compose, one": lambda text: pack.compose([_hit(text)], 1500),
+    "search.pack.framed": lambda text: pack.framed([_hit(text)], text),
+    "search.pack.snippet": lambda text: pack.snippet(_hit(text), screen.matcher(["tea", "a"])),
     "search.ranking.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),

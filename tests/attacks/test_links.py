@@ -17,7 +17,7 @@ from commonplace import Memory
 from commonplace.base import paths, swap
 from commonplace.base.errors import CommonplaceError
 from commonplace.diagnosis import workspace as diagnosis
-from commonplace.edit.corpus import Corpus
+from commonplace.edit.resolve import Corpus
 from commonplace.notes.scan import FileState, Source, scan
 from commonplace.types import Selection
 from commonplace.upkeep import following

@@ -9,8 +9,7 @@ import pytest
 from commonplace import Memory
 from commonplace.changes import transaction
 from commonplace.edit import resolve
-from commonplace.edit.corpus import Corpus
-from commonplace.edit.resolve import StatementNotFound
+from commonplace.edit.resolve import Corpus, StatementNotFound
 from commonplace.language import sentences
 from tests.edit.conftest import notes
 

@@ -6,8 +6,9 @@ import pytest
 
 from commonplace.providers import catalog
 from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
+from commonplace.providers.embedding import remote as embedding
 from commonplace.providers.embedding import services
-from commonplace.providers.embedding.remote import Service
+from commonplace.providers.embedding.services import Service
 from commonplace.providers.llm.base import Message, Request
 from commonplace.providers.packing import Limits
 from commonplace.providers.reranking import remote
@@ -18,7 +19,7 @@ LIMITS = Limits(inputs=8, tokens=1000, input_tokens=100)
 
 
 def test_an_embedding_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Provider("acme", f"{services.__name__}:load", "Acme's models", model="acme-1")
+    row = Provider("acme", f"{embedding.__name__}:load", "Acme's models", model="acme-1")
     service = Service(
         "acme",
         lambda call: "vectors",

@@ -20,7 +20,7 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import downloads, fastembed
 from commonplace.providers.downloads import Kept, OllamaServer
-from commonplace.providers.local import load_fastembed as load
+from commonplace.providers.fastembed import load
 from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Request, Server, serving
 

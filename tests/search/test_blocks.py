@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.pack import compose, estimate_tokens
+from commonplace.base.tokens import about
+from commonplace.search.pack import compose
 from commonplace.types import Hit
 
 
@@ -41,7 +42,7 @@ def agree(one: Hit, other: Hit) -> bool:
 def test_hits_come_best_first_and_only_the_best_is_cut_but_for_what_overlaps(
     hits: list[Hit], budget: int
 ) -> None:
-    _, chosen, _, _ = compose(hits, budget)
+    _, chosen, *_ = compose(hits, budget)
     whole = [one for one in chosen if one in hits]
     assert [hits.index(one) for one in whole] == sorted(hits.index(one) for one in whole)
     for cut in (one for one in chosen if one not in hits):
@@ -69,7 +70,7 @@ def meet(one: Hit, other: Hit) -> bool:
 
 @given(HITS)
 def test_with_room_for_everything_all_that_differs_is_there(hits: list[Hit]) -> None:
-    text, chosen, left_out, _ = compose(hits, 100_000)
+    text, chosen, _, left_out, _ = compose(hits, 100_000)
     assert all(any(kept.text in one.text and kept.path == one.path for one in hits) for kept in chosen)
     lines = {line for kept in chosen for line in kept.text.split("\n")}
     assert all(
@@ -113,7 +114,7 @@ def test_only_lines_that_follow_on_share_a_citation() -> None:
 
 
 def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
-    _, (cut,), _, _ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
+    _, (cut,), *_ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
     assert 0 < len(cut.text) < 3500
     assert (cut.start_line, cut.end_line) == (7, 7)
 
@@ -132,11 +133,11 @@ def test_how_many_tokens_a_text_is_taken_for() -> None:
         ("𠀀", 1),
         ("é" * 4, 1),
     ]:
-        assert estimate_tokens(text) == tokens
+        assert about(text) == tokens
 
 
 @given(st.text(), st.text())
 def test_two_texts_never_take_more_together_than_apart(one: str, other: str) -> None:
-    together = estimate_tokens(one + other)
-    assert together <= estimate_tokens(one) + estimate_tokens(other)
-    assert together >= max(estimate_tokens(one), estimate_tokens(other))
+    together = about(one + other)
+    assert together <= about(one) + about(other)
+    assert together >= max(about(one), about(other))

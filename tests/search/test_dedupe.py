@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.config.settings import Recall as Settings
-from commonplace.search import layers, pack
-from commonplace.search.dedupe import Told
+from commonplace.search import pack
+from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit
 
 SETTINGS = Settings(1000, "mixed", 0.0, 10, 0.0, 10, tentative=False)
@@ -24,7 +24,7 @@ def hit(path: str, start: int, text: str, headings: tuple[str, ...] = ("Day",)) 
 
 
 def rest(first: Hit, second: Hit) -> Hit | None:
-    told = Told()
+    told = Repeats()
     told.add(first)
     return told.rest(second)
 
@@ -94,7 +94,7 @@ def test_what_is_said_already_is_counted_in_either_layer() -> None:
     found = pack.compose(hits, 1000)
     assert found.text.count("walnut") == found.text.count("shoes") == 1
     assert (found.left_out, found.repeated) == (0, 2)
-    mixed = layers.mix(hits, 1000, "walnut", SETTINGS)
+    mixed = pack.mix(hits, 1000, "walnut", SETTINGS)
     assert mixed.text.count("walnut") == mixed.text.count("shoes") == 1
     assert mixed.repeated == 2
 
@@ -136,7 +136,7 @@ def test_lines_that_two_passages_share_are_told_once() -> None:
         text = "\n".join(fenced[first - 1 : last])
         return Hit("n.md", first, last, text, 1.0, "n", (), None, "n", "")
 
-    told = Told()
+    told = Repeats()
     told.add(lines(5, 8))
     rest = told.rest(lines(1, 7))
     assert rest is not None

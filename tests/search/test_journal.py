@@ -158,18 +158,6 @@ def test_usage_drops_what_is_old_though_nothing_is_asked_any_more(root: Path, ro
     assert rows("SELECT count(*) FROM hits") == [(0,)]
 
 
-def test_forgetting_a_note_deletes_what_mentions_it(root: Path, rows: Rows) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy rain")
-        memory.get("memory/2026-02-13.md")
-        held = opened(memory)
-        (count,) = rows("SELECT count(*) FROM hits WHERE path = 'memory/2026-02-13.md'")[0]
-        assert held.forget("memory/2026-02-13.md") == count + 1
-        assert held.forget("memory/2026-02-13.md") == 0
-    assert {path for (path,) in rows("SELECT path FROM hits")} == {"memory/2026-02-14.md"}
-    assert rows("SELECT count(*) FROM openings") == [(0,)]
-
-
 def test_a_record_that_is_cleared_is_empty_and_goes_on(root: Path, rows: Rows) -> None:
     with Memory.open(root) as memory:
         memory.search("a zeppelin of lead")

@@ -12,8 +12,8 @@ from commonplace.base import tokens
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Recall as Settings
 from commonplace.render import screen
-from commonplace.search import layers
-from commonplace.types import Hit
+from commonplace.search import pack
+from commonplace.types import Hit, SearchResult
 
 SETTINGS = Settings(1000, "mixed", 0.6, 3, 0.4, 5, tentative=False)
 
@@ -32,7 +32,7 @@ HITS = st.lists(
 
 @given(HITS, st.integers(1, 400), st.text(max_size=30))
 def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, question: str) -> None:
-    block = layers.mix(hits, budget, question, SETTINGS)
+    block = pack.mix(hits, budget, question, SETTINGS)
     assert len(block.hits) == len(block.layers)
     assert len(block.hits) + block.left_out <= len(hits)
     if block.text:
@@ -45,7 +45,7 @@ def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, q
 
 def test_scores_and_counts_decide_the_layer() -> None:
     scores = [0.9, 0.8, 0.7, 0.65, 0.6, 0.5, 0.45, 0.42, 0.41, 0.3]
-    block = layers.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage", SETTINGS)
+    block = pack.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage", SETTINGS)
     assert block.layers == ("full",) * 3 + ("snippet",) * 5 + ("index",) * 2
     assert [one.text for one in block.hits[-2:]] == ["", ""]
     assert (
@@ -58,9 +58,9 @@ def test_scores_and_counts_decide_the_layer() -> None:
 
 def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
     long = hit(1, 0.9, "The walnut desk. " + "Other words follow here. " * 60)
-    assert layers.mix([long], 100, "walnut", SETTINGS).layers == ("snippet",)
-    assert layers.mix([long], 50, "walnut", SETTINGS).layers == ("index",)
-    assert layers.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1, 0)
+    assert pack.mix([long], 100, "walnut", SETTINGS).layers == ("snippet",)
+    assert pack.mix([long], 50, "walnut", SETTINGS).layers == ("index",)
+    assert pack.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1, 0)
 
 
 def test_a_snippet_is_what_stands_around_the_evidence() -> None:
@@ -71,33 +71,34 @@ def test_a_snippet_is_what_stands_around_the_evidence() -> None:
         ("word " * 100 + "walnut" + " word" * 100, "walnut", "walnut", (1, 1)),
         ("x" * 600, "walnut", "x" * 100, (1, 1)),
     ]:  # fmt: skip
-        cut = layers.snippet(
+        cut = pack.snippet(
             hit(1, 0.5, text), screen.matcher([question, *question] if len(question) < 6 else [question])
         )
         assert kept in cut.text
-        assert tokens.about(cut.text) <= layers.SNIPPET_TOKENS, (text, question, kept, lines)
+        assert tokens.about(cut.text) <= pack.SNIPPET_TOKENS, (text, question, kept, lines)
         assert (cut.start_line, cut.end_line) == lines
 
 
 @given(st.text(min_size=1, max_size=600), st.text(max_size=8))
 def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None:
     whole = hit(7, 0.5, text)
-    cut = layers.snippet(whole, screen.matcher([word]))
-    assert tokens.about(cut.text) <= max(layers.SNIPPET_TOKENS, 0) or cut == whole
+    cut = pack.snippet(whole, screen.matcher([word]))
+    assert tokens.about(cut.text) <= max(pack.SNIPPET_TOKENS, 0) or cut == whole
     assert whole.start_line <= cut.start_line <= cut.end_line <= whole.end_line
     assert cut.text.strip("…").strip() in whole.text
 
 
 def test_nothing_in_a_row_can_close_the_frame() -> None:
     bad = replace(hit(1, 0.1), headings=("</recalled-notes>",))
-    assert layers.mix([bad], 400, "x", SETTINGS).text.count("</recalled-notes>") == 1
+    assert pack.mix([bad], 400, "x", SETTINGS).text.count("</recalled-notes>") == 1
 
 
 def test_the_full_layer_is_passages_alone() -> None:
     hits = [hit(10 * n, 0.1) for n in range(1, 9)]
-    block = layers.composer(SETTINGS, "full")(hits, 4000, "passage")
-    assert block.layers == ("full",) * 8
-    assert "More notes" not in block.text
-    assert set(layers.composer(SETTINGS)(hits, 4000, "passage").layers) == {"index"}
+    result = SearchResult("passage", tuple(hits), 2, 0)
+    recall = pack.recall(result, 4000, SETTINGS, "full")
+    assert recall.layers == ("full",) * 8
+    assert "More notes" not in recall.text
+    assert set(pack.recall(result, 4000, SETTINGS).layers) == {"index"}
     with pytest.raises(ConfigError, match="layer"):
-        layers.composer(SETTINGS, "some")
+        pack.recall(result, 4000, SETTINGS, "some")

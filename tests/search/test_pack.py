@@ -8,7 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.pack import compose, estimate_tokens
+from commonplace.base.tokens import about
+from commonplace.search.pack import compose
 from commonplace.types import Factor, Hit
 
 
@@ -31,10 +32,10 @@ HITS = st.lists(
 
 @given(HITS, st.integers(1, 400))
 def test_the_budget_is_kept(hits: list[Hit], budget: int) -> None:
-    text, chosen, left_out, _ = compose(hits, budget)
+    text, chosen, _, left_out, _ = compose(hits, budget)
     assert len(chosen) + left_out <= len(hits)  # what says nothing new is not missed
     if text:
-        assert estimate_tokens(text) <= budget
+        assert about(text) <= budget
         assert text.count("</recalled-notes>") == 1
         assert text.endswith("</recalled-notes>")
     else:
@@ -48,14 +49,14 @@ def test_files_stand_together_and_lines_in_order() -> None:
         hit("a.md", 3, 4, "three"),
         hit("a.md", 5, 5, "five"),
     ]
-    text, chosen, _, _ = compose(hits, 500)
+    text, chosen, *_ = compose(hits, 500)
     assert [h.citation for h in chosen] == ["a.md#L9", "b.md#L1", "a.md#L3-L4", "a.md#L5"]
     assert text.index("a.md#L3-L5") < text.index("a.md#L9") < text.index("b.md#L1")
     assert "From a.md#L3-L5 (2026-02-13, Day):\nthree\nfive\n" in text
 
 
 def test_the_same_words_are_said_once() -> None:
-    text, chosen, left_out, _ = compose(
+    text, chosen, _, left_out, _ = compose(
         [hit("a.md", 1, 1, "same words"), hit("b.md", 1, 1, "same  words")], 500
     )
     assert len(chosen) == 1
@@ -67,7 +68,7 @@ def test_a_weak_hit_does_not_fill_the_budget() -> None:
     meant = (Factor("meaning", 0.1),)
     best, weak = (replace(hit("a.md", n, n, f"text {n}"), factors=meant) for n in (1, 2))
     weak = replace(weak, score=0.14)
-    assert compose([best, weak], 500)[1:3] == ((best,), 0)
+    assert compose([best, weak], 500)[1::2] == ((best,), 0)
     near = replace(weak, score=0.16)
     assert compose([best, near], 500)[1] == (best, near)
     worded = replace(weak, factors=(Factor("words", 0.14),))  # words fall faster and mean more
@@ -82,7 +83,7 @@ def test_what_has_no_statement_of_its_own_is_not_recalled() -> None:
         hit("b.md", 1, 1, "# 2026-02-13", ("2026-02-13",)),
         hit("b.md", 3, 3, "##", ("",)),
     ]
-    assert compose([*empty, said], 500)[1:3] == ((said,), 0)
+    assert compose([*empty, said], 500)[1::2] == ((said,), 0)
     leaf = hit("a.md", 12, 12, "## Buy milk", ("Plan", "Buy milk"))  # a heading that is all there is
     assert compose([said, leaf], 500)[1] == (said, leaf)
 
@@ -97,15 +98,15 @@ def test_a_citation_tells_the_date_once() -> None:
 
 
 def test_a_best_hit_that_is_too_long_is_cut() -> None:
-    text, chosen, _, _ = compose([hit("a.md", 1, 40, "\n".join(["a line of some words"] * 40))], 100)
+    text, chosen, *_ = compose([hit("a.md", 1, 40, "\n".join(["a line of some words"] * 40))], 100)
     assert 0 < chosen[0].end_line < 40
-    assert estimate_tokens(text) <= 100
+    assert about(text) <= 100
 
 
 def test_tokens_are_estimated_by_script() -> None:
-    assert estimate_tokens("four" * 10) == 10
-    assert estimate_tokens("十个汉字十个汉字十个") == 10
-    assert estimate_tokens("") == 0
+    assert about("four" * 10) == 10
+    assert about("十个汉字十个汉字十个") == 10
+    assert about("") == 0
 
 
 def test_nothing_in_it_can_close_the_frame() -> None:
@@ -130,11 +131,11 @@ def test_nothing_in_it_can_close_the_frame() -> None:
 
 
 def test_nothing_found_is_no_text() -> None:
-    assert compose([], 1000)[:3] == ("", (), 0)
+    assert compose([], 1000)[:4] == ("", (), (), 0)
 
 
 def test_no_budget_is_no_text() -> None:
-    assert compose([hit("a.md", 1, 1, "some words")], 5)[:3] == ("", (), 1)
+    assert compose([hit("a.md", 1, 1, "some words")], 5)[:4] == ("", (), (), 1)
 
 
 def test_what_stands_inside_another_hit_is_said_once() -> None:
@@ -148,6 +149,6 @@ def test_a_smaller_hit_fits_where_a_larger_one_does_not() -> None:
         hit("b.md", 1, 1, "word " * 400),
         hit("c.md", 1, 1, "small"),
     )
-    _, chosen, left_out, _ = compose([first, large, small], 100)
+    _, chosen, _, left_out, _ = compose([first, large, small], 100)
     assert chosen == (first, small)
     assert left_out == 1

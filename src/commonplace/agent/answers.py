@@ -95,7 +95,7 @@ def _place(path: str, first: int, last: int) -> dict[str, Any]:
 def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one."""
     from commonplace.render import screen
-    from commonplace.search import layers, query_document
+    from commonplace.search import pack, query_document
 
     pattern = screen.matcher(query_document.words(query))
     blocks: list[str] = []
@@ -103,7 +103,7 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     room = budget - estimates.about(framed(""))
     for hit in result.hits:
         for lower in LAYERS[LAYERS.index(layer) :]:
-            shown = layers.snippet(hit, pattern) if lower == "snippet" else hit
+            shown = pack.snippet(hit, pattern) if lower == "snippet" else hit
             block = f"{len(blocks) + 1}. {_block(shown, lower)}"
             if (tokens := estimates.about(block + "\n")) <= room:
                 room -= tokens

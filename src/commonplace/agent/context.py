@@ -45,7 +45,7 @@ from commonplace.memory import Memory, sources
 from commonplace.notes.scan import Globs
 from commonplace.render import count
 from commonplace.search import pack, ranking
-from commonplace.search.dedupe import Told
+from commonplace.search.dedupe import Repeats
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Level, Note, Recall, Section
 
@@ -201,7 +201,7 @@ class Block:
         self.budget = budget
         self.left_out: list[LeftOut] = []
         self._memory, self._injected, self._session = memory, injected, session
-        self._told = Told()
+        self._told = Repeats()
         self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
         self._parts: list[Part] = []
         self._passages: list[Hit] = []
@@ -245,7 +245,8 @@ class Block:
             try:
                 recall = ask(message)
             except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
-                recall = ask(" ".join(re.findall(r"\w+", message)))
+                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
+                recall = ask(" ".join(words.split()))
         except (CommonplaceError, OSError) as error:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return

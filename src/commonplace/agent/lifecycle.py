@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.agent.hooks import AgentHook
+from commonplace.agent.worker import Chore
 from commonplace.base.errors import CommonplaceError
 from commonplace.types.events import MessageEvent, SessionEvent
 from commonplace.upkeep.observations import Observer
@@ -55,16 +56,15 @@ class SummaryHook(AgentHook):
         self._wait_s = summarizer.settings.wait_s if wait_s is None else wait_s
         self.deadline_s = self._wait_s + _LATER_S
         self._enabled = summarizer.settings.enabled
-        self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._jobs: deque[Callable[[], object]] = deque()
+        self._thread = Chore("summaries", self._work_off)
         self._closed = False
 
     def on_session_start(self, event: SessionEvent | MessageEvent) -> None:
         """Take the session as one that is alive, and see to what earlier ones left."""
         if not self._enabled or self._summarizer.pending.is_open(event.session):
             return
-        if self._thread is None:
+        if not self._thread.alive:
             self._put(self._run_pending)
         if not self._summarizer.pending.open(event.session, event.agent):
             logger.info("session %s: another process has it open", event.session)
@@ -96,40 +96,34 @@ class SummaryHook(AgentHook):
 
     def close(self, deadline_s: float = 0.0) -> bool:
         """Take nothing more, and tell whether all was done by the deadline; the rest stays pending."""
-        with self._lock:
-            self._closed = True
-            self._work.put(None)
-            thread = self._thread
-        if thread is not None:
-            thread.join(deadline_s)
-        return thread is None or not thread.is_alive()
+        self._closed = True
+        self._thread.end()
+        return self._thread.join(time.monotonic() + deadline_s)
 
     def _run_pending(self) -> None:
         """See to what was left behind, as long as nothing newer is to be done; then go on behind that."""
-        for outcome in self._summarizer.run_pending(lambda: not self._work.empty()):
+        for outcome in self._summarizer.run_pending(lambda: bool(self._jobs)):
             if outcome.error:
                 logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)
-        if not self._work.empty():
+        if self._jobs:
             self._put(self._run_pending)
 
-    def _put(self, work: Callable[[], object]) -> bool:
-        with self._lock:
-            if self._closed:
-                return False
-            self._work.put(work)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="commonplace-summaries", daemon=True)
-                self._thread.start()
+    def _put(self, job: Callable[[], object]) -> bool:
+        if self._closed:
+            return False
+        self._jobs.append(job)
+        self._thread.call()
         return True
 
-    def _run(self) -> None:
-        while (work := self._work.get()) is not None:
+    def _work_off(self) -> bool:
+        while self._jobs:
             try:
-                work()
+                self._jobs.popleft()()
             # The thread is there for all the other sessions as well, whatever happens to this one.
             except Exception as error:  # noqa: BLE001
                 why = error if isinstance(error, CommonplaceError) else type(error).__name__
                 logger.warning("not summed up, to be tried again: %s", why)
+        return True
 
 
 class IdleTimer:

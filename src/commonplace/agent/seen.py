@@ -8,7 +8,6 @@ are signed, so that no foreign folder withholds anything from a prompt.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -35,7 +34,7 @@ KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
 _HEX = 16
 KIND = "injected"
 _LARGEST = 1_000_000  # bytes of a session's file
-_DIGEST = re.compile("[0-9a-f]{16}")
+_DIGITS = frozenset("0123456789abcdef")
 
 
 class Injected:
@@ -164,7 +163,8 @@ def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
 def _parsed(record: Mapping[str, Any]) -> list[str]:
     """The hashes of a record; what is none is passed over."""
     digests = record.get("given") or ()
-    return [digest for digest in digests if isinstance(digest, str) and _DIGEST.fullmatch(digest)]
+    texts = (digest for digest in digests if isinstance(digest, str) and len(digest) == _HEX)
+    return [digest for digest in texts if _DIGITS.issuperset(digest)]
 
 
 def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:

@@ -101,24 +101,31 @@ class Chore:
         return not self.alive
 
     def _run(self) -> None:
-        pause, called = 0.0, False
+        pause = 0.0
         while True:
-            if pause:
-                self._ended.wait(pause)  # whoever calls
-                called = True
-            elif not self._ended.is_set():
-                called = self._calls.get()
-            if called:
-                self._gather()
-            with suppress(queue.Empty):
-                while True:
-                    called = self._calls.get_nowait() or called
-            done = not called or self._attempt()
+            called = self._wait(pause)
+            done = called and self._attempt()
             if called:
                 pause = 0.0 if done else min(self._longest_pause_s, max(self._first_pause_s, pause * 2))
-            if self._ended.is_set() and not (called and done):
+            if self._ended.is_set() and not done:
                 return
-            called = False
+
+    def _wait(self, pause: float) -> bool:
+        """Wait for a call, or for the pause after a failure, and let more calls come in; False for none."""
+        if pause:
+            self._ended.wait(pause)  # whoever calls
+        called = pause > 0 or (not self._ended.is_set() and self._calls.get())
+        if called:
+            # Not by waiting for calls: each would wake this thread, and the caller might have to make room.
+            self._ended.wait(self._gather_s)
+            until = time.monotonic() + self._at_most_s
+            with suppress(queue.Empty):
+                while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
+                    self._calls.get(timeout=self._quiet_s)
+        with suppress(queue.Empty):
+            while True:
+                called = self._calls.get_nowait() or called
+        return called
 
     def _attempt(self) -> bool:
         try:
@@ -127,15 +134,6 @@ class Chore:
         except Exception as error:  # noqa: BLE001
             logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
             return False
-
-    def _gather(self) -> None:
-        """Let more calls come in before all of them are answered at once."""
-        # Not by waiting for calls: each would wake this thread, and whoever calls might have to make room.
-        self._ended.wait(self._gather_s)
-        until = time.monotonic() + self._at_most_s
-        with suppress(queue.Empty):
-            while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
-                self._calls.get(timeout=self._quiet_s)
 
 
 class WorkerState(NamedTuple):

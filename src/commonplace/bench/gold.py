@@ -35,7 +35,6 @@ from commonplace.language.stopwords import ENGLISH
 from commonplace.markdown import structure
 from commonplace.markdown.structure import plain
 from commonplace.notes import scan
-from commonplace.notes.scan import Source
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Message, Schema
 from commonplace.redaction.redact import MARK, holds_secret
@@ -44,6 +43,7 @@ from commonplace.types import Note, Section
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from commonplace.config.settings import Settings
     from commonplace.providers.llm.client import Client
 
 BLANK = "____"
@@ -148,11 +148,12 @@ def says_enough(question: str) -> bool:
     return wide >= LEAST_TERMS_CJK or len(left) - wide >= LEAST_TERMS or (bool(wide) and len(left) > wide + 1)
 
 
-def read_notes(sources: Sequence[Source]) -> Iterator[Note]:
+def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
     """Yield the notes of a workspace and its collections, parsed as the index has them, by path.
 
     A note's path is the one that a hit shows. What cannot be read is left out, as a sync leaves it out.
     """
+    sources = scan.sources(os.fspath(root), settings)
     for state in sorted(scan.scan(sources)):
         path = state.path if state.collection == sources[0].name else f"{state.collection}/{state.path}"
         try:

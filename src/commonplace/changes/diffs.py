@@ -159,22 +159,20 @@ def digest(changes: Sequence[Change]) -> str:
 
 def of_change(change: Change) -> str:
     """Return the diff of one file; a line that says so where there is nothing to compare."""
-    path, sides = screen.one_line(change.path), (change.before, change.after)
+    path, sides = screen.one_line(change.path), [change.before, change.after]
     sizes = ", then ".join("no file" if side is None else screen.size(len(side)) for side in sides)
     if max(len(side or b"") for side in sides) > LARGEST:
         return f"# {path}: too large to be shown ({sizes})"
-    texts = [_shown(side or b"") for side in sides]
-    if None in texts:
+    before, after = (_shown(side or b"") for side in sides)
+    if before is None or after is None:
         return f"# {path}: not a text ({sizes})"
-    before, after = (_lines(text or "") for text in texts)
     names = ["/dev/null" if side is None else f"{one}/{path}" for one, side in zip("ab", sides, strict=True)]
-    rows = unified_diff(before, after, names[0], names[1], n=CONTEXT, lineterm="")
+    rows = unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm="")
     if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
-    note = "only what is not shown has changed (private parts, secrets, line ends)"
-    if None in sides:
-        note = "made empty" if change.before is None else "removed, empty"
-    return f"# {path}: {note}"
+    notes = {0: "made empty", 1: "removed, empty"}
+    same = "only what is not shown has changed (private parts, secrets, line ends)"
+    return f"# {path}: {notes[sides.index(None)] if None in sides else same}"
 
 
 def _shown(data: bytes) -> str | None:

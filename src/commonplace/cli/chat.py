@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Llm
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
-    from commonplace.transcripts.formats import Place
+    from commonplace.upkeep import following
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
 _NO_MODEL = "none is set; name one with --model and --base-url, or set it with `commonplace models use --llm`"
@@ -242,7 +242,7 @@ def unfollow(ctx: click.Context, name: str) -> None:
     session.write(f"unfollowed {name}; its files are untouched")
 
 
-def _text(one: Place) -> str:
+def _text(one: following.Place) -> str:
     who = f"{one.turn.role} {one.turn.tool}".strip()
     calls = [f"  → {call.name} {call.arguments}" for call in one.turn.calls]
     head = " · ".join(filter(None, [f"L{one.line}" if one.line else "", who, one.turn.at]))

@@ -72,8 +72,10 @@ def forget(
         return
     if also and len(people) != 1:
         raise click.UsageError("--also names the one --person once more", ctx)
+    from commonplace.edit.forget import selection
+
     selections = [
-        *map(_referred, references),
+        *map(selection.of_reference, references),
         *(Selection("text", text) for text in texts),
         *(Selection("person", person, also) for person in people),
         *(Selection("session", one) for one in sessions),
@@ -163,24 +165,16 @@ def _redacted(words: str) -> str:
 # --- what is picked -------------------------------------------------------------------------------------
 
 
-def _referred(reference: str, lines: tuple[str, ...] = ()) -> Selection:
-    """A whole note, or lines of one, which may have been seen."""
-    from commonplace.markdown.references import parse_reference
-
-    named = parse_reference(reference)
-    plain = reference.strip().removeprefix("./").lower()
-    whole = plain in (named.path.lower(), f"#{named.docid}")
-    return Selection("note" if whole else "lines", reference, lines=lines)
-
-
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
     """Show the lines that hold words of a question, and return what the owner picks."""
+    from commonplace.memory import question_words
+
     offers = _offers(ctx, query)
     if not offers:
         failures.warn("no line of the notes was found that holds a word of it")
         return []
     shown = offers[:_MOST_OFFERED]
-    pattern = screen.matcher(session.words(query))
+    pattern = screen.matcher(question_words(query))
     for number, one in enumerate(shown, 1):
         lead = f"{number:>3}  {one.citation}  "
         width = (session.look().width or 0) - screen.cells(lead)
@@ -198,7 +192,9 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
         ctx.exit(failures.USAGE)
     answer = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
     picked = (shown[number - 1] for number in dict.fromkeys(_numbers(answer, len(shown))))
-    return [_referred(one.citation, one.lines) for one in picked]
+    from commonplace.edit.forget import selection
+
+    return [selection.of_reference(one.citation, one.lines) for one in picked]
 
 
 def _offers(ctx: click.Context, query: str) -> list[Offer]:

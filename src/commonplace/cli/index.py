@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -112,11 +111,9 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     A search never relies on it: it compares the files itself.
     """
-    from commonplace.memory import sources
-    from commonplace.notes import watch as watching
+    from commonplace.memory import watch as watching
 
     memory = session.open_memory(ctx)
-    settings = memory.settings.watch
 
     def again(*changed: object) -> None:
         try:
@@ -129,14 +126,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
             tell(report, "text")
 
     again()
-    watching.watch(
-        [Path(source.root) for source in sources(memory)],
-        again,
-        debounce_s=settings.debounce_s,
-        interval_s=settings.interval_s,
-        stop=threading.Event(),
-        on_state=failures.warn,
-    )
+    watching(memory, again, stop=threading.Event(), state=failures.warn)
 
 
 @command("status")
@@ -191,11 +181,11 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
         raise click.UsageError("--clear deletes the whole record; leave out --days and --never", ctx)
     memory = session.open_memory(ctx)
     if clear:
-        from commonplace.search.journal import Journal
+        from commonplace.memory import clear_usage
 
         if session.can_ask(yes=yes):
             session.confirm("Delete the record of what was asked and opened?")
-        gone = Journal(memory.workspace, memory.settings.usage).clear()
+        gone = clear_usage(memory)
         deleted = f"deleted the record of {count(gone, 'question')}"
         session.answer(form, {"questions": gone}, lambda: deleted)
         return

@@ -256,7 +256,6 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     from commonplace import config
     from commonplace.base import paths
     from commonplace.bench import gold
-    from commonplace.notes import scan
     from commonplace.providers.opening import open_llm
     from commonplace.redaction.redact import holds_secret
 
@@ -264,7 +263,7 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     settings = config.load(workspace.root, agent=session.agent(ctx))
     llm = None if no_llm else open_llm(workspace, settings, holds_secret=holds_secret)
     path = out or workspace.root / GOLD
-    notes = list(gold.read_notes(scan.sources(os.fspath(workspace.root), settings)))
+    notes = list(gold.read_notes(workspace.root, settings))
     if estimate:
         session.write(_estimated(llm, notes, count, seed))
         return
@@ -459,13 +458,15 @@ def _index(memory: Memory) -> tuple[float, float]:
 
 
 def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
+    from commonplace.memory import question_words
+
     question = stop.question
     _title(f"{number}. {question.text}", look)
     session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
     text = hits.as_text(
         stop.result,
         look._replace(width=(look.width or LOG_WIDTH) - len(INDENT)),
-        words=session.words(question.text),
+        words=question_words(question.text),
         rows=PASSAGE_ROWS,
         locate=session.locator(memory),
     )

@@ -23,10 +23,10 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 @click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
-    from commonplace.notes import layout
+    from commonplace.memory import create
 
     root = os.path.abspath(folder or session.workspace(ctx) or ".")
-    made = ", ".join(sorted(os.path.relpath(path, root) for path in layout.init(Path(root))))
+    made = ", ".join(sorted(os.path.relpath(path, root) for path in create(Path(root))))
     session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.cli import failures, session
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types.results import SearchResult
 
 
 def search(
@@ -21,30 +25,34 @@ def search(
 ) -> int:
     """Search, print, and return the exit code."""
     question = session.text_argument(words)
-    layer = "full" if full and layer != "index" else layer
     with session.memory_to_search(workspace, agent) as memory:
         from commonplace.render import hits  # not before there is a memory: its files are looked at meanwhile
 
-        given = {name: value for name, value in fields.items() if value is not None}
-        result = memory.search(question, **given)
+        result = memory.search(
+            question, **{name: fields[name] for name in fields if fields[name] is not None}
+        )
         session.tell(result, stale=form != "text")
         if layer == "index":
             session.write(hits.rows(result.hits, form, session.look(memory.settings)))
         elif form != "text":
             session.write(hits.in_form(result.hits, form, explain=explain))
         elif result.hits:
-            look = session.look(memory.settings)
-            rows = None if layer == "full" else hits.PASSAGE_ROWS
-            marked = session.words(question) if look.color or rows else ()
-            locate = session.locator(memory) if look.links else None
-            session.write(hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate))
-    # Beside the result, which level answered, and where the time went if that was asked.
+            session.write(_passages(memory, result, question, whole=full or layer == "full", explain=explain))
     sys.stdout.flush()
-    if form == "text":
+    if form == "text" or (form == "md" and not result.hits):
         tokens = sum(hits.row(hit).tokens for hit in result.hits) if layer == "index" else 0
         session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
-    elif form == "md" and not result.hits:
-        session.note(hits.footer(result))
     if explain:
         session.note("\n".join([*(f"+ {line}" for line in result.expanded), hits.timings(result)]))
     return 0 if result.hits else failures.NOTHING_FOUND
+
+
+def _passages(memory: Memory, result: SearchResult, question: str, *, whole: bool, explain: bool) -> str:
+    """Hits as text: a few rows of each passage, or all of them."""
+    from commonplace.memory import question_words
+    from commonplace.render import hits
+
+    look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
+    marked = question_words(question) if look.color or rows else ()
+    locate = session.locator(memory) if look.links else None
+    return hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate)

@@ -178,17 +178,6 @@ def locator(memory: Memory) -> Locate:
     return locate
 
 
-def words(question: str) -> tuple[str, ...]:
-    """Return the words of a question that are worth marking in a passage."""
-    from commonplace.search.query import DOCUMENT, parse
-
-    if question.lstrip()[:6].lower().startswith(DOCUMENT):
-        from commonplace.search import query_document
-
-        return query_document.words(question)
-    return parse(question).marked
-
-
 def tell(result: SearchResult, *, stale: bool) -> None:
     """Print what the reader of a result should know, beside the result."""
     for message in result.warnings:

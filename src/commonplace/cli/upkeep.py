@@ -56,15 +56,12 @@ def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -
     """Sum up one session; false where there is nothing new in it. Raises NoteNotFound."""
     from difflib import get_close_matches
 
-    from commonplace.transcripts import session as transcript
-
-    workspace = summarizer.memory.workspace
-    known = transcript.sessions(workspace)
+    known = summarizer.sessions()
     if name is None:
         if not known:
             raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
         name = known[0]
-    elif not transcript.path_of(workspace, name).is_file():
+    elif name not in known:
         raise NoteNotFound(f"session {name}", get_close_matches(name, known, 3, 0.5), "no such session")
     if dry_run:
         draft = summarizer.draft(name)

@@ -57,13 +57,13 @@ def unpack(folder: Path) -> None:
     """
     from commonplace import config
     from commonplace.base import paths
-    from commonplace.notes import layout
+    from commonplace.memory import create
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--keep", f"{folder} exists and is not empty; name a new folder")
     paths.check_outside_clone(folder, "commonplace demo --keep ~/demo")
     _copy(Root(_PACKAGE.absolute("workspace")), Root(folder))
-    layout.init(folder)
+    create(folder)
     config.add_collection(folder, COLLECTION, os.fspath(folder / COLLECTION_FOLDER))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.base import tokens
 from commonplace.demo import Question, notes, questions
 from commonplace.memory import Memory
-from commonplace.search.pack import estimate_tokens
 from commonplace.types import Hit, SearchResult
 
 SHOWN_HITS = 3
@@ -59,4 +59,4 @@ def medians(stops: Sequence[Stop]) -> dict[str, float]:
 
 def everything(folder: Path) -> int:
     """Count the tokens that loading every note would take."""
-    return sum(map(estimate_tokens, notes(folder)))
+    return sum(map(tokens.about, notes(folder)))

@@ -18,8 +18,7 @@ from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.changes import diffs, transaction
 from commonplace.config.settings import Settings
 from commonplace.edit import resolve
-from commonplace.edit.corpus import Corpus
-from commonplace.edit.resolve import Match, StatementNotFound, Words
+from commonplace.edit.resolve import Corpus, Match, StatementNotFound, Words
 from commonplace.language import similarity
 from commonplace.markdown import comments, metadata, references, statements, struck
 from commonplace.markdown.document import Document, Edit, Strike
@@ -119,9 +118,10 @@ def _compose(
     new = Words.of(body) if body else None
     matches = resolve.find(corpus, request.old, owner=by.by == "owner", but=new)
     anchor = _anchor(matches)
-    there = _standing(corpus, new, matches, anchor) if new else None
-    written = draft.citation(there) if there else ""
-    if new and not there:
+    there, written = None, ""
+    if new and (there := _standing(corpus, new, matches, anchor)):
+        written = draft.citation(there)
+    elif new:
         if resolve.is_verbatim(anchor.statement, new):
             raise ConfigError("new", "says the same as the old one")
         written = draft.insert(anchor.statement, _entry(anchor.statement, body, by, request.now))
@@ -163,16 +163,13 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Matc
     What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
     """
     curated = metadata.kind_of(anchor.statement.path) == "long-term"
-    for found in resolve.saying(corpus, new):
-        statement = found.statement
-        free = not any(
-            m.statement.path == statement.path and m.statement.first <= statement.first <= m.statement.end
-            for m in matches
-        )
-        plain = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
-        verbatim = not found.part and resolve.is_verbatim(statement, new)
-        in_place = metadata.kind_of(statement.path) == "long-term" or not curated
-        if in_place and free and plain and verbatim and resolve.agree(found, matches[0]):
+    gone = {(m.statement.path, n) for m in matches for n in range(m.statement.first, m.statement.end + 1)}
+    for match in resolve.saying(corpus, new):
+        statement = match.statement
+        holds = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
+        in_place = not curated or metadata.kind_of(statement.path) == "long-term"
+        free = in_place and holds and not match.part and (statement.path, statement.first) not in gone
+        if free and resolve.is_verbatim(statement, new) and resolve.agree(match, matches[0]):
             return statement
     return None
 
@@ -185,17 +182,20 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     curated = draft.corpus.curated()
     looked_at = {statement.path for statement in curated}
     others = [statement for statement in draft.corpus.like(old) if statement.path not in looked_at]
-    similar: dict[str, Cited] = {}
-    for statement in (*curated, *others):
-        if statement.struck or statement == there or (statement.path, statement.first) in gone:
-            continue
-        near = similarity.may_share(words, statement.text) and (
-            similarity.share(old, statement.text) >= similarity.NEAR
-        )
-        if near or _rests_on(statement, gone):
-            citation = draft.citation(statement)
-            similar[citation] = Cited(citation, resolve.shortened(statement.text))
-    return list(similar.values())
+    stays = [
+        one for one in (*curated, *others)
+        if not one.struck and one != there and (one.path, one.first) not in gone
+    ]  # fmt: skip
+
+    def is_near(text: str) -> bool:
+        return similarity.may_share(words, text) and similarity.share(old, text) >= similarity.NEAR
+
+    cited = {
+        draft.citation(one): resolve.shortened(one.text)
+        for one in stays
+        if is_near(one.text) or _rests_on(one, gone)
+    }
+    return [Cited(citation, text) for citation, text in cited.items()]
 
 
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
@@ -262,26 +262,19 @@ def confirm(
 def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
     """The tentative ones of the statements that a text names, with the prefix of a guess or without."""
     try:
-        found = resolve.find(corpus, named, owner=owner)
+        matches = resolve.find(corpus, named, owner=owner)
     except StatementNotFound:
         tokens = Words.of(named).said.tokens
-        found = [
-            Match(statement)
-            for statement in corpus.like(named)
-            if not statement.struck
-            and (guess := _guess(statement.text))
-            and Words.of(guess).said.tokens == tokens
-        ]
-        if not found:
+        standing = [(one, _guess(one.text)) for one in corpus.like(named) if not one.struck]
+        matches = [Match(one) for one, guess in standing if guess and Words.of(guess).said.tokens == tokens]
+        if not matches:
             raise
+    whole = [match.statement for match in matches if not match.part]
     guesses = [
-        match.statement
-        for match in found
-        if not match.part
-        and (match.statement.said.get("status") == "tentative" or _guess(match.statement.text) is not None)
+        one for one in whole if one.said.get("status") == "tentative" or _guess(one.text) is not None
     ]
     if not guesses:
-        raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(found))
+        raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(matches))
     return guesses
 
 
@@ -339,9 +332,8 @@ class Draft:
         maps = {path: edit.follower(path) for path, (_, _, edit) in self._inserted.items()}
         edited = self._strikes.keys() | self._unmarked.keys()
         for path in self.corpus.paths:
-            if path not in edited and not self._may_refer(self.corpus.glance(path)):
-                continue
-            if (data := self.corpus.data(path)) is None:
+            is_touched = path in edited or self._may_refer(self.corpus.glance(path))
+            if not is_touched or (data := self.corpus.data(path)) is None:
                 continue
             try:
                 # The references that the edits write are of the notes to come, so those of before move first.
@@ -352,16 +344,21 @@ class Draft:
                 self.corpus.unreadable.append(str(error))
                 continue
             if path in edited:
-                document = document.strike_all(self._strikes.get(path, ())).document
-                for guess in self._unmarked.get(path, ()):
-                    document = document.unmark(guess, _COMMENT, _PREFIX).document
-                if path in self._inserted:
-                    statement, entry, _ = self._inserted[path]
-                    document = document.insert(entry, after=statement).document
+                document = self._edited(path, document)
                 self._check(path, document)
             if document.data != data:
                 self.changes.append(Change(path, data, document.data))
         return self.changes
+
+    def _edited(self, path: str, document: Document) -> Document:
+        """A note with its strikes, without marks of guesses, and with the new entry."""
+        document = document.strike_all(self._strikes.get(path, ())).document
+        for guess in self._unmarked.get(path, ()):
+            document = document.unmark(guess, _COMMENT, _PREFIX).document
+        if path in self._inserted:
+            statement, entry, _ = self._inserted[path]
+            document = document.insert(entry, after=statement).document
+        return document
 
     def _may_refer(self, data: bytes) -> bool:
         """Whether a note may hold a reference into one whose lines move; bytes of UTF-16 do not tell."""

@@ -1,36 +1,122 @@
-"""Which statements somebody means: by where they stand, or by their words; never guessed."""
+"""Which statements somebody means: by where they stand, or by their words; never guessed.
+
+They are looked for in the workspace's own notes as they stand on disk, each read once. What stands near some
+words is named to the writer of a new statement, and to who corrects an old one.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from functools import cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from commonplace.base.errors import ConfigError, NoteNotFound
-from commonplace.edit.corpus import Corpus
-from commonplace.language import compare, sentences, similarity
-from commonplace.markdown import references, statements, struck
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
+from commonplace.changes.transaction import Read
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+from commonplace.index.reading import content_hash
+from commonplace.language import compare, rules, sentences, similarity
+from commonplace.markdown import metadata, references, statements, struck
+from commonplace.markdown.document import Document, decode, parse
+from commonplace.notes import scan
+from commonplace.search.request import Request
 from commonplace.types.notes import Cited, Statement
 
-MOST_NEAR = 5  # near misses that are told
+if TYPE_CHECKING:
+    from commonplace.search.answering import Answerer
+    from commonplace.types import Hit, Written
+
 NOWHERE = "no statement of the notes says that"
+MOST_NEAR = 5  # near misses that are named
+_MOST_STANDING = 3  # statements that are named beside a new one
+_LOOKED_AT, _LOOKED_AT_ELSEWHERE = 10, 20  # hits
+_MOST_WORDS = 40  # of a text that the index is asked
+_NEAR = 0.5  # share of the words of the shorter one
+_LONGEST = 200  # characters of a near miss
+_LARGEST, _LARGEST_NOTE = 200_000, 4_000_000  # bytes of a note that is read for a hit; that is looked through
 _STEM = 4  # characters of a word that every form of it has
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
-# What opens a statement about whoever the heading or the speaker is.
-_BARE = re.compile(
-    r"(?:i|my|me|we|our|us|he|his|she|her|they|their|it|its|this|that|these|those|prefers?|likes?|loves?|hates?"
-    r"|dislikes?|lives?|works?|runs?|uses?|has|have|is|are|was|were|owns?|wants?|needs?|plays?|speaks?|drinks?"
-    r"|eats?|drives?|stud(?:y|ies)|teach(?:es)?|leads?|manages?|maintains?|handles?|supports?|requires?|listens?"
-    r"|knows?|reports?|born|married|based|located|moved|allergic|responsible|not|never|no|always|usually)\b"
-    r"|[我你您他她它咱]|本人|自己|喜欢|偏好|讨厌|住在|使用|用|是|在|有|爱|想|要|会|不|没|负责|需要|位于|从不|总是",
-    re.IGNORECASE,
-)
-_LONGEST = 200  # characters of a near miss
 _BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
 _MOST_ROWS = 20  # rows of sentences that are read to see whether they say what their sums do
+
+
+class Corpus:
+    """The notes of a workspace, without collections and transcripts, which nothing generated ever changes."""
+
+    def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
+        """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
+        own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
+        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
+        reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
+        self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in found if s.size > _LARGEST_NOTE]
+        self._files = {s.path: s for s in found if s.size <= _LARGEST_NOTE}
+        self.paths = sorted(self._files, key=lambda path: (metadata.kind_of(path) != "long-term", path))
+        self._read = read
+        self._data: dict[str, bytes | None] = {}
+        self._documents: dict[str, Document] = {}
+        self._glances: dict[str, bytes] = {}
+        self._folds: dict[str, str] = {}
+
+    def data(self, path: str) -> bytes | None:
+        """The bytes of a note; None for one that is not there, or cannot be read."""
+        if path not in self._data:
+            try:
+                self._data[path] = self._read(path)
+            except CommonplaceError as error:
+                self._data[path] = None
+                self.unreadable.append(str(error))
+        return self._data[path]
+
+    def glance(self, path: str) -> bytes:
+        """The bytes of a note as they lie there, to see whether it is worth reading; none if it cannot be."""
+        if path not in self._glances:
+            try:
+                with self._files[path].open() as file:
+                    self._glances[path] = file.read(_LARGEST_NOTE)
+            except OSError as error:
+                self._glances[path] = b""
+                self.unreadable.append(f"{paths.shown(path)}: {paths.reason(error)}")
+        return self._glances[path]
+
+    def document(self, path: str) -> Document:
+        """A note as it is written back, with what is private in it."""
+        if path not in self._documents:
+            self._documents[path] = Document.read(self.data(path) or b"", path)
+        return self._documents[path]
+
+    def statements(self, path: str) -> list[Statement]:
+        """What a note states, as it may be shown."""
+        return self.document(path).statements
+
+    def like(self, words: str, least: float = 0.5) -> list[Statement]:
+        """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
+        rated = similarity.weights(words)
+        need = least * sum(rated.values())
+        found: list[Statement] = []
+        for path in self.paths:
+            if path not in self._folds:
+                data = self.glance(path)
+                is_plain = data.isascii()
+                self._folds[path] = data.decode().lower() if is_plain else similarity.folded(decode(data))
+            text = self._folds[path]
+            if sum([weight for word, weight in rated.items() if word in text]) >= need:
+                found += self.statements(path)
+        return found
+
+    def curated(self) -> list[Statement]:
+        """The statements of MEMORY.md."""
+        long_term = (path for path in self.paths if metadata.kind_of(path) == "long-term")
+        return [statement for path in long_term for statement in self.statements(path)]
+
+    def hashed(self, start: str) -> list[str]:
+        """The notes whose content hash begins so, as `#docid` names them."""
+        return [path for path in self.paths if content_hash(self.glance(path)).startswith(start)]
 
 
 class StatementNotFound(NoteNotFound):
@@ -78,6 +164,9 @@ class Words(NamedTuple):
         return cls(text, said, tuple(token[:_STEM] for token in said.words))
 
 
+# --- what is meant --------------------------------------------------------------------------------------
+
+
 def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -> list[Match]:
     """Return the statements that are meant and say one thing, those of MEMORY.md first.
 
@@ -87,35 +176,35 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     """
     if not named.strip():
         raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
-    wanted = _referred(corpus, named.strip())
-    found = _meant(corpus, named, wanted)
-    if not found:
+    place = _referred(corpus, named.strip())
+    matches = _meant(corpus, named, place)
+    if not matches:
         raise _nothing(corpus, named)
     if but is not None:
-        found = _without(found, but, wanted, named)
-    free = [match for match in found if owner or not statements.is_pinned(match.statement.said)]
-    if not free or (wanted and free[0].statement != wanted):
-        raise StatementNotFound(named, "is pinned: only its owner changes it", cited(found))
-    if not wanted and not all(agree(free[0], match) for match in free[1:]):
-        told = "is said of more than one thing; name one by its place"
-        raise StatementNotFound(named, told, cited(free, MOST_NEAR * 4))
+        matches = _without(matches, but, place, named)
+    free = [match for match in matches if owner or not statements.is_pinned(match.statement.said)]
+    if not free or (place and free[0].statement != place):
+        raise StatementNotFound(named, "is pinned: only its owner changes it", cited(matches))
+    if not place and not all(agree(free[0], match) for match in free[1:]):
+        reason = "is said of more than one thing; name one by its place"
+        raise StatementNotFound(named, reason, cited(free, MOST_NEAR * 4))
     return _outermost(free)
 
 
-def _meant(corpus: Corpus, named: str, wanted: Statement | None) -> list[Match]:
+def _meant(corpus: Corpus, named: str, place: Statement | None) -> list[Match]:
     """What says what is named: the statement of a reference first, then those that agree with it."""
-    found = saying(corpus, Words.of(wanted.text if wanted else named))
-    if wanted is None:
-        return found
-    copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
-    return [Match(wanted), *copies]
+    matches = saying(corpus, Words.of(place.text if place else named))
+    if place is None:
+        return matches
+    copies = (match for match in matches if match.statement != place and agree(match, Match(place)))
+    return [Match(place), *copies]
 
 
-def _without(found: Sequence[Match], but: Words, wanted: Statement | None, named: str) -> list[Match]:
+def _without(matches: Sequence[Match], but: Words, place: Statement | None, named: str) -> list[Match]:
     """Those that do not say a text; the one that is meant may not. Raises ConfigError."""
-    rest = [match for match in found if _wording(match.text) != but.said.tokens]
-    same = wanted is None and Words.of(named).said.tokens == but.said.tokens
-    if same or not rest or (wanted and rest[0].statement != wanted):
+    rest = [match for match in matches if _wording(match.text) != but.said.tokens]
+    same = place is None and Words.of(named).said.tokens == but.said.tokens
+    if same or not rest or (place and rest[0].statement != place):
         raise ConfigError("new", "says the same as the old one")
     return rest
 
@@ -156,14 +245,17 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     for passage in passages:
         place = references.parse_reference(passage.citation)
         if place.path in corpus.paths:
-            last = place.last or place.first
-            likely += [s for s in corpus.statements(place.path) if s.first <= last and s.last >= place.first]
+            likely += _on(corpus.statements(place.path), place.first, place.last or place.first)
         else:
             others.append(passage)
-    shares = [(similarity.share(named, statement.text), statement) for statement in likely]
-    standing = [pair for pair in shares if not pair[1].struck and (pair[0] or passages)]
-    best = sorted(standing, key=lambda pair: -pair[0])
-    return [*cited([Match(statement) for _, statement in best]), *others][:MOST_NEAR]
+    shares = [(similarity.share(named, one.text), one) for one in likely if not one.struck]
+    best = sorted(shares, key=lambda pair: -pair[0])
+    return [*cited([Match(one) for share, one in best if share or passages]), *others][:MOST_NEAR]
+
+
+def _on(stated: Iterable[Statement], first: int, last: int) -> list[Statement]:
+    """Those of some statements that stand on some lines."""
+    return [one for one in stated if one.first <= last and one.last >= first]
 
 
 def cited(matches: Sequence[Match], most: int = MOST_NEAR) -> list[Cited]:
@@ -208,28 +300,27 @@ def _run(text: str, tokens: Sequence[str]) -> str:
     """
     spans = sentences.spans(text)
     opening = [compare.read(text[start:end]).tokens for start, end in spans]
+    befores = [0, *(end for _, end in spans)]
     inside = [
         first if "\n" in text[before:start] else compare.read(f"x {text[start:end]}").tokens[1:]
-        for first, (start, end), before in zip(opening, spans, [0, *(end for _, end in spans)], strict=False)
+        for first, (start, end), before in zip(opening, spans, befores, strict=False)
     ]
     counts = [0, *accumulate(map(len, inside))]
-    sums = _sums(token for words in inside for token in words)
-    wanted = _sums(tokens)
-    rows: list[tuple[int, int]] = []  # how many sentences, from which on
-    for first, words in enumerate(opening):
+    sums, sought = _sums(token for words in inside for token in words), _sums(tokens)
+
+    def last(first: int, words: tuple[str, ...]) -> int:
+        """The sentence before which a row may end that begins with one; 0 for none."""
         if tuple(tokens[: len(words)]) != words:
-            continue
-        last = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
-        if last == len(counts) or last - first == len(spans):
-            continue
-        there = _difference(sums, counts[first + 1], counts[last])
-        if there == _difference(wanted, len(words), len(tokens)):
-            rows.append((last - first, first))
-    for size, first in sorted(rows)[:_MOST_ROWS]:
-        row = text[spans[first][0] : spans[first + size - 1][1]]
-        if compare.read(row).tokens == tokens:
-            return row
-    return ""
+            return 0
+        end = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
+        if end == len(counts) or end - first == len(spans):
+            return 0
+        rest = _difference(sought, len(words), len(tokens))
+        return end if rest == _difference(sums, counts[first + 1], counts[end]) else 0
+
+    rows = [(end - first, first) for first, words in enumerate(opening) if (end := last(first, words))]
+    texts = (text[spans[first][0] : spans[first + size - 1][1]] for size, first in sorted(rows)[:_MOST_ROWS])
+    return next((row for row in texts if compare.read(row).tokens == tokens), "")
 
 
 def _sums(tokens: Iterable[str]) -> list[int]:
@@ -262,9 +353,17 @@ def agree(one: Match, other: Match) -> bool:
 
 def _names_its_subject(text: str) -> bool:
     """Whether a statement is long enough, and begins as one that says what it is about."""
-    tokens = compare.read(text[struck.lead(text, turn=True) :]).tokens
+    start = struck.lead(text, turn=True)
+    tokens = compare.read(text[start:]).tokens
     size = sum(0.5 if compare.is_wide(token) else 1.0 for token in tokens)
-    return size >= _SUBJECT and _BARE.match(text, struck.lead(text, turn=True)) is None
+    return size >= _SUBJECT and not _leaning().match(text, start)
+
+
+@cache
+def _leaning() -> re.Pattern[str]:
+    """What opens a statement about whoever the heading or the speaker is."""
+    latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
+    return re.compile(rf"(?:{latin})\b|{wide}", re.IGNORECASE)
 
 
 def _about(statement: Statement) -> tuple[str, ...]:
@@ -296,24 +395,102 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
     is_path = found is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
     if not (is_path or references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths):
         return None
-    wanted = references.parse_reference(named)
-    holders = corpus.hashed(wanted.docid) if wanted.docid else [wanted.path]
+    place = references.parse_reference(named)
+    holders = corpus.hashed(place.docid) if place.docid else [place.path]
     if len(holders) != 1 or holders[0] not in corpus.paths:
-        why = "is none of the workspace's own notes; nothing else is ever changed"
-        raise StatementNotFound(named, "several notes have it" if len(holders) > 1 else why)
+        reason = "is none of the workspace's own notes; nothing else is ever changed"
+        raise StatementNotFound(named, "several notes have it" if len(holders) > 1 else reason)
     if found is None:
         raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
-    last = wanted.last if wanted.last is not None else wanted.first
-    return _standing_at(corpus.statements(holders[0]), named, wanted.first, last)
+    last = place.last if place.last is not None else place.first
+    return _alone(_on(corpus.statements(holders[0]), place.first, last), named)
 
 
-def _standing_at(stated: Sequence[Statement], named: str, first: int, last: int) -> Statement:
+def _alone(hit: Sequence[Statement], named: str) -> Statement:
     """The one statement of some lines, with what is nested in it."""
-    hit = [s for s in stated if s.first <= last and s.last >= first]
     if not hit:
         raise StatementNotFound(named, "states nothing, as headings, tables, code and blank lines do")
-    if any(s.first > hit[0].end for s in hit):
+    if any(one.first > hit[0].end for one in hit):
         raise StatementNotFound(named, "is more than one statement; name one", cited([*map(Match, hit)]))
     if hit[0].struck:
         raise StatementNotFound(named, "is struck already", cited([Match(hit[0])]))
     return hit[0]
+
+
+# --- what stands near -----------------------------------------------------------------------------------
+
+
+def standing(
+    workspace: paths.Workspace, answerer: Answerer, text: str, written: Written, today: date
+) -> tuple[Cited, ...]:
+    """Return the statements of the own notes that share most words with what was written, nearest first.
+
+    Whether they still hold is for the writer to say. What cannot be asked or read counts as saying nothing,
+    since the entry is written in any case.
+    """
+    words = _without_figures(text)
+    shares: dict[tuple[str, int], tuple[float, Statement]] = {}
+    for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)):
+        for statement in _stated(workspace, hit):
+            lines = range(written.start_line, written.end_line + 1)
+            is_new = statement.path == written.path and statement.first in lines
+            if is_new or not _holds(statement, today):
+                continue
+            others = _without_figures(statement.text)
+            share = compare.weight(words & others) / max(1.0, min(map(compare.weight, (words, others))))
+            if share >= _NEAR:
+                shares[statement.path, statement.first] = share, statement
+    nearest = sorted(shares.values(), key=lambda pair: -pair[0])
+    return tuple(cited([Match(statement) for _, statement in nearest], _MOST_STANDING))
+
+
+def _stated(workspace: paths.Workspace, hit: Hit) -> Iterator[Statement]:
+    """The statements of a hit; none of a note that cannot be read."""
+    try:
+        data = workspace.files.read(hit.path, limit=_LARGEST)
+    except OSError:
+        return
+    yield from _on(statements.read(parse(decode(data), hit.path)), hit.start_line, hit.end_line)
+
+
+def _holds(statement: Statement, today: date) -> bool:
+    said = statement.said
+    until = min(filter(None, (said.get("until"), said.get("valid-until"))), default="")
+    past = bool(until) and until < today.isoformat()
+    return not (statement.struck or past or "status" in said or "superseded-by" in said)
+
+
+def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited]:
+    """Return passages of other sources that hold nearly all a text says; with `own` what is near anywhere.
+
+    Other sources are collections and transcripts, which are never changed. Nothing where the index cannot be
+    asked: this only adds to what is found in the notes.
+    """
+    hits = _hits(answerer, text, "hybrid" if own else "lexical", _LOOKED_AT_ELSEWHERE)
+    if own:
+        hits = hits[:MOST_NEAR]
+    else:
+        hits = [h for h in hits if not _is_own(h) and similarity.share(text, h.text) >= similarity.SAID]
+    return [Cited(hit.citation, shortened(_nearest_line(hit.text, text))) for hit in hits]
+
+
+def _nearest_line(passage: str, text: str) -> str:
+    """The line of a passage that shares most words with a text, the first of several."""
+    return max(passage.splitlines(), key=lambda line: similarity.share(text, line), default="")
+
+
+def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:
+    """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
+    try:
+        words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
+        return list(answerer.answer(Request(words, count, mode, rerank="off", expand=False)).hits)
+    except CommonplaceError:
+        return []
+
+
+def _is_own(hit: Hit) -> bool:
+    return hit.collection == WORKSPACE_COLLECTION and not hit.path.endswith(scan.TRANSCRIPTS)
+
+
+def _without_figures(text: str) -> set[str]:
+    return {stem for stem in similarity.stems(text) if not any(map(str.isdigit, stem))}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar, cast
 
 from commonplace.base.deadline import Deadline
@@ -20,6 +21,7 @@ ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
 _AHEAD = 256  # pieces that a stream may be ahead of its reader
 _TICK_S = 0.2  # how soon a reader sees that the deadline was brought forward, a stream that its reader left
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -108,6 +110,25 @@ def relayed(  # noqa: C901 - both ends of the queue read best together
             yield cast(_Result, piece)
     finally:
         gone.set()
+
+
+def side_by_side(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int, deadline: Deadline
+) -> list[_Result]:
+    """Work on items several at a time; return the results in order. The first failure ends the deadline."""
+    if len(items) <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(threads, len(items)), "commonplace-calls") as pool:
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            deadline.end()
+            for future in futures:
+                future.cancel()
+            raise
+        return [future.result() for future in futures]
 
 
 def drained(stream: Generator[object, None, _Result]) -> _Result:

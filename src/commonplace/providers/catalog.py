@@ -117,7 +117,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "fastembed",
-            f"{_HERE}.local:load_fastembed",
+            f"{_HERE}.fastembed:load",
             "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
             " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
             extra="fastembed",
@@ -132,7 +132,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         Provider("fake", f"{_HERE}.embedding.fake:load", "counts words, for tests"),
         Provider(
             "openai",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "OpenAI's models",
             keys=("OPENAI_API_KEY",),
             model="text-embedding-3-small",
@@ -141,13 +141,13 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "compatible",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "any server that speaks OpenAI's language: llama.cpp, LM Studio, vLLM, DeepInfra",
             local=False,
         ),
         Provider(
             "gemini",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "Google's models, many languages",
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             model="gemini-embedding-001",
@@ -156,7 +156,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "voyage",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "Voyage AI's models, many languages",
             keys=("VOYAGE_API_KEY",),
             model="voyage-4-large",
@@ -165,7 +165,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "mistral",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "Mistral AI's model",
             keys=("MISTRAL_API_KEY",),
             model="mistral-embed",
@@ -174,7 +174,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "cohere",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "Cohere's models, many languages",
             keys=("COHERE_API_KEY", "CO_API_KEY"),
             model="embed-v4.0",
@@ -183,7 +183,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "ollama",
-            f"{_HERE}.embedding.services:load",
+            f"{_HERE}.embedding.remote:load",
             "models of an Ollama server, such as nomic-embed-text or bge-m3",
             model="nomic-embed-text",
             base_url="http://127.0.0.1:11434",
@@ -227,7 +227,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
     (
         Provider(
             "fastembed",
-            f"{_HERE}.local:load_fastembed_reranker",
+            f"{_HERE}.fastembed:load_reranker",
             "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
             " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
             extra="fastembed",

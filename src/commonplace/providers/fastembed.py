@@ -6,17 +6,27 @@ error that says how to get it (`download`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import runtime
+from commonplace.providers import local, runtime
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS
+from commonplace.providers.embedding import families
+from commonplace.providers.local import LocalEmbedder, LocalReranker, Pairing, Traits
+from commonplace.providers.reranking.base import sigmoid
+from commonplace.providers.spec import Spec
+
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Floats
+    from commonplace.providers.embedding.base import Kind as Purpose
 
 PROVIDER = "fastembed"
 Kind = Literal["embedding", "reranking"]
@@ -25,6 +35,9 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
 _REACH_S = 10.0
+UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
+# What a tokenizer is made from, beside the weights; whichever of these a model has.
+_BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
 
 def folder() -> Path:
@@ -166,3 +179,71 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.enable("fastembed")
+
+
+# --- models as the rest of the system sees them --------------------------------------------------------
+
+
+def load(spec: Spec) -> LocalEmbedder[Any]:
+    """Make an embedding model by its name in fastembed's table; its files must be there already.
+
+    Raises MissingExtra, ConfigError for an unknown name, ProviderError for a model that is not on this
+    machine or cannot be used.
+    """
+    check()
+    name = spec.model or default("embedding")
+    at = local.location(spec, "a folder") if spec.path else None
+    first: list[Any] = []  # a model that was opened to learn where its files lie
+
+    def files() -> Sequence[Path]:
+        """The files that make a model what it is, in a fixed order."""
+        first.append(opened(find(name), at))
+        about, place = first[0].model.model_description, place_of(first[0])
+        beside = [place / name for name in _BESIDE if (place / name).is_file()]
+        return [place / name for name in (about.model_file, *about.additional_files)] + beside
+
+    def run(model: Any, text: str, kind: Purpose) -> Floats:  # noqa: ANN401 - a `fastembed.TextEmbedding`
+        # One text by itself, so that nothing is padded; some models know questions from passages.
+        vectors = model.query_embed([text]) if kind == "query" else model.passage_embed([text])
+        vector: Floats = next(iter(vectors))
+        return vector
+
+    family = families.find(name)
+    # How a model's tokens are pooled is up to fastembed, and has changed between releases.
+    settings = tuple(version("fastembed").split(".")[:2])
+    return LocalEmbedder(
+        Traits(PROVIDER, name, family.scripts, family.max_tokens, family.query, family.passage, settings),
+        f"{name}:{at or ''}:{folder()}",
+        files,
+        lambda context: first.pop() if first else opened(find(name), at),
+        run,
+        spec.dimensions,
+    )
+
+
+def load_reranker(spec: Spec) -> LocalReranker:
+    """Make a reranker by its name in fastembed's table; it is loaded for its first pair.
+
+    `spec.path` may name a folder with its files. Raises MissingExtra, ConfigError for an unknown name,
+    ProviderError for one that is not on this machine.
+    """
+    row = find(spec.model, "reranking")
+    name = str(row["model"])
+    at = Path(os.path.abspath(os.path.expanduser(spec.path))) if spec.path else None
+    if at is None and not is_here(row):
+        raise absent(name)
+
+    def load() -> Pairing:
+        model = opened(row, at, "reranking")
+        tokenizer = model.model.tokenizer
+        limits = tokenizer.truncation
+        room = int(limits["max_length"]) if limits else UNSAID_TOKENS
+        tokenizer.enable_truncation(room, strategy="only_second")
+
+        def score(question: str, text: str) -> float:
+            (logit,) = model.rerank(question, [text])  # one pair by itself, so that nothing is padded
+            return sigmoid(float(logit))
+
+        return Pairing(tokenizer, room, score, model)
+
+    return LocalReranker(spec, name, f"{name}@{at or ''}", load)

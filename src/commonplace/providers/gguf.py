@@ -27,9 +27,8 @@ from commonplace.providers import attempts, local, runtime
 from commonplace.providers.embedding import families
 from commonplace.providers.llm.base import Completion, Request
 from commonplace.providers.llm.chat import Collector, Malformed
-from commonplace.providers.local import LocalEmbedder, Probed, Traits
+from commonplace.providers.local import LocalEmbedder, Traits
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.runtime import Shared
 from commonplace.providers.spec import Spec
 from commonplace.render import screen
 
@@ -115,30 +114,21 @@ def _open(path: Path, max_tokens: int) -> Any:  # noqa: ANN401 - a `llama_cpp.Ll
 def load(spec: Spec) -> LocalEmbedder[Machine]:
     """Make the model in the file `spec.path`; its family is told by `spec.model` or by the file's name.
 
-    The first time it is loaded to learn its dimensions, later only for its first text. Raises ConfigError
-    without a path, MissingExtra, ProviderError for a file that cannot be used.
+    Raises ConfigError without a path, MissingExtra, ProviderError for a file that cannot be used.
     """
     path = local.location(spec, "a .gguf file")
     if find_spec("llama_cpp") is None:
         raise MissingExtra("the gguf provider", "gguf")
     name = spec.model or path.stem
     family = families.find(name)
-
-    def reload() -> Machine:
-        local.verify(PROVIDER, card)
-        return Machine(path, min(card.context, MAX_TOKENS))
-
-    shared = Shared(reload)
-
-    def probe() -> Probed:
-        machine = Machine(path, PROBE_TOKENS)
-        return Probed(len(machine.vector("a")), machine.context)
-
-    card = local.learn(PROVIDER, str(path), lambda: [path], probe)
-    most, prefixes = min(card.context, MAX_TOKENS), (family.query, family.passage)
-    traits = Traits(PROVIDER, name, family.scripts, most, *prefixes, SETTINGS)
     return LocalEmbedder(
-        traits, card, shared, lambda machine, text, kind: machine.vector(text), spec.dimensions
+        Traits(PROVIDER, name, family.scripts, MAX_TOKENS, family.query, family.passage, SETTINGS),
+        str(path),
+        lambda: [path],
+        # Without a card the model is opened to learn how many tokens it reads.
+        lambda context: Machine(path, min(context or PROBE_TOKENS, MAX_TOKENS)),
+        lambda machine, text, kind: machine.vector(text),
+        spec.dimensions,
     )
 
 

@@ -1,9 +1,10 @@
 """Models that run on this machine: embedding models and rerankers, loaded late, one text or pair at a time.
 
-An exported ONNX model in a folder of the owner's, run by onnxruntime, or one that fastembed knows by name.
-The layout of a folder is what sentence-transformers saves and optimum exports: `modules.json` names the
-stages, `1_Pooling/config.json` the pooling, `sentence_bert_config.json` the length, and
-`config_sentence_transformers.json` the prompts (https://sbert.net, "Creating Custom Models").
+The first half is for all of them (`fastembed` and `gguf` use it too), the second for exported ONNX models in
+a folder of the owner's, run by onnxruntime. The layout of a folder is what sentence-transformers saves and
+optimum exports: `modules.json` names the stages, `1_Pooling/config.json` the pooling,
+`sentence_bert_config.json` the length, and `config_sentence_transformers.json` the prompts
+(https://sbert.net, "Creating Custom Models").
 
 A graph that gives sentence embeddings itself is believed; of any other the token vectors are pooled here.
 Vectors are always scaled to length 1. What is known of a model without loading it, its card, is kept in the
@@ -20,19 +21,17 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from commonplace.base import paths
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.base.root import open_named, read_named
-from commonplace.providers import fastembed, runtime
+from commonplace.providers import runtime
 from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Kind
-from commonplace.providers.embedding.families import Family
 from commonplace.providers.http import as_dict
 from commonplace.providers.reranking.base import sigmoid
 from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
@@ -43,235 +42,19 @@ if TYPE_CHECKING:
 
     from commonplace.providers.embedding.base import Floats
 
-
-# --- folders with an exported model --------------------------------------------------------------------
-
-GRAPHS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
-TOKENIZER = "tokenizer.json"
-MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
-UNKNOWN_TOKENS = 512  # of a model that neither its files nor its name tell; most were trained with as many
-# Position embeddings of these begin behind the padding token: two fewer can be used.
-_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text"}
-Pooling = Literal["mean", "cls", "last"]
-_POOLINGS: Mapping[str, Pooling] = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_mean_sqrt_len_tokens": "mean",  # another length, and every vector is scaled to 1
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_lasttoken": "last",
-    "mean": "mean",
-    "mean_sqrt_len_tokens": "mean",
-    "cls": "cls",
-    "lasttoken": "last",
-}
-# Families whose re-exports often come without `1_Pooling`; everything else without it is averaged.
-_UNSAID: tuple[tuple[str, Pooling], ...] = (
-    (r"qwen3-embedding|e5-mistral|gte-qwen", "last"),
-    (r"\bbge-|arctic-embed|mxbai-embed|gte-[a-z]+-en-v1\.5|multilingual-gte", "cls"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What a folder says of its model; `dense` if a layer follows the pooling: only a graph can hold that."""
-
-    name: str
-    graph: Path
-    tokenizer: Path
-    pooling: Pooling
-    dense: bool
-    max_tokens: int
-    scripts: frozenset[str]
-    query_prefix: str
-    passage_prefix: str
-
-
-def read_folder(provider: str, path: Path, model: str = "") -> Exported:
-    """Read the folder of a model, or the one around a graph. Raises ProviderError with what is missing."""
-    graph = _graph(provider, path)
-    folder = path if path.is_dir() else graph.parent
-    if not (folder / "config.json").is_file() and folder.name == "onnx":
-        folder = folder.parent
-    tokenizer = next((at / TOKENIZER for at in (folder, graph.parent) if (at / TOKENIZER).is_file()), None)
-    if tokenizer is None:
-        message = f"{paths.shown(folder)}: no {TOKENIZER}; save it there with `AutoTokenizer.save_pretrained`"
-        raise ProviderError(provider, message, permanent=True)
-    config = _json(provider, folder / "config.json", {})
-    name = model or str(config.get("_name_or_path") or "") or _name_of(folder)
-    family = families.find(name)
-    stages = _stages(provider, folder)
-    query_prefix, passage_prefix = _prefixes(provider, folder, family)
-    return Exported(
-        name=name,
-        graph=graph,
-        tokenizer=tokenizer,
-        pooling=_pooling(provider, folder / stages.get("Pooling", "1_Pooling") / "config.json", name),
-        dense="Dense" in stages,
-        max_tokens=_max_tokens(provider, folder, config, family),
-        scripts=family.scripts,
-        query_prefix=query_prefix,
-        passage_prefix=passage_prefix,
-    )
-
-
-def _stages(provider: str, folder: Path) -> dict[str, str]:
-    """Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize."""
-    rows = [row for row in _json(provider, folder / "modules.json", []) if isinstance(row, dict)]
-    return {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
-
-
-def _prefixes(provider: str, folder: Path, family: Family) -> tuple[str, str]:
-    """What stands before a question and a passage: as saved with the model, else as its family takes them."""
-    saved = _json(provider, folder / "config_sentence_transformers.json", {}).get("prompts")
-    prompts = {key: value for key, value in as_dict(saved).items() if isinstance(value, str)}
-    passage = prompts.get("passage", prompts.get("document", family.passage))
-    return prompts.get("query", family.query), passage
-
-
-def _name_of(folder: Path) -> str:
-    """The name of a folder; of a snapshot in the cache of Hugging Face, the model's."""
-    owner = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and owner.startswith("models--"):
-        return owner.removeprefix("models--").replace("--", "/")
-    return folder.name
-
-
-def _graph(provider: str, path: Path) -> Path:
-    if path.is_file():
-        return path
-    known = [path / name for name in GRAPHS if (path / name).is_file()]
-    graphs = known or sorted([*path.glob("*.onnx"), *path.glob("onnx/*.onnx")])
-    if known or len(graphs) == 1:
-        return graphs[0]
-    message = "several graphs, none of them model.onnx; give the path of one of the files"
-    if not graphs:
-        message = "no model.onnx; export it with `optimum-cli export onnx`"
-    raise ProviderError(provider, f"{paths.shown(path)}: {message}", permanent=True)
-
-
-def _pooling(provider: str, path: Path, name: str) -> Pooling:
-    config = _json(provider, path, {})
-    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
-    if isinstance(config.get("pooling_mode"), str):  # as releases from 5.3 on may write it
-        modes = [config["pooling_mode"]]
-    if not modes:
-        return next((mode for pattern, mode in _UNSAID if re.search(pattern, name.lower())), "mean")
-    if len(modes) > 1 or modes[0] not in _POOLINGS:
-        remedy = "export the model with its sentence_embedding"
-        message = f"pooling by {', '.join(modes)} is not supported; {remedy}"
-        raise ProviderError(provider, message, permanent=True)
-    return _POOLINGS[modes[0]]
-
-
-def _max_tokens(provider: str, folder: Path, config: Mapping[str, object], family: Family) -> int:
-    """Where a text is cut: what the sentence model says, or the least of what its parts can read."""
-    positions = config.get("max_position_embeddings")
-    if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
-        positions -= 2
-    said = _json(provider, folder / "sentence_bert_config.json", {}).get("max_seq_length")
-    tokens = _json(provider, folder / "tokenizer_config.json", {}).get("model_max_length")
-    limits = [said, positions] if _is_length(said) else [tokens, positions]
-    usable = [limit for limit in limits if _is_length(limit)]
-    named = UNKNOWN_TOKENS if family is families.UNKNOWN else family.max_tokens
-    return min([*usable, MAX_TOKENS]) if usable else named
-
-
-def _is_length(value: object) -> TypeGuard[int]:
-    """Whether a limit is one; transformers writes 1e30 where it knows none."""
-    return isinstance(value, int) and 0 < value < 1 << 31
-
-
-def _json(provider: str, path: Path, default: Any) -> Any:  # noqa: ANN401 - of the type of the default
-    """What a file holds, the default where there is none. Raises ProviderError for what is no JSON."""
-    try:
-        value = json.loads(read_named(path))
-    except FileNotFoundError:
-        return default
-    except (OSError, ValueError) as error:
-        message = f"{paths.shown(path)} cannot be read ({error})"
-        raise ProviderError(provider, message, permanent=True) from error
-    return value if isinstance(value, type(default)) else default
-
-
-# What each input of a graph is fed, from the ids of tokens and of the segments they belong to.
-_INPUTS: dict[str, Callable[[list[int], list[int]], list[int]]] = {
-    "input_ids": lambda ids, segments: ids,
-    "attention_mask": lambda ids, segments: [1] * len(ids),
-    "token_type_ids": lambda ids, segments: segments,
-    "position_ids": lambda ids, segments: list(range(len(ids))),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A loaded graph and its tokenizer: the inputs with the integer type of each, the output that counts."""
-
-    session: Any
-    tokenizer: Tokenizer
-    inputs: tuple[tuple[str, str], ...]
-    output: str
-
-    def run(self, encoding: Encoding) -> Any:  # noqa: ANN401 - an array of whatever shape the graph gives
-        """Run one text, or a pair, by itself: a batch of one."""
-        import numpy as np
-
-        # Without marks of beginning and end, a text without words has no tokens; graphs fail on none.
-        ids, segments = encoding.ids or [0], encoding.type_ids or [0]
-        feed = {name: np.array([_INPUTS[name](ids, segments)], kind) for name, kind in self.inputs}
-        return self.session.run([self.output], feed)[0]
-
-
-def open_graph(
-    provider: str,
-    exported: Exported,
-    task: str,
-    output: Callable[[Sequence[Any]], str],
-    cut: runtime.Cut = "longest_first",
-) -> Graph:
-    """Load graph and tokenizer of a folder; `output` names the output that counts among those it has.
-
-    `task` is what the graph should have been exported for. Raises ProviderError for what cannot be read, fed
-    or understood.
-    """
-    try:
-        data = read_named(exported.tokenizer)
-    except OSError as error:
-        message = f"{exported.tokenizer.name} cannot be read ({error.strerror})"
-        raise ProviderError(provider, message) from error
-    # By path, not bytes: weights of more than 2 GB lie in files beside the graph.
-    opened = runtime.session(provider, str(exported.graph))
-    name = output(opened.get_outputs())
-    words = runtime.tokenizer(provider, data, exported.max_tokens, cut)
-    declared = {port.name: port.type for port in opened.get_inputs()}
-    if unknown := declared.keys() - _INPUTS.keys():
-        message = f"the graph wants {', '.join(sorted(unknown))}; only {', '.join(_INPUTS)} can be given"
-        raise ProviderError(provider, f"{message}: export it for {task}", permanent=True)
-    if "input_ids" not in declared:
-        raise ProviderError(provider, "the graph takes no input_ids; it is no text model", permanent=True)
-    inputs = tuple((name, "int32" if "int32" in kind else "int64") for name, kind in declared.items())
-    return Graph(opened, words, inputs, name)
-
-
 # --- embedding models ----------------------------------------------------------------------------------
 
 VERSION = 1  # of the cards
 Stamp = tuple[str, int, int, int]  # path, bytes, and when content and inode changed, in nanoseconds
 T = TypeVar("T")
-TASK = "feature-extraction"
-READY = "sentence_embedding"
-TOKENS = ("token_embeddings", "last_hidden_state")
-POOLED = "pooler_output"  # BERT's was trained for another end; it counts where there is nothing else
-# Weights outside a graph (`external_data` of onnx.proto): key `location`, then a file name, under 128 bytes.
-_LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
-# What a tokenizer is made from, beside the weights; whichever of these a model has.
-_BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What a model is like: the name people call it, the scripts it serves, what it puts before a text.
 
-    `max_tokens` is where a text is cut; `settings` whatever else changes a vector, such as the pooling. All
-    but name and scripts goes into the fingerprint.
+    `max_tokens` is where a text is cut, unless the model's file says that it reads less; `settings` whatever
+    else changes a vector, such as the pooling. All but name and scripts goes into the fingerprint.
     """
 
     provider: str
@@ -296,44 +79,58 @@ class Card:
     context: int
     files: tuple[Stamp, ...]
 
-
-class Probed(NamedTuple):
-    """What a loaded model tells: the length of a vector, how many tokens it says that it reads."""
-
-    dimensions: int
-    context: int = 0
+    def unchanged(self) -> bool:
+        """Tell whether the files are still the same."""
+        try:
+            return stamps("", (Path(stamp[0]) for stamp in self.files)) == self.files
+        except ProviderError:
+            return False
 
 
 class LocalEmbedder(Generic[T]):
     """A model whose card is known and whose weights are loaded at its first text; safe in several threads.
 
-    `run` gives the vector, (d,) of any float type and length, of one text with its prefix. Raises ConfigError
-    if more dimensions are asked for than it has.
+    It is loaded at once where no card is kept of it: that and reading its files takes seconds for a large
+    model, once.
     """
 
     def __init__(
         self,
         traits: Traits,
-        card: Card,
-        shared: Shared[T],
+        key: str,
+        files: Callable[[], Sequence[Path]],
+        load: Callable[[int], T],
         run: Callable[[T, str, Kind], Floats],
         dimensions: int | None = None,
     ) -> None:
-        """Put a model together; nothing is loaded."""
+        """Put a model together: `key` names its card, `files` are those that make it what it is.
+
+        `load` gets the context of the card, 0 where none is known yet; a model with a `context` tells it.
+        `run` gives the vector, (d,) of any float type and length, of one text with its prefix. Raises
+        ConfigError if more dimensions are asked for than it has, ProviderError.
+        """
+        self._traits, self._run = traits, run
+
+        def reload() -> T:
+            if not card.unchanged():  # another model than the one whose fingerprint was given
+                message = "the model's files have changed since it was opened; start again"
+                raise ProviderError(traits.provider, message, permanent=True)
+            return load(card.context)
+
+        self.shared = Shared(reload)
+        key = f"{traits.provider}:{key}"
+        card = _kept_card(key) or self._learn(key, files, load)
         if dimensions is not None and not 0 < dimensions <= card.dimensions:
             message = f"{dimensions} is not allowed; {traits.name} has {card.dimensions} dimensions at most"
             raise ConfigError("embedding.dimensions", message)
-        self.name = traits.name
-        self.scripts = traits.scripts
+        self.name, self.scripts = traits.name, traits.scripts
         self.dimensions = dimensions or card.dimensions
+        max_tokens = min(card.context or traits.max_tokens, traits.max_tokens)
+        self._characters = max_tokens * CHARACTERS_A_TOKEN
         prefixes = [traits.query_prefix, traits.passage_prefix]
-        rest = [card.digest, traits.max_tokens, self.dimensions, prefixes, traits.settings]
+        rest = [card.digest, max_tokens, self.dimensions, prefixes, traits.settings]
         digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:24]
         self.fingerprint = f"{traits.provider}-1:{digest}"
-        self.shared = shared
-        self._traits = traits
-        self._run = run
-        self._characters = traits.max_tokens * runtime.CHARACTERS_A_TOKEN
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 unit rows. Raises ProviderError."""
@@ -351,6 +148,67 @@ class LocalEmbedder(Generic[T]):
                 return unit(traits.provider, vector, self.dimensions)
 
             return np.stack(runtime.each(work, texts))
+
+    def _learn(self, key: str, files: Callable[[], Sequence[Path]], load: Callable[[int], T]) -> Card:
+        """Make a card of the files and of what the loaded model tells, and keep it for the next process."""
+        provider, named = self._traits.provider, files()
+        before = stamps(provider, named)
+        model = load(0)
+        dimensions = len(runtime.run(provider, lambda: self._run(model, "a", "passage")))
+        context = int(getattr(model, "context", 0))
+        if not context:
+            self.shared.put(model)
+        whole = hashlib.sha256()
+        for path in named:
+            try:
+                with open_named(path) as file:
+                    whole.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise _unreadable(provider, path, error) from error
+        card = Card(whole.hexdigest(), dimensions, context, before)
+        if not card.unchanged():
+            message = "the model's files have changed since it was opened; start again"
+            raise ProviderError(provider, message, permanent=True)
+        content = {"version": VERSION, "key": key, "digest": card.digest, "dimensions": card.dimensions}
+        data = json.dumps({**content, "context": card.context, "files": card.files})
+        place = _card_file(key)
+        with suppress(OSError):  # where it cannot be kept, the next process reads the files again
+            paths.root_of(place).exchange(place, data.encode(), durable=False)
+        return card
+
+
+def _kept_card(key: str) -> Card | None:
+    """The card kept for a model, unless one of its files is another now."""
+    place = _card_file(key)
+    try:
+        data = json.loads(paths.root_of(place).read(place))
+        files = tuple((str(path), int(size), int(m), int(c)) for path, size, m, c in data["files"])
+        card = Card(str(data["digest"]), int(data["dimensions"]), int(data["context"]), files)
+        return card if data["version"] == VERSION and data["key"] == key and card.unchanged() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _card_file(key: str) -> Path:
+    name = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return paths.user_cache_dir() / "models" / "cards" / f"{name}.json"
+
+
+def stamps(provider: str, files: Iterable[Path]) -> tuple[Stamp, ...]:
+    """Return what tells whether files are still the same. Raises ProviderError for one that is missing."""
+    marks = []
+    for path in files:
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise _unreadable(provider, path, error) from error
+        marks.append((os.fspath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return tuple(marks)
+
+
+def _unreadable(provider: str, path: Path, error: OSError) -> ProviderError:
+    message = f"{paths.shown(path)} cannot be read ({paths.reason(error)})"
+    return ProviderError(provider, message, permanent=True)
 
 
 def unit(provider: str, vector: Floats, dimensions: int) -> Floats:
@@ -380,227 +238,9 @@ def location(spec: Spec, what: str) -> Path:
     return path
 
 
-def learn(provider: str, key: str, files: Callable[[], Sequence[Path]], probe: Callable[[], Probed]) -> Card:
-    """Return a model's card: the one kept by this key, or one made now from its files and what they tell.
-
-    `probe` loads the model; that and reading its files takes seconds for a large one, once. Raises
-    ProviderError.
-    """
-    key = f"{provider}:{key}"
-    known = find(key)
-    if known is not None:
-        return known
-    paths_ = files()
-    before = stamps(provider, paths_)
-    dimensions, context = probe()
-    whole = hashlib.sha256()
-    for path in paths_:
-        try:
-            with open_named(path) as file:
-                whole.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise _unreadable(provider, path, error) from error
-    card = Card(whole.hexdigest(), dimensions, context, before)
-    verify(provider, card)
-    # For the next process; where it cannot be kept, the next one reads the files again.
-    kept = {"version": VERSION, "key": key, "digest": card.digest, "dimensions": card.dimensions}
-    data = json.dumps({**kept, "context": card.context, "files": card.files})
-    place = _place(key)
-    with suppress(OSError):
-        paths.root_of(place).exchange(place, data.encode(), durable=False)
-    return card
-
-
-def find(key: str) -> Card | None:
-    """Return the card kept for a model, unless one of its files is another now."""
-    try:
-        place = _place(key)
-        kept = json.loads(paths.root_of(place).read(place))
-        files = tuple((str(path), int(size), int(m), int(c)) for path, size, m, c in kept["files"])
-        card = Card(str(kept["digest"]), int(kept["dimensions"]), int(kept["context"]), files)
-        return card if kept["version"] == VERSION and kept["key"] == key and unchanged(card) else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def stamps(provider: str, files: Iterable[Path]) -> tuple[Stamp, ...]:
-    """Return what tells whether files are still the same. Raises ProviderError for one that is missing."""
-    marks = []
-    for path in files:
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            raise _unreadable(provider, path, error) from error
-        marks.append((os.fspath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-    return tuple(marks)
-
-
-def unchanged(card: Card) -> bool:
-    """Tell whether a model's files are still those of its card."""
-    try:
-        return stamps("", (Path(stamp[0]) for stamp in card.files)) == card.files
-    except ProviderError:
-        return False
-
-
-def verify(provider: str, card: Card) -> None:
-    """See that a model about to be loaded is the one whose fingerprint was given. Raises ProviderError."""
-    if not unchanged(card):
-        message = "the model's files have changed since it was opened; start again"
-        raise ProviderError(provider, message, permanent=True)
-
-
-def _unreadable(provider: str, path: Path, error: OSError) -> ProviderError:
-    return ProviderError(
-        provider, f"{paths.shown(path)} cannot be read ({paths.reason(error)})", permanent=True
-    )
-
-
-def _place(key: str) -> Path:
-    name = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return paths.user_cache_dir() / "models" / "cards" / f"{name}.json"
-
-
-class Network(NamedTuple):
-    """A loaded graph, and how what it gives becomes one vector; no pooling where it gives one itself."""
-
-    graph: Graph
-    pooling: Pooling | None
-
-    def vector(self, text: str) -> Floats:
-        """Run one text; return its vector, (d,) float32, not yet scaled. Raises ProviderError."""
-        import numpy as np
-
-        array = np.asarray(self.graph.run(self.graph.tokenizer.encode(text)), np.float32)
-        if array.ndim != (2 if self.pooling is None else 3) or not array.shape[-1]:
-            expected = "1 x dimensions" if self.pooling is None else "1 x tokens x dimensions"
-            shape = " x ".join(map(str, array.shape))
-            message = f"the output {self.graph.output} is {shape}, not {expected}"
-            raise ProviderError("onnx", message, permanent=True)
-        rows: Floats = array[0]
-        if self.pooling is None:
-            return rows
-        row: Floats = (
-            rows.mean(axis=0) if self.pooling == "mean" else rows[0 if self.pooling == "cls" else -1]
-        )
-        return row
-
-
-def open_network(exported: Exported) -> Network:
-    """Load graph and tokenizer. Raises ProviderError for a graph that cannot be fed or gives no vectors."""
-    pooling: list[Pooling | None] = []
-
-    def output(ports: Sequence[Any]) -> str:
-        """The output that counts; the pooling it needs is noted."""
-        names = [port.name for port in ports]
-        tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
-        if READY in names or (POOLED in names and not tokens and not exported.dense):
-            pooling.append(None)
-            return READY if READY in names else POOLED
-        if exported.dense:
-            message = f"a dense layer follows the pooling and the graph has no {READY}"
-            remedy = "export it with optimum as a sentence model"
-            raise ProviderError("onnx", f"{message}: {remedy}", permanent=True)
-        if not tokens:
-            message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
-            raise ProviderError("onnx", f"{message}: export it for {TASK}", permanent=True)
-        pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
-        return str(tokens[0].name)
-
-    graph = open_graph("onnx", exported, TASK, output)
-    return Network(graph, pooling[0])
-
-
-def load_onnx(spec: Spec) -> LocalEmbedder[Network]:
-    """Make the model in the folder `spec.path`, or of the graph there; `spec.model` may name it.
-
-    The first time it is loaded to learn its dimensions, later only for its first text. Raises ConfigError
-    without a path, ProviderError for a folder or a graph that cannot be used.
-    """
-    path = location(spec, "a folder with model.onnx and tokenizer.json")
-    runtime.check("onnx")
-    exported = read_folder("onnx", path, spec.model)
-
-    def reload() -> Network:
-        verify("onnx", card)
-        return open_network(exported)
-
-    def probe() -> Probed:
-        network = open_network(exported)
-        width = len(runtime.run("onnx", lambda: network.vector("a")))
-        shared.put(network)
-        return Probed(width)
-
-    shared = Shared(reload)
-    key = f"{exported.graph}:{exported.tokenizer}:{exported.pooling}"
-    card = learn("onnx", key, lambda: [*_weights(exported.graph), exported.tokenizer], probe)
-    prefixes = (exported.query_prefix, exported.passage_prefix)
-    traits = Traits(
-        "onnx", exported.name, exported.scripts, exported.max_tokens, *prefixes, (exported.pooling,)
-    )
-    return LocalEmbedder(
-        traits, card, shared, lambda network, text, kind: network.vector(text), spec.dimensions
-    )
-
-
-def _weights(graph: Path) -> list[Path]:
-    """The graph, and the files beside it that hold its weights."""
-    try:
-        with open_named(graph) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            ends = [(place.end(), place[1][0]) for place in _LOCATION.finditer(data)]
-            names = {data[end : end + length].decode("utf-8", "replace") for end, length in ends}
-    except (OSError, ValueError) as error:  # ValueError: it is empty
-        raise ProviderError("onnx", f"{graph.name} cannot be read ({error})", permanent=True) from error
-    return [graph, *(graph.parent / name for name in sorted(names))]
-
-
-def load_fastembed(spec: Spec) -> LocalEmbedder[Any]:
-    """Make a model by its name in fastembed's table; its files must be there already.
-
-    The first time it is loaded to learn its dimensions, later only for its first text. Raises MissingExtra,
-    ConfigError for an unknown name, ProviderError for a model that is not on this machine or cannot be used.
-    """
-    fastembed.check()
-    name = spec.model or fastembed.default("embedding")
-    at = location(spec, "a folder") if spec.path else None
-
-    def reload() -> Any:  # noqa: ANN401 - a `fastembed.TextEmbedding`
-        verify(fastembed.PROVIDER, card)
-        return fastembed.opened(fastembed.find(name), at)
-
-    def files() -> Sequence[Path]:
-        """The files that make a model what it is, in a fixed order."""
-        shared.put(fastembed.opened(fastembed.find(name), at))
-        with shared.use() as model:
-            about, place = model.model.model_description, fastembed.place_of(model)
-        beside = [place / name for name in _BESIDE if (place / name).is_file()]
-        return [place / name for name in (about.model_file, *about.additional_files)] + beside
-
-    def probe() -> Probed:
-        with shared.use() as model:
-            return Probed(len(runtime.run(fastembed.PROVIDER, lambda: _run_fastembed(model, "a", "passage"))))
-
-    shared: Shared[Any] = Shared(reload)
-    card = learn(fastembed.PROVIDER, f"{name}:{at or ''}:{fastembed.folder()}", files, probe)
-    family = families.find(name)
-    # How a model's tokens are pooled is up to fastembed, and has changed between releases.
-    settings = tuple(version("fastembed").split(".")[:2])
-    traits = Traits(
-        fastembed.PROVIDER, name, family.scripts, family.max_tokens, family.query, family.passage, settings
-    )
-    return LocalEmbedder(traits, card, shared, _run_fastembed, spec.dimensions)
-
-
-def _run_fastembed(model: Any, text: str, kind: Kind) -> Floats:  # noqa: ANN401 - a `fastembed.TextEmbedding`
-    """One text by itself, so that nothing is padded; some models know questions from passages."""
-    vectors = model.query_embed([text]) if kind == "query" else model.passage_embed([text])
-    vector: Floats = next(iter(vectors))
-    return vector
-
-
 # --- rerankers -----------------------------------------------------------------------------------------
 
-UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it is told one
+MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 
 
 class Pairing(NamedTuple):
@@ -667,6 +307,285 @@ def shorten(tokenizer: Tokenizer, question: str, most: int) -> str:
     return question[: encoding.offsets[most - 1][1]] if len(encoding.ids) > most > 0 else question
 
 
+# --- folders with an exported model --------------------------------------------------------------------
+
+PROVIDER = "onnx"
+GRAPHS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+TOKENIZER = "tokenizer.json"
+UNKNOWN_TOKENS = 512  # of a model that neither its files nor its name tell; most were trained with as many
+# Position embeddings of these begin behind the padding token: two fewer can be used.
+_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text"}
+Pooling = Literal["mean", "cls", "last"]
+# The other length of `mean_sqrt_len` makes no difference: every vector is scaled to 1.
+_POOLINGS: Mapping[str, Pooling] = {
+    "mean_tokens": "mean",
+    "mean_sqrt_len_tokens": "mean",
+    "cls_token": "cls",
+    "lasttoken": "last",
+    "mean": "mean",
+    "cls": "cls",
+}
+# Families whose re-exports often come without `1_Pooling`; everything else without it is averaged.
+_UNSAID: Mapping[Pooling, tuple[str, ...]] = {
+    "last": ("qwen3-embedding", "e5-mistral", "gte-qwen"),
+    "cls": (
+        "bge-",
+        "arctic-embed",
+        "mxbai-embed",
+        "gte-base-en-v1.5",
+        "gte-large-en-v1.5",
+        "multilingual-gte",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a folder says of its model; `dense` if a layer follows the pooling: only a graph can hold that."""
+
+    graph: Path
+    tokenizer: Path
+    pooling: Pooling
+    dense: bool
+    traits: Traits
+
+
+def read_folder(path: Path, model: str = "") -> Exported:
+    """Read the folder of a model, or the one around a graph. Raises ProviderError with what is missing."""
+    graph = path
+    if not path.is_file():
+        known = [path / name for name in GRAPHS if (path / name).is_file()]
+        graphs = known or sorted([*path.glob("*.onnx"), *path.glob("onnx/*.onnx")])
+        if not known and len(graphs) != 1:
+            message = "several graphs, none of them model.onnx; give the path of one of the files"
+            if not graphs:
+                message = "no model.onnx; export it with `optimum-cli export onnx`"
+            raise _refused(f"{paths.shown(path)}: {message}")
+        graph = graphs[0]
+    folder = path if path.is_dir() else graph.parent
+    if not (folder / "config.json").is_file() and folder.name == "onnx":
+        folder = folder.parent
+    tokenizer = next((at / TOKENIZER for at in (folder, graph.parent) if (at / TOKENIZER).is_file()), None)
+    if tokenizer is None:
+        message = f"no {TOKENIZER}; save it there with `AutoTokenizer.save_pretrained`"
+        raise _refused(f"{paths.shown(folder)}: {message}")
+    config = _json(folder / "config.json", {})
+    owner = folder.parent.parent.name  # of a snapshot in the cache of Hugging Face
+    cached = folder.parent.name == "snapshots" and owner.startswith("models--")
+    own_name = owner.removeprefix("models--").replace("--", "/") if cached else folder.name
+    name = model or str(config.get("_name_or_path") or "") or own_name
+    family = families.find(name)
+    # Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize.
+    rows = [row for row in _json(folder / "modules.json", []) if isinstance(row, dict)]
+    stages = {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
+    # What stands before a question and a passage: as saved with the model, else as its family takes them.
+    saved = as_dict(_json(folder / "config_sentence_transformers.json", {}).get("prompts"))
+    prompts = {key: value for key, value in saved.items() if isinstance(value, str)}
+    traits = Traits(
+        PROVIDER,
+        name,
+        family.scripts,
+        _max_tokens(folder, config, family),
+        prompts.get("query", family.query),
+        prompts.get("passage", prompts.get("document", family.passage)),
+    )
+    pooling = _pooling(folder / stages.get("Pooling", "1_Pooling") / "config.json", name)
+    return Exported(graph, tokenizer, pooling, "Dense" in stages, traits)
+
+
+def _pooling(path: Path, name: str) -> Pooling:
+    config = _json(path, {})
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    if isinstance(config.get("pooling_mode"), str):  # as releases from 5.3 on may write it
+        modes = [config["pooling_mode"]]
+    if not modes:
+        unsaid = (mode for mode, parts in _UNSAID.items() if any(part in name.lower() for part in parts))
+        return next(unsaid, "mean")
+    pooling = _POOLINGS.get(modes[0].removeprefix("pooling_mode_"))
+    if len(modes) > 1 or pooling is None:
+        remedy = "export the model with its sentence_embedding"
+        raise _refused(f"pooling by {', '.join(modes)} is not supported; {remedy}")
+    return pooling
+
+
+def _max_tokens(folder: Path, config: Mapping[str, object], family: families.Family) -> int:
+    """Where a text is cut: what the sentence model says, or the least of what its parts can read."""
+
+    def usable(*limits: object) -> list[int]:
+        # transformers writes 1e30 where it knows none.
+        return [limit for limit in limits if isinstance(limit, int) and 0 < limit < 1 << 31]
+
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
+        positions -= 2
+    said = usable(_json(folder / "sentence_bert_config.json", {}).get("max_seq_length"))
+    tokens = usable(_json(folder / "tokenizer_config.json", {}).get("model_max_length"))
+    limits = [*(said or tokens), *usable(positions)]
+    if limits:
+        return min(*limits, MAX_TOKENS)
+    return UNKNOWN_TOKENS if family is families.UNKNOWN else family.max_tokens
+
+
+def _refused(message: str) -> ProviderError:
+    return ProviderError(PROVIDER, message, permanent=True)
+
+
+def _json(path: Path, default: Any) -> Any:  # noqa: ANN401 - of the type of the default
+    """What a file holds, the default where there is none. Raises ProviderError for what is no JSON."""
+    try:
+        value = json.loads(read_named(path))
+    except FileNotFoundError:
+        return default
+    except (OSError, ValueError) as error:
+        raise _refused(f"{paths.shown(path)} cannot be read ({error})") from error
+    return value if isinstance(value, type(default)) else default
+
+
+# What each input of a graph is fed, from the ids of tokens and of the segments they belong to.
+_INPUTS: dict[str, Callable[[list[int], list[int]], list[int]]] = {
+    "input_ids": lambda ids, segments: ids,
+    "attention_mask": lambda ids, segments: [1] * len(ids),
+    "token_type_ids": lambda ids, segments: segments,
+    "position_ids": lambda ids, segments: list(range(len(ids))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A loaded graph and its tokenizer: the inputs with the integer type of each, the output that counts."""
+
+    session: Any
+    tokenizer: Tokenizer
+    inputs: tuple[tuple[str, str], ...]
+    output: str
+
+    def run(self, encoding: Encoding) -> Any:  # noqa: ANN401 - an array of whatever shape the graph gives
+        """Run one text, or a pair, by itself: a batch of one."""
+        import numpy as np
+
+        # Without marks of beginning and end, a text without words has no tokens; graphs fail on none.
+        ids, segments = encoding.ids or [0], encoding.type_ids or [0]
+        feed = {name: np.array([_INPUTS[name](ids, segments)], kind) for name, kind in self.inputs}
+        return self.session.run([self.output], feed)[0]
+
+
+def open_graph(
+    exported: Exported,
+    task: str,
+    output: Callable[[Sequence[Any]], str],
+    cut: runtime.Cut = "longest_first",
+) -> Graph:
+    """Load graph and tokenizer of a folder; `output` names the output that counts among those it has.
+
+    `task` is what the graph should have been exported for. Raises ProviderError for what cannot be read, fed
+    or understood.
+    """
+    try:
+        data = read_named(exported.tokenizer)
+    except OSError as error:
+        message = f"{exported.tokenizer.name} cannot be read ({error.strerror})"
+        raise ProviderError(PROVIDER, message) from error
+    # By path, not bytes: weights of more than 2 GB lie in files beside the graph.
+    opened = runtime.session(PROVIDER, str(exported.graph))
+    name = output(opened.get_outputs())
+    words = runtime.tokenizer(PROVIDER, data, exported.traits.max_tokens, cut)
+    declared = {port.name: port.type for port in opened.get_inputs()}
+    if unknown := declared.keys() - _INPUTS.keys():
+        message = f"the graph wants {', '.join(sorted(unknown))}; only {', '.join(_INPUTS)} can be given"
+        raise _refused(f"{message}: export it for {task}")
+    if "input_ids" not in declared:
+        raise _refused("the graph takes no input_ids; it is no text model")
+    inputs = tuple((name, "int32" if "int32" in kind else "int64") for name, kind in declared.items())
+    return Graph(opened, words, inputs, name)
+
+
+TASK = "feature-extraction"
+READY = "sentence_embedding"
+TOKENS = ("token_embeddings", "last_hidden_state")
+POOLED = "pooler_output"  # BERT's was trained for another end; it counts where there is nothing else
+# Weights outside a graph (`external_data` of onnx.proto): key `location`, then a file name, under 128 bytes.
+_LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
+
+
+class Network(NamedTuple):
+    """A loaded graph, and how what it gives becomes one vector; no pooling where it gives one itself."""
+
+    graph: Graph
+    pooling: Pooling | None
+
+    def vector(self, text: str) -> Floats:
+        """Run one text; return its vector, (d,) float32, not yet scaled. Raises ProviderError."""
+        import numpy as np
+
+        array = np.asarray(self.graph.run(self.graph.tokenizer.encode(text)), np.float32)
+        if array.ndim != (2 if self.pooling is None else 3) or not array.shape[-1]:
+            expected = "1 x dimensions" if self.pooling is None else "1 x tokens x dimensions"
+            shape = " x ".join(map(str, array.shape))
+            message = f"the output {self.graph.output} is {shape}, not {expected}"
+            raise _refused(message)
+        rows: Floats = array[0]
+        if self.pooling is None:
+            return rows
+        row: Floats = (
+            rows.mean(axis=0) if self.pooling == "mean" else rows[0 if self.pooling == "cls" else -1]
+        )
+        return row
+
+
+def open_network(exported: Exported) -> Network:
+    """Load graph and tokenizer. Raises ProviderError for a graph that cannot be fed or gives no vectors."""
+    pooling: list[Pooling | None] = []
+
+    def output(ports: Sequence[Any]) -> str:
+        """The output that counts; the pooling it needs is noted."""
+        names = [port.name for port in ports]
+        tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
+        if READY in names or (POOLED in names and not tokens and not exported.dense):
+            pooling.append(None)
+            return READY if READY in names else POOLED
+        if exported.dense:
+            message = f"a dense layer follows the pooling and the graph has no {READY}"
+            remedy = "export it with optimum as a sentence model"
+            raise _refused(f"{message}: {remedy}")
+        if not tokens:
+            message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
+            raise _refused(f"{message}: export it for {TASK}")
+        pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
+        return str(tokens[0].name)
+
+    graph = open_graph(exported, TASK, output)
+    return Network(graph, pooling[0])
+
+
+def load_onnx(spec: Spec) -> LocalEmbedder[Network]:
+    """Make the model in the folder `spec.path`, or of the graph there; `spec.model` may name it.
+
+    Raises ConfigError without a path, ProviderError for a folder or a graph that cannot be used.
+    """
+    path = location(spec, "a folder with model.onnx and tokenizer.json")
+    runtime.check(PROVIDER)
+    exported = read_folder(path, spec.model)
+    return LocalEmbedder(
+        replace(exported.traits, settings=(exported.pooling,)),
+        f"{exported.graph}:{exported.tokenizer}:{exported.pooling}",
+        lambda: [*_weights(exported.graph), exported.tokenizer],
+        lambda context: open_network(exported),
+        lambda network, text, kind: network.vector(text),
+        spec.dimensions,
+    )
+
+
+def _weights(graph: Path) -> list[Path]:
+    """The graph, and the files beside it that hold its weights."""
+    try:
+        with open_named(graph) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            ends = [(place.end(), place[1][0]) for place in _LOCATION.finditer(data)]
+            names = {data[end : end + length].decode("utf-8", "replace") for end, length in ends}
+    except (OSError, ValueError) as error:  # ValueError: it is empty
+        raise _refused(f"{graph.name} cannot be read ({error})") from error
+    return [graph, *(graph.parent / name for name in sorted(names))]
+
+
 def load_onnx_reranker(spec: Spec) -> LocalReranker:
     """Make the reranker in the folder `spec.path`, or of the graph there; `spec.model` may name it.
 
@@ -678,19 +597,20 @@ def load_onnx_reranker(spec: Spec) -> LocalReranker:
         raise ConfigError("reranking.path", message)
     path = Path(os.path.abspath(os.path.expanduser(spec.path)))
     if not path.exists():
-        raise ProviderError("onnx", f"{paths.shown(path)} is not there", permanent=True)
-    runtime.check("onnx")
-    exported = read_folder("onnx", path, spec.model)
+        raise _refused(f"{paths.shown(path)} is not there")
+    runtime.check(PROVIDER)
+    exported = read_folder(path, spec.model)
+    name, max_tokens = exported.traits.name, exported.traits.max_tokens
 
     def load() -> Pairing:
-        graph = open_graph("onnx", exported, "text-classification", _logits, "only_second")
+        graph = open_graph(exported, "text-classification", _logits, "only_second")
 
         def score(question: str, text: str) -> float:
             return _probability(graph.run(graph.tokenizer.encode(question, text)), graph.output)
 
-        return Pairing(graph.tokenizer, exported.max_tokens, score, graph)
+        return Pairing(graph.tokenizer, max_tokens, score, graph)
 
-    return LocalReranker(spec, exported.name, f"{exported.name}@{exported.graph}", load, exported.max_tokens)
+    return LocalReranker(spec, name, f"{name}@{exported.graph}", load, max_tokens)
 
 
 def _logits(ports: Sequence[Any]) -> str:
@@ -698,7 +618,7 @@ def _logits(ports: Sequence[Any]) -> str:
     if "logits" in names or len(names) == 1:
         return "logits" if "logits" in names else names[0]
     message = f"the graph gives {', '.join(names)}; it needs logits: export it for text-classification"
-    raise ProviderError("onnx", message, permanent=True)
+    raise _refused(message)
 
 
 def _probability(answer: object, output: str) -> float:
@@ -710,36 +630,8 @@ def _probability(answer: object, output: str) -> float:
     if array.shape[:1] != (1,) or len(logits) not in (1, 2):
         shape = " x ".join(map(str, array.shape))
         message = f"the output {output} is {shape}, not 1 x 1 or 1 x 2: it is no cross-encoder"
-        raise ProviderError("onnx", message, permanent=True)
+        raise _refused(message)
     if not np.isfinite(array).all():
-        raise ProviderError("onnx", "the model failed (its score is no number)")
+        raise ProviderError(PROVIDER, "the model failed (its score is no number)")
     # Of two logits the second is that of the class `relevant` (softmax).
     return sigmoid(logits[0]) if len(logits) == 1 else sigmoid(logits[1] - logits[0])
-
-
-def load_fastembed_reranker(spec: Spec) -> LocalReranker:
-    """Make a reranker by its name in fastembed's table; it is loaded for its first pair.
-
-    `spec.path` may name a folder with its files. Raises MissingExtra, ConfigError for an unknown name,
-    ProviderError for one that is not on this machine.
-    """
-    row = fastembed.find(spec.model, "reranking")
-    name = str(row["model"])
-    at = Path(os.path.abspath(os.path.expanduser(spec.path))) if spec.path else None
-    if at is None and not fastembed.is_here(row):
-        raise fastembed.absent(name)
-
-    def load() -> Pairing:
-        model = fastembed.opened(row, at, "reranking")
-        tokenizer = model.model.tokenizer
-        limits = tokenizer.truncation
-        room = int(limits["max_length"]) if limits else UNSAID_TOKENS
-        tokenizer.enable_truncation(room, strategy="only_second")
-
-        def score(question: str, text: str) -> float:
-            (logit,) = model.rerank(question, [text])  # one pair by itself, so that nothing is padded
-            return sigmoid(float(logit))
-
-        return Pairing(tokenizer, room, score, model)
-
-    return LocalReranker(spec, name, f"{name}@{at or ''}", load)

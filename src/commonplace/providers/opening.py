@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -181,12 +182,13 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
         return model
     from commonplace.providers.cache import VectorCache
     from commonplace.providers.embedding import batch
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
-    # Where batches under way are noted, for a model whose provider has them.
     batches = None
     if accounts and settings.batch and batch.supports(model):
-        batches = batch.Store(accounts.folder / "batches.json", accounts.folder / "locks" / "batches.lock")
+        folder = accounts.folder  # where batches under way are noted
+        store = batch.Store(folder / "batches.json", folder / "locks" / "batches.lock")
+        batches = partial(batch.embed_each, model, store)
     return GuardedEmbedder(
         model,
         store=VectorCache(limit=settings.cache_entries) if settings.cache_entries else None,
@@ -201,14 +203,14 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
 def is_remote(model: Embedder) -> bool:
     """Whether a model made here is behind a server, so that embedding may take long and cost money."""
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
     return isinstance(model, GuardedEmbedder)
 
 
 def trouble(model: Embedder) -> str:
     """Return why a model made here does not answer now; empty if it does, or runs in this process."""
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
     if isinstance(model, GuardedEmbedder):
         try:

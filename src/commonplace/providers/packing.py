@@ -1,4 +1,4 @@
-"""Texts into requests: how many tokens a text may have, where it is cut, what goes together. Pure.
+"""Texts into requests: how many tokens a text may have, where it is cut, what goes together.
 
 No provider's tokenizer is at hand, so tokens are estimated: a third of the UTF-8 bytes. English prose has a
 little less, Chinese about as much, code and figures up to twice as much; who exceeds a limit all the same is
@@ -7,17 +7,18 @@ told so by the server, and `halve` makes it shorter.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from commonplace.providers.refusals import TooLarge
 
 BYTES_PER_TOKEN = 3
 RULE = "cut-1"  # part of the fingerprint of every model behind it: change it with any change to `cut`
 _SEARCHED = 0.2  # of what is kept, from its end: how far a boundary is looked for
-_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？…]|\n")
-_SPACE = re.compile(r"\s")
-# Never begin with what belongs to the character before: combining marks, variation selectors, joiners.
-_CLINGS = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]")
+# Never begin with what belongs to the character before: marks, joiners, selectors.
+_CLINGS = (("\u0300", "\u036f"), ("\u200d", "\u200d"), ("\ufe00", "\ufe0f"), ("\U0001f3fb", "\U0001f3ff"))
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,27 @@ def clean(text: str) -> str:
 def cut(text: str, max_tokens: int) -> str:
     """Return as much of a text as has so many tokens, cut after a sentence, a word or a character.
 
-    Only the last fifth of what could be kept is given up for a better place. At least one character stays.
+    Only the last fifth of what fits is given up for a better place. At least one character stays.
     """
     if tokens(text) <= max_tokens:
         return text
-    kept = text.encode("utf-8", "replace")[: max(max_tokens, 1) * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-    kept = kept or text[:1]
-    end = len(kept)  # without a last character that the next one would change
-    while 1 < end < len(text) and (_CLINGS.match(text[end]) or text[end - 1] == "\u200d"):
+    fitting = text.encode("utf-8", "replace")[: max(max_tokens, 1) * BYTES_PER_TOKEN]
+    end = max(1, len(fitting.decode("utf-8", "ignore")))
+    while 1 < end < len(text) and (
+        any(first <= text[end] <= last for first, last in _CLINGS) or text[end - 1] == "\u200d"
+    ):
         end -= 1
-    kept = kept[:end]
-    start = len(kept) - int(len(kept) * _SEARCHED)
-    for boundary in (_SENTENCE, _SPACE):
-        places = [found.end() for found in boundary.finditer(text[: len(kept) + 1], start)]
-        if places and (shorter := text[: min(places[-1], len(kept))].rstrip()):
+    start = end - int(end * _SEARCHED)
+
+    def ends_sentence(at: int) -> bool:
+        return text[at] in "。！？…\n" or (text[at] in ".!?" and at < end and text[at + 1].isspace())
+
+    for is_boundary in (ends_sentence, lambda at: text[at].isspace()):
+        places = range(min(end, len(text) - 1), start - 1, -1)
+        last = next((at for at in places if is_boundary(at)), None)
+        if last is not None and (shorter := text[: min(last + 1, end)].rstrip()):
             return shorter
-    return kept
+    return text[:end]
 
 
 def halve(text: str) -> str:
@@ -87,7 +93,23 @@ def pack(sizes: Iterable[int], limits: Limits) -> Iterator[range]:
         yield range(start, place + 1)
 
 
-def parts(inputs: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Split the texts of a request that is too large into two requests."""
-    middle = len(inputs) // 2
-    return inputs[:middle], inputs[middle:]
+def ask_in_parts(
+    ask: Callable[[Sequence[str]], list[_Result]],
+    texts: Sequence[str],
+    shorten: Callable[[str], str] = lambda text: "",
+) -> list[_Result]:
+    """Ask for what belongs to each text; what a provider finds too long is asked for in two halves.
+
+    A single text is asked for again as `shorten` makes it. Raises TooLarge where that gives nothing.
+    """
+    try:
+        return ask(texts)
+    except TooLarge:
+        if len(texts) > 1:
+            middle = len(texts) // 2
+            first, second = texts[:middle], texts[middle:]
+            return ask_in_parts(ask, first, shorten) + ask_in_parts(ask, second, shorten)
+        shorter = shorten(texts[0])
+        if not shorter:
+            raise
+        return ask_in_parts(ask, [shorter], shorten)

@@ -100,7 +100,7 @@ def embedder(
         model: Any = EMBEDDERS.create(spec)
         ask = model.embed
         if not opening.is_local(spec):
-            from commonplace.providers.embedding.client import GuardedEmbedder
+            from commonplace.providers.embedding.remote import GuardedEmbedder
 
             made.append(model)  # to be closed: it is not the one that searches use
             ask = GuardedEmbedder(

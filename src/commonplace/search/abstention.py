@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from commonplace.language import rules, sentences, stopwords
-from commonplace.search.query import DIALOGUE_CHARACTERS
+from commonplace.search.query import DIALOGUE_CHARACTERS, Query
 from commonplace.search.ranking import OWNER, Evidence, Ranked, speakers
 
 # Relevance that the best candidate must reach, or the question is refused: measured on questions that the
@@ -70,9 +70,7 @@ def refuses(ranked: Sequence[Ranked], evidence: Evidence, *, plain: bool) -> boo
     head, size = ranked[:HEAD], gate_size(evidence.terms.passages)
     spoken_by = [frozenset(speakers(item.candidate)) for item in head]
     owned = any(not OWNER.isdisjoint(labels) for labels in spoken_by)
-    # Whether it is for the owner to say, and something found says what they like or need.
-    query = evidence.query
-    loose = (query.first_person or rules.pattern("advice").search(query.text) is not None) and any(
+    loose = _is_for_owner(evidence.query) and any(
         item.relevance >= GATE_LOOSE * size and rules.pattern("preferences").search(item.candidate.text)
         for item, labels in zip(head, spoken_by, strict=True)
         if (not OWNER.isdisjoint(labels) if owned else not labels)
@@ -81,12 +79,19 @@ def refuses(ranked: Sequence[Ranked], evidence: Evidence, *, plain: bool) -> boo
         return True
     if any("reranking" in item.parts for item in head):  # another scale
         return False
-    score = max((item.score for item in head), default=0.0)
-    turns = sum(item.candidate.turns > 0 for item in head)
-    if turns * 2 > len(head) and not owned:  # a conversation among named people
-        read = any("late interaction" in item.parts for item in head)
-        return score < (TALK if read else TALK_UNREAD) * size
-    return not loose and evidence.terms.asked <= DIALOGUE_TERMS and score < PROSE * size
+    return max((item.score for item in head), default=0.0) < _least_score(head, evidence, owned, loose) * size
+
+
+def _least_score(head: Sequence[Ranked], evidence: Evidence, owned: bool, loose: bool) -> float:
+    """The score that the best hit must have beside its relevance, in a large memory."""
+    if sum(item.candidate.turns > 0 for item in head) * 2 > len(head) and not owned:  # among named people
+        return TALK if any("late interaction" in item.parts for item in head) else TALK_UNREAD
+    return -math.inf if loose or evidence.terms.asked > DIALOGUE_TERMS else PROSE
+
+
+def _is_for_owner(query: Query) -> bool:
+    """Whether what the owner likes or needs answers a question: one of their own, or for advice."""
+    return query.first_person or rules.pattern("advice").search(query.text) is not None
 
 
 def _is_about_strangers(evidence: Evidence) -> bool:

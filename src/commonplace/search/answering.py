@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection
 from dataclasses import replace
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.search.candidates import Embed
     from commonplace.search.expansion import Expander
     from commonplace.search.request import Outcome, Request
-    from commonplace.types import Hit, Level
+    from commonplace.types import Hit, Level, Status
 
 LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
 BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
@@ -115,6 +116,45 @@ class Answerer:
             if self._expander is None:
                 self._expander = expansion.Expander(self._workspace, self._settings, languages)
         return expansion.search(self._expander, request, answer, always=expand == "on")
+
+    def status(self) -> Status:
+        """Describe the workspace and its index, without changing either; who calls holds the lock."""
+        from commonplace.base import paths
+        from commonplace.providers import opening
+        from commonplace.types import CollectionInfo, Status
+
+        store, settings = self._store, self._settings
+        counts, stale = store.index.statistics(), store.stale()
+        level: Level = 2
+        if store.in_memory:
+            level = 3
+        elif settings.embedding.provider != "none" and self.model.asked() is not None:
+            level = store.index.vectors.level()
+        return Status(
+            workspace=os.fspath(self._workspace.root),
+            index=store.index.path,
+            level=level,
+            collections=tuple(
+                CollectionInfo(s.name, s.root, s.globs, s.ignore, *counts.collections.get(s.name, (0, 0)))
+                for s in store.sources
+            ),
+            stale=stale,
+            index_bytes=counts.stored_bytes,
+            model=opening.choose(settings.embedding).shown,
+            warnings=(
+                *settings.warnings,
+                *store.opened.warnings,
+                *store.unread(),
+                *opening.left_alone(),
+                *self.model.advice(),
+                *filter(None, [paths.closed(self._workspace)]),
+            ),
+            notes=counts.notes,
+            sections=counts.sections,
+            passages=counts.passages,
+            vectors=counts.vectors,
+            pending=counts.pending,
+        )
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search, recovering once from an index that fails in use."""

@@ -31,6 +31,7 @@ DAY_CANDIDATES = 400  # passages of the days that a question names, as many as o
 _SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
 
 Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passage, and its weight
+Answer = tuple[Line, Any, Mapping[int, float]]  # a line, its vector, cosine by passage
 
 
 class Embed(Protocol):
@@ -55,6 +56,18 @@ class Question:
     ) -> None:
         self.index, self.query, self.request, self.ranking = index, query, request, ranking
         self.covered, self.terms, self.days = covered, terms, days
+
+    @property
+    def refusable(self) -> bool:
+        """Whether it may be told that nothing answers it.
+
+        Not if it demands an exact match, has a threshold of its own, or names days alone.
+        """
+        exact = bool(self.query.required or self.query.prefixes) or any(
+            line.exact for line in self.request.lines
+        )
+        day = self.days is not None and self.days.alone
+        return self.ranking.gated and self.request.min_score is None and not (exact or day)
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that hold what the question demands and nothing that it excludes."""
@@ -104,17 +117,20 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
             outcome.warnings.append(f"{error}; {alone}")
         if asking.answers:
             outcome.level = level
-        # Each line weighs every passage that any line found, by words too.
-        passages = (
-            question.allowed(p for *_, cosines in asking.answers for p in cosines) | found.lexical.keys()
-        )
-        lists: list[Weighted] = []
-        for line, vector, cosines in asking.answers:
-            near = {passage: cosine for passage, cosine in cosines.items() if passage in passages}
-            missing = sorted(passages - near.keys())
-            lists.append((near | vectors.cosines(vector, missing), line.weight))
+        lists = _by_meaning(question, asking.answers, found.lexical)
     several = [*found.lists, *lists] if request.lines else ()
     return found._replace(semantic=fusion.by_maximum(lists), lists=several)
+
+
+def _by_meaning(question: Question, answers: Sequence[Answer], lexical: Iterable[int]) -> list[Weighted]:
+    """For each line the cosine of every passage that any line found, by words too."""
+    passages = question.allowed(p for *_, cosines in answers for p in cosines).union(lexical)
+    lists: list[Weighted] = []
+    for line, vector, cosines in answers:
+        near = {passage: cosine for passage, cosine in cosines.items() if passage in passages}
+        missing = sorted(passages - near.keys())
+        lists.append((near | question.index.vectors.cosines(vector, missing), line.weight))
+    return lists
 
 
 def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Candidates:
@@ -125,7 +141,7 @@ def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Ca
         for line in lines:
             if line.query not in weighed:
                 weighed[line.query] = terms.weigh(index, line.query, struck=request.past)
-        lists: list[tuple[dict[int, float], float]] = []
+        lists: list[Weighted] = []
         for line in lines:
             own = weighed[line.query]
             expression = line.query.expression(own.wanted)
@@ -139,23 +155,28 @@ def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Ca
                 from commonplace.search import as_of
 
                 scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
-            if request.lines:  # where the line is an expression, against its best hit
-                ideal = own.ideal or max(scores.values(), default=0.0)
-                scores = {p: min(WORDS_MAX, s / ideal) for p, s in scores.items()} if ideal > 0 else {}
-            lists.append((scores, line.weight))
+            lists.append((_relative(scores, own) if request.lines else scores, line.weight))
         best = fusion.by_maximum(lists)
         if not request.lines:
             return Candidates(best, {}, question.terms)
         allowed = question.allowed(best)
-        kept = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
-        lexical = {passage: score for passage, score in best.items() if passage in allowed}
-        # The gate goes by the most that is known of any line that somebody typed; a full match is 1 already.
-        typed = [weighed[line.query] for line in lines if line.weight >= TYPED and weighed[line.query].asked]
-        known = max(typed, key=lambda own: (own.known, own.content), default=Terms())
-        most = max((own.asked for own in typed), default=0)
-        return Candidates(
-            lexical, {}, known._replace(wanted={}, ideal=1.0, asked=most, missing=frozenset()), kept
-        )
+        lists = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
+        typed = [weighed[line.query] for line in lines if line.weight >= TYPED]
+        return Candidates(fusion.by_maximum(lists), {}, _known(typed), lists)
+
+
+def _known(typed: Sequence[Terms]) -> Terms:
+    """What the gate goes by: the most that is known of any typed line. A full match scores 1 already."""
+    asked = [own for own in typed if own.asked]
+    best = max(asked, key=lambda own: (own.known, own.content), default=Terms())
+    most = max((own.asked for own in asked), default=0)
+    return best._replace(wanted={}, ideal=1.0, asked=most, missing=frozenset())
+
+
+def _relative(scores: Mapping[int, float], own: Terms) -> dict[int, float]:
+    """BM25 against its line's ideal; where the line is an expression, against its best hit."""
+    ideal = own.ideal or max(scores.values(), default=0.0)
+    return {p: min(WORDS_MAX, score / ideal) for p, score in scores.items()} if ideal > 0 else {}
 
 
 class _Asking(Thread):
@@ -164,7 +185,7 @@ class _Asking(Thread):
     def __init__(self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int) -> None:
         super().__init__(name="commonplace-vectors", daemon=True)
         self._ask = (embed, nearest, lines, limit)
-        self.answers: list[tuple[Line, Any, dict[int, float]]] = []  # a line, its vector, cosine by passage
+        self.answers: list[Answer] = []
         self._error: Exception | None = None
 
     def wait(self) -> CommonplaceError | None:

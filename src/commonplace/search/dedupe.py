@@ -36,11 +36,10 @@ class _Part(NamedTuple):
         return not self.repeats and bool(self.text.strip()) and not self.text.lstrip().startswith("#")
 
 
-class Told:
-    """What has been said so far; `repeated` counts passages that are not shown in full because of it."""
+class Repeats:
+    """What a block says so far, so that nothing is said in it twice."""
 
     def __init__(self) -> None:
-        self.repeated = 0
         self._hits: list[tuple[Hit, Wording]] = []
         self._sentences: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
 

@@ -117,19 +117,6 @@ class Journal:
             )
         )
 
-    def forget(self, path: str) -> int:
-        """Delete what mentions a note, by its path as hits show it; return how many rows that were.
-
-        Raises NoteUnreadable.
-        """
-        if not _is_there(self.path):
-            return 0
-        with patient(self.path) as database, database.transaction() as connection:
-            before = connection.total_changes()
-            for table in ("hits", "openings"):
-                connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
-            return connection.total_changes() - before
-
     def clear(self) -> int:
         """Delete the whole record, a damaged one too; return how many questions were in it.
 

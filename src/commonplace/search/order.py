@@ -436,7 +436,7 @@ def arrange(
     `first` are entries with a trigger, `replaced` what stands in the place of struck text, `diversity` is
     how much relevance counts beside variety (`spread`).
     """
-    index, request, settings = question.index, question.request, question.ranking
+    index, settings = question.index, question.ranking
     if settings.updates and settings.fusion == "calibrated" and asks_for_value(question.query):
         with outcome.timed("updates"):
             sources = index.sources([item.candidate.id for item in ranked[:COMPARED]])
@@ -452,21 +452,27 @@ def arrange(
 
             successors = as_of.settled(ranked, replaced)
             ranked = as_of.in_order(ranked, successors)
-        limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
-        entries = _entries(index, [item for item in ranked if item.score >= least], limit)
-        groups = gather(entries, limit, frozenset(question.query.terms))
-        statements = [
-            tell(group, lambda source: index.manifest()[source.collection, source.path].mtime_ns)
-            for group in groups
-        ]
-        shown = spread(statements, diversity)
-        if successors and diversity < 1:
-            shown = _in_order(shown, successors)
-        return [
-            _hit(one.shown.item, one.shown.source, request.today, one.others)
-            for one in shown[:limit]
-            if one.shown.item.score >= least
-        ]
+        return _hits(question, ranked, successors, diversity)
+
+
+def _hits(
+    question: Question, ranked: Sequence[Ranked], successors: Successors, diversity: float
+) -> list[Hit]:
+    """One hit for all passages that say the same, cut to what is asked for."""
+    index, request = question.index, question.request
+    limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
+    entries = _entries(index, [item for item in ranked if item.score >= least], limit)
+    groups = gather(entries, limit, frozenset(question.query.terms))
+    manifest = index.manifest
+    statements = [tell(group, lambda s: manifest()[s.collection, s.path].mtime_ns) for group in groups]
+    shown = spread(statements, diversity)
+    if successors and diversity < 1:
+        shown = _in_order(shown, successors)
+    return [
+        _hit(one.shown.item, one.shown.source, request.today, one.others)
+        for one in shown[:limit]
+        if one.shown.item.score >= least
+    ]
 
 
 def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Statement]:

@@ -50,40 +50,40 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     with outcome.timed("ranking"):
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
-        ages = bool(means.ranking.recency)
-        sources = index.sources([one.id for one in passages]) if ages or days else {}
-        dates = {passage: source.date for passage, source in sources.items()}
-        curated = {one.note_id for one in passages if ages and sources[one.id].kind == "long-term"}
-        evidence = Evidence(
-            asked,
-            found.terms,
-            found.lexical,
-            found.semantic,
-            dates,
-            request.today,
-            days,
-            curated,
-            found.lists,
-        )
+        evidence = _evidence(question, found, passages)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
-    # Nothing refuses a question that demands an exact match, has a threshold of its own, or names days alone.
-    exact = bool(asked.required or asked.prefixes) or any(line.exact for line in request.lines)
-    refusable = not exact and means.ranking.gated and request.min_score is None and not (days and days.alone)
     best = max((item.relevance for item in ranked), default=0.0)
-    refused = refusable and best < abstention.gate(evidence, loose=True)  # whoever reads it again
+    refused = question.refusable and best < abstention.gate(evidence, loose=True)  # whoever reads it again
     if means.reranker is not None and not refused:
         with outcome.timed("reranking"):
             try:
                 ranked = reranking.rerank(ranked, asked, means.reranker)
             except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
                 outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
-    if refused or (refusable and abstention.refuses(ranked, evidence, plain=not request.lines)):
-        ranked = [item for item in ranked if item.candidate.id in first]
-    outcome.ranked = ranked
-    if ranked:
-        outcome.hits = order.arrange(question, ranked, first, replaced, means.diversity, outcome)
+    if question.refusable:
+        refused = refused or abstention.refuses(ranked, evidence, plain=not request.lines)
+    outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
+    if outcome.ranked:
+        outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
     return outcome
+
+
+def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate]) -> Evidence:
+    """What both lists say, with what the index knows of the notes where the ranking asks for it."""
+    ages = bool(question.ranking.recency)
+    sources = question.index.sources([one.id for one in passages]) if ages or question.days else {}
+    return Evidence(
+        question.query,
+        found.terms,
+        found.lexical,
+        found.semantic,
+        dates={passage: source.date for passage, source in sources.items()},
+        today=question.request.today,
+        days=question.days,
+        curated={one.note_id for one in passages if ages and sources[one.id].kind == "long-term"},
+        lists=found.lists,
+    )
 
 
 def _passages(

@@ -3,7 +3,7 @@
 Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found, `-word` and
 `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)` and parentheses say
 exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`). Identifiers (`gpt-4.1`,
-`src/store.ts`, `user@example.com`) match whole, in parts and in other spellings (`identifiers.py`).
+`src/store.ts`, `user@example.com`) match whole, in parts and in other spellings (`language.identifiers`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace import language
-from commonplace.language import lexicon, rules, stopwords
-from commonplace.search import identifiers
+from commonplace.language import identifiers, lexicon, rules, stopwords
 
 if TYPE_CHECKING:
     from datetime import date

@@ -216,12 +216,9 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     # BM25 on an absolute scale, 0..1.5; where the question is an expression, relative to its best hit.
     ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0)
-    query, asked = evidence.query, evidence.query.spoken
+    query = evidence.query
     spoken_by = {candidate.id: speakers(candidate) for candidate in candidates}
-    labels = Counter(label for spoken in spoken_by.values() for label in spoken)
-    # Whom the question is about, among those who speak in the candidates.
-    named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in asked}
-    persons = named - OWNER | (OWNER if query.first_person else frozenset())
+    persons = _persons(Counter(label for spoken in spoken_by.values() for label in spoken), query)
     ranked = []
     for candidate in candidates:
         own, weight = candidate.id, 0.0
@@ -241,6 +238,13 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
     return ranked
+
+
+def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
+    """Whom a question is about, among those who speak in the candidates; `labels` counts their lines."""
+    asked = query.spoken
+    named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in asked}
+    return frozenset(named - OWNER | (OWNER if query.first_person else frozenset()))
 
 
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:

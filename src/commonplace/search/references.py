@@ -1,19 +1,23 @@
-"""Where the notes of references lie: by path as a hit shows it, or by the start of their content."""
+"""Notes by their names: references as hits show them, notes listed, chosen by glob, read several at once."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.base import paths
-from commonplace.base.errors import NoteNotFound
+from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.index.base import Key
+from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
-from commonplace.notes.scan import Globs
+from commonplace.notes.scan import Globs, Source
 
 if TYPE_CHECKING:
     from commonplace.markdown.references import Reference
+    from commonplace.types import Excerpt, Gathered, NoteInfo
+
+_WILD = frozenset("*?[")
 
 
 def shown(collection: str, path: str) -> str:
@@ -33,51 +37,111 @@ def key_of(store: Store, path: str) -> Key:
 def format_of(store: Store, path: str) -> str:
     """Return the format of the transcript at a path as it is shown; empty for any other file."""
     collection, inner = key_of(store, path)
-    return next(source.format_of(inner) for source in store.sources if source.name == collection)
+    return _source(store, collection).format_of(inner)
 
 
 def is_indexed(store: Store, path: str) -> bool:
     """Whether the settings have the file at a path as it is shown indexed, so that a search may cite it."""
     collection, inner = key_of(store, path)
-    source = next(source for source in store.sources if source.name == collection)
+    source = _source(store, collection)
     return Globs(source.globs)(inner) and not Globs(source.ignore)(inner)
 
 
-def find(store: Store, wanted: Reference) -> tuple[str, str]:
+def find(store: Store, reference: Reference) -> tuple[str, str]:
     """Return the shown path and the absolute one of the note that a reference names.
 
-    The file need not lie inside the roots: whoever reads it checks that. Raises NoteNotFound, with near
-    misses.
+    The file need not lie inside the roots: whoever reads it checks that. A docid names the first of several
+    notes with one content. Raises NoteNotFound, with near misses.
     """
-    if wanted.docid:
-        return _find_docid(store, wanted.docid)
-    collection, path = key_of(store, wanted.path)
-    absolute = os.path.join(_root(store, collection), path)
+    if reference.docid:
+        store.freshen()
+        notes = store.index.notes(docids=[reference.docid])
+        if not notes or len({note.hash for note in notes}) > 1:
+            names = [shown(note.collection, note.path) for note in notes[:5]]
+            reason = "several notes have it" if notes else "no such note"
+            raise NoteNotFound(f"#{reference.docid}", names, reason)
+        collection, path = notes[0].collection, notes[0].path
+        return shown(collection, path), os.path.join(_source(store, collection).root, path)
+    collection, path = key_of(store, reference.path)
+    absolute = os.path.join(_source(store, collection).root, path)
     outside = ".." in path.split("/") or os.path.isabs(path)
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
-        raise NoteNotFound(paths.shown(path), _near_misses(store, path))
-    return wanted.path, absolute
+        from difflib import get_close_matches
+
+        known = {shown(state.collection, state.path) for state in store.scan()}
+        named = {name.rpartition("/")[2]: name for name in sorted(known)}
+        close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
+        raise NoteNotFound(paths.shown(path), [named.get(name, name) for name in close])
+    return reference.path, absolute
 
 
-def _find_docid(store: Store, prefix: str) -> tuple[str, str]:
-    """The note whose content hash starts so; of several with one content the first."""
-    store.freshen()
-    found = store.index.notes(docids=[prefix])
-    if not found or len({note.hash for note in found}) > 1:
-        names = [shown(note.collection, note.path) for note in found[:5]]
-        raise NoteNotFound(f"#{prefix}", names, "several notes have it" if found else "no such note")
-    note = found[0]
-    return shown(note.collection, note.path), os.path.join(_root(store, note.collection), note.path)
+def _source(store: Store, collection: str) -> Source:
+    return next(source for source in store.sources if source.name == collection)
 
 
-def _near_misses(store: Store, path: str) -> list[str]:
-    from difflib import get_close_matches
-
-    known = {shown(state.collection, state.path) for state in store.scan()}
-    named = {name.rpartition("/")[2]: name for name in sorted(known)}
-    close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
-    return [named.get(name, name) for name in close]
+# --- notes one by one -----------------------------------------------------------------------------------
 
 
-def _root(store: Store, collection: str) -> str:
-    return next(source.root for source in store.sources if source.name == collection)
+def notes(index: Index) -> list[NoteInfo]:
+    """Return every indexed note, in the order of their paths as they are shown."""
+    from commonplace.types import NoteInfo
+
+    rows = ((shown(row.collection, row.path), row) for row in index.notes())
+    infos = [
+        NoteInfo(path, row.collection, row.title, row.date, row.size, row.lines, row.hash[:DOCID])
+        for path, row in rows
+    ]
+    return sorted(infos, key=lambda note: note.path)
+
+
+def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
+    """Keep the notes of a collection, below a folder, of a path, or that a glob matches; empty: all."""
+    under = under.strip().removeprefix("./").rstrip("/")
+    matches = Globs([under]) if _is_glob(under) else None
+    for note in notes:
+        inside = note.path == under or note.path.startswith(f"{under}/") or note.collection == under
+        if under in ("", ".") or (matches(note.path) if matches else inside):
+            yield note
+
+
+def _is_glob(text: str) -> bool:
+    return not _WILD.isdisjoint(text)
+
+
+def expand(references: Iterable[str], known: Sequence[NoteInfo]) -> list[str]:
+    """Take lists with commas apart, and put the notes that a glob matches in its place.
+
+    A glob that matches none stays as it is, to be told.
+    """
+    named = {note.path for note in known}
+    parts = (part.strip() for one in references for part in ([one] if one in named else one.split(",")))
+    expanded: list[str] = []
+    for reference in filter(None, parts):
+        glob = _is_glob(reference) and reference not in named
+        expanded += [note.path for note in below(known, reference) if glob] or [reference]
+    return list(dict.fromkeys(expanded))
+
+
+def gather(references: Iterable[str], get: Callable[[str], Excerpt], max_bytes: int | None) -> Gathered:
+    """Read references one by one; what fails or does not fit any more is named, and the rest goes on."""
+    from commonplace.types import FileFailure, Gathered
+
+    excerpts: list[Excerpt] = []
+    left_out: list[FileFailure] = []
+    unfit: set[str] = set()
+    room = max_bytes
+    for reference in references:
+        try:
+            excerpt = get(reference)
+        except CommonplaceError as error:
+            left_out.append(FileFailure(paths.shown(reference), str(error)))
+            continue
+        size = sum(len(line.encode("utf-8", "replace")) + 1 for line in excerpt.lines)
+        if room is not None and size > room:
+            unfit.add(reference)
+            reason = f"{size:,} bytes, of {max_bytes:,} there is room for {room:,}"
+            left_out.append(FileFailure(reference, reason))
+            continue
+        room = None if room is None else room - size
+        excerpts.append(excerpt)
+    return Gathered(tuple(excerpts), tuple(left_out), frozenset(unfit))

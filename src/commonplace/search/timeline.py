@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.index.base import DOCID, Has, Index, Key, NoteRow, Scope
+from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
 from commonplace.markdown.references import Reference, parse_reference
 from commonplace.markdown.structure import atx
@@ -18,65 +17,47 @@ from commonplace.search import references
 from commonplace.types import Moment, Timeline
 
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
-_DAY = r"\d{4}-\d{2}-\d{2}"
 
 
 def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
-    """Return what surrounds a day or a reference as `get` takes it. Raises NoteNotFound."""
+    """Return what surrounds a day or a reference as `get` takes it: so many passages before and after.
+
+    Raises NoteNotFound where nothing has a date, for a note without one and for one that is not indexed.
+    """
     stale, index = store.freshen(), store.index
-    if wanted_day := day(anchor.strip()):
-        return Timeline(wanted_day, tuple(around_day(index, wanted_day, before, after)), stale)
-    wanted = parse_reference(anchor)
-    key = references.key_of(store, references.find(store, wanted)[0])
-    return Timeline(anchor, tuple(around_note(index, key, wanted, before, after)), stale)
+    if wanted := day(anchor.strip()):
+        notes = _in_order(index, wanted)
+        first = next((at for at, note in enumerate(notes) if str(note.date) >= wanted), len(notes))
+        last = next((at for at, note in enumerate(notes) if str(note.date) > wanted), len(notes))
+        own = [moment for note in notes[first:last] for moment in _moments(index, note)]
+        parts: _Parts = (), own, ()
+        anchor = wanted
+    else:
+        reference = parse_reference(anchor)
+        key = references.key_of(store, references.find(store, reference)[0])
+        notes = _in_order(index, references.shown(*key))
+        first = _place(index, notes, key, reference)
+        last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
+    earlier, own_part, later = parts
+    # Passages of the anchor's own notes come first, then those of the notes further away.
+    further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
+    behind = [*reversed(earlier)][:before]
+    behind += islice(further, before - len(behind))
+    ahead = [*later][:after]
+    ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
+    anchors = (replace(one, is_anchor=True) for one in own_part[:MOST_ANCHORS])
+    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale)
+
+
+_Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]
 
 
 def day(text: str) -> str | None:
     """Return the day that a text is, or None."""
     try:
-        return date.fromisoformat(text).isoformat() if re.fullmatch(_DAY, text) else None
+        return date.fromisoformat(text).isoformat() if len(text) == 10 and text[4:8:3] == "--" else None
     except ValueError:
         return None
-
-
-def around_day(index: Index, wanted: str, before: int, after: int) -> list[Moment]:
-    """Return what was written down for a day, and so many passages before and after it.
-
-    Raises NoteNotFound where no note has a date.
-    """
-    notes = _in_order(index, wanted)
-    first = next((place for place, note in enumerate(notes) if str(note.date) >= wanted), len(notes))
-    last = next((place for place, note in enumerate(notes) if str(note.date) > wanted), len(notes))
-    own = _moments(index, notes[first:last])
-    return _surrounded(index, notes, (first, last), [], list(own), [], before, after)
-
-
-def around_note(index: Index, key: Key, wanted: Reference, before: int, after: int) -> list[Moment]:
-    """Return the passages of a note that hold the wanted lines, and so many before and after them.
-
-    A line without its end stands for itself, the first one for the whole note. Raises NoteNotFound for a
-    note without a date and for one that is not indexed.
-    """
-    shown = references.shown(*key)
-    notes = _in_order(index, shown)
-    own = [place for place, note in enumerate(notes) if (note.collection, note.path) == key]
-    place = next((place for place in own if _holds(index, notes[place], wanted)), own[0] if own else None)
-    if place is None:
-        undated = "has no date, so nothing stands before or after it"
-        raise NoteNotFound(shown, reason=undated if index.notes(keys=[key]) else "is not indexed")
-    passages = list(_moments(index, [notes[place]]))
-    last = wanted.last or (wanted.first if wanted.first > 1 else notes[place].lines)
-    start = next((n for n, one in enumerate(passages) if one.end_line >= wanted.first), len(passages) - 1)
-    end = next((n for n, one in enumerate(passages) if one.start_line > last), len(passages))
-    start, end = max(0, start), max(start + 1, end)
-    parts = passages[:start], passages[start:end], passages[end:]
-    return _surrounded(index, notes, (place, place + 1), *parts, before, after)
-
-
-def _holds(index: Index, note: NoteRow, wanted: Reference) -> bool:
-    """Whether some of the wanted lines are of the day of a note."""
-    last = wanted.last or wanted.first
-    return any(start <= last and end >= wanted.first for start, end, *_ in _passages(index, note))
 
 
 def _in_order(index: Index, asked: str) -> list[NoteRow]:
@@ -96,49 +77,56 @@ def _in_order(index: Index, asked: str) -> list[NoteRow]:
     return notes
 
 
-def _surrounded(
-    index: Index,
-    notes: Sequence[NoteRow],
-    range_: tuple[int, int],
-    earlier: Sequence[Moment],
-    own: Sequence[Moment],
-    later: Sequence[Moment],
-    before: int,
-    after: int,
-) -> list[Moment]:
-    """Passages around the anchor: those of its own notes first, then those of the notes further away."""
-    behind = list(reversed(earlier))[:before]
-    behind += islice(_backwards(index, reversed(notes[: range_[0]])), before - len(behind))
-    ahead = list(later)[:after]
-    ahead += islice(_moments(index, notes[range_[1] :]), after - len(ahead))
-    anchors = [replace(one, is_anchor=True) for one in own[:MOST_ANCHORS]]
-    return [*reversed(behind), *anchors, *ahead]
+def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Reference) -> int:
+    """Which of the notes in order a reference names: of several days of one the first with its lines."""
+    own = [at for at, note in enumerate(notes) if (note.collection, note.path) == key]
+    if not own:
+        undated = "has no date, so nothing stands before or after it"
+        indexed = index.notes(keys=[key])
+        raise NoteNotFound(references.shown(*key), reason=undated if indexed else "is not indexed")
+    first, last = reference.first, reference.last or reference.first
+    for at in own:
+        rows, _ = _rows(index, notes[at])
+        if any(row.start_line <= last and row.end_line >= first for row in rows):
+            return at
+    return own[0]
 
 
-def _backwards(index: Index, notes: Iterable[NoteRow]) -> Iterator[Moment]:
-    for note in notes:
-        yield from reversed(list(_moments(index, [note])))
+def _parted(moments: Sequence[Moment], note: NoteRow, reference: Reference) -> _Parts:
+    """What stands before, in and behind the lines of a reference.
+
+    A line without its end stands for itself, the first one for the whole note.
+    """
+    last = reference.last or (reference.first if reference.first > 1 else note.lines)
+    start = next((n for n, one in enumerate(moments) if one.end_line >= reference.first), len(moments) - 1)
+    end = next((n for n, one in enumerate(moments) if one.start_line > last), len(moments))
+    start, end = max(0, start), max(start + 1, end)
+    return moments[:start], moments[start:end], moments[end:]
 
 
-def _moments(index: Index, notes: Iterable[NoteRow]) -> Iterator[Moment]:
-    """The passages of notes that say something, read a note at a time."""
-    for note in notes:
-        path = references.shown(note.collection, note.path)
-        for start, end, text, headings in _passages(index, note):
-            if not _is_structure(text, start):
-                yield Moment(path, start, end, str(note.date), headings, text, note.hash[:DOCID])
+def _moments(index: Index, note: NoteRow) -> Iterator[Moment]:
+    """The passages of a note that say something: no front matter, no headings alone."""
+    path = references.shown(note.collection, note.path)
+    rows, headings = _rows(index, note)
+    for row in rows:
+        lines = [line for line in row.text.split("\n") if line.strip()]
+        front_matter = row.start_line == 1 and lines[:1] == ["---"]
+        if not front_matter and not all(atx(line) is not None for line in lines):
+            yield Moment(
+                path,
+                row.start_line,
+                row.end_line,
+                str(note.date),
+                headings[row.id],
+                row.text,
+                note.hash[:DOCID],
+            )
 
 
-def _passages(index: Index, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
-    """First and last line, text and headings of what stands in a file of its `date`, in order."""
+def _rows(index: Index, note: NoteRow) -> tuple[list[Candidate], dict[int, tuple[str, ...]]]:
+    """What stands in a file of its `date`, in order, and the headings above each."""
     ids = range(note.first_passage, note.last_passage + 1)
     sources = index.sources(ids)
     rows = [row for row in index.passages(ids) if row.until is None and sources[row.id].date == note.date]
     rows.sort(key=lambda row: (row.start_line, row.id))
-    return [(row.start_line, row.end_line, row.text, sources[row.id].headings) for row in rows]
-
-
-def _is_structure(text: str, start: int) -> bool:
-    """Whether a passage is front matter, or headings alone."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    return (start == 1 and lines[:1] == ["---"]) or all(atx(line) is not None for line in lines)
+    return rows, {row.id: sources[row.id].headings for row in rows}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
-import re
 import secrets
+import string
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +17,8 @@ from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
-# A name, an IPv4 address or an IPv6 address in brackets, perhaps a port: no user, path, zone or final dot.
-_LABEL = "[a-z0-9_][a-z0-9_-]{0,62}"
-_HOST = re.compile(
-    rf"(?:(?P<name>{_LABEL}(?:\.{_LABEL})*)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[0-9]{{1,5}}))?",
-    re.ASCII | re.IGNORECASE,
-)
+_IN_A_NAME = frozenset(string.ascii_lowercase + string.digits + "_-")
+_IN_IPV6 = frozenset(string.hexdigits.lower() + ":.")
 _SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are guessed
 
 
@@ -67,24 +63,20 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
             root.make_folder(path.parent)
             root.tighten(path.parent)
             root.exchange(path, f"{secrets.token_urlsafe(32)}\n".encode("ascii"))
-        return Secret(_read_token(path))
+        with root.open(path) as file:
+            status = os.fstat(file.fileno())
+            value = file.read(_LONGEST + 1).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = paths.reason(error) if isinstance(error, OSError) else "not a token"
         remedy = "name a file with --token-file, or serve without one (--no-token)"
-        told = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
-        raise ConfigError("serve", told) from error
-
-
-def _read_token(path: Path) -> str:
-    with paths.root_of(path).open(path) as file:
-        status = os.fstat(file.fileno())
-        value = file.read(_LONGEST + 1).decode("ascii").strip()
+        message = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
+        raise ConfigError("serve", message) from error
     safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
     if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
-        told = "others may know it" if not safe else "it holds no token"
+        wrong = "it holds no token" if safe else "others may know it"
         remedy = "make another with `commonplace serve --new-token`"
-        raise ConfigError("serve", f"{paths.shown(path)} is not used: {told}; {remedy}")
-    return value
+        raise ConfigError("serve", f"{paths.shown(path)} is not used: {wrong}; {remedy}")
+    return Secret(value)
 
 
 def names(text: str) -> frozenset[str]:
@@ -120,12 +112,22 @@ def is_loopback(host: str) -> bool:
 def host_of(text: str) -> str:
     """Return the host of a Host header, without its port and the brackets of IPv6; empty for anything else.
 
+    A host is a name, an IPv4 address or an IPv6 address in brackets: no user, path, zone or final dot.
     Nothing is made fit: what two programs could read as two hosts is none.
     """
-    found = _HOST.fullmatch(text)
-    if found is None or int(found["port"] or 0) > 65_535:
-        return ""
-    return (found["name"] or found["ipv6"]).lower()
+    lower = text.lower() if text.isascii() else ""
+    if lower.startswith("["):
+        host, _, rest = lower[1:].partition("]")
+        valid = ":" in host and _IN_IPV6.issuperset(host) and "]" in lower
+    else:
+        host, colon, rest = lower.partition(":")
+        rest = colon + rest
+        labels = host.split(".")
+        valid = all(0 < len(label) < 64 and label[0] != "-" for label in labels)
+        valid = valid and all(map(_IN_A_NAME.issuperset, labels))
+    port = rest.removeprefix(":")
+    numbered = rest.startswith(":") and port.isdigit() and len(port) < 6 and int(port) < 65_536
+    return host if valid and (not rest or numbered) else ""
 
 
 def _origin_host(origin: str) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ _LARGEST_STATE = 1 << 16  # bytes of server.json
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
 _LOOK_S = 1.0  # between two looks whether the note of a server still stands
-_FILES = re.compile(r"COMMONPLACE_\w+_(PATH|FILE)")
 _HEALTH_S = 2.0
 
 
@@ -47,15 +45,15 @@ class Running(NamedTuple):
     token: str = ""
 
     @property
+    def reached_at(self) -> str:
+        """The host to connect to; one that stands for all of them is reached by loopback."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - shown, not bound
+
+    @property
     def url(self) -> str:
         """The address that clients are given."""
-        return f"http://{_host_in_url(self.host)}:{self.port}"
-
-
-def _host_in_url(host: str) -> str:
-    """A host as an address holds it; one that stands for all of them is reached by loopback."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - told, not bound
-    return f"[{host}]" if ":" in host else host
+        host = self.reached_at
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 @contextmanager
@@ -124,11 +122,9 @@ def check_alone(folder: Path, *, new_token: bool = False) -> None:
 
 def _served_already(other: Running | None, *, new_token: bool = False) -> ConfigError:
     where = f" at {other.url} (process {other.pid})" if other else ""
-    told = f"this workspace is served already{where}"
-    if new_token:
-        told += ", and that server keeps its token until it ends;"
-        told += " end it with `commonplace serve stop`, then run this again"
-    return ConfigError("serve", told)
+    remedy = "end it with `commonplace serve stop`, then run this again"
+    keeps = f", and that server keeps its token until it ends; {remedy}" if new_token else ""
+    return ConfigError("serve", f"this workspace is served already{where}{keeps}")
 
 
 def find(folder: Path) -> Running | None:
@@ -178,15 +174,15 @@ def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
     """Whether a server answers, and is the one that was noted."""
     from http.client import HTTPConnection, HTTPException
 
-    connection = HTTPConnection(_host_in_url(running.host).strip("[]"), running.port, timeout=wait_s)
+    connection = HTTPConnection(running.reached_at, running.port, timeout=wait_s)
     try:
         connection.request("GET", "/health", headers={"Host": f"localhost:{running.port}"})
-        told = json.loads(connection.getresponse().read(65_536))
+        health = json.loads(connection.getresponse().read(65_536))
     except (OSError, HTTPException, ValueError):
         return False
     finally:
         connection.close()
-    return isinstance(told, dict) and told.get("id") == running.id
+    return isinstance(health, dict) and health.get("id") == running.id
 
 
 def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S) -> Running:
@@ -194,13 +190,20 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
 
     Raises ConfigError with what it said where it ends instead.
     """
+    # Settings that name files still name the same in another folder.
+    environment = {
+        name: os.path.abspath(os.path.expanduser(value))
+        if value and name.startswith("COMMONPLACE_") and name[12:].endswith(("_PATH", "_FILE"))
+        else value
+        for name, value in installation.environment().items()
+    }
     process = subprocess.Popen(
         installation.python("-m", "commonplace", *arguments),
         cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**_environment(), DETACHED_VARIABLE: "1"},
+        env={**environment, DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -215,17 +218,9 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         if process.poll() is None:
             process.terminate()
             raise ConfigError("serve", f"the server did not answer within {wait_s:g} s; see {folder / LOG}")
-        told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-    said = told[-1] if told else f"it ended with code {process.returncode}"
-    raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
-
-
-def _environment() -> dict[str, str]:
-    """The environment for a process in another folder: settings that name files still name the same."""
-    return {
-        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
-        for name, value in installation.environment().items()
-    }
+        lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    last = lines[-1] if lines else f"it ended with code {process.returncode}"
+    raise ConfigError("serve", last.removeprefix("commonplace: error: ").removeprefix("serve: "))
 
 
 def started(pid: int) -> str:
@@ -243,10 +238,8 @@ def started(pid: int) -> str:
 
 def _is_held(lock: Path) -> bool:
     """Whether somebody holds the lock; looking for less than a start waits for it."""
-    if not lock.exists():
-        return False
     try:
-        with atomic.locked(lock, timeout_s=0):
+        with atomic.locked(lock, timeout_s=0) if lock.exists() else nullcontext():
             return False
     except atomic.LockTimeout:
         return True
@@ -261,10 +254,8 @@ def _write(path: Path, running: Running) -> None:
 def _noted(path: Path) -> Running | None:
     """What a server noted of itself, whether it runs or not."""
     try:
-        noted = json.loads(paths.root_of(path).read(path, limit=_LARGEST_STATE))
-        found = Running(**noted) if isinstance(noted, Mapping) else None
+        running = Running(**json.loads(paths.root_of(path).read(path, limit=_LARGEST_STATE)))
     except (OSError, ValueError, TypeError):
         return None
-    if found is None or not isinstance(found.pid, int) or not isinstance(found.port, int):
-        return None
-    return found if found.pid > 0 else None
+    numbers = isinstance(running.pid, int) and isinstance(running.port, int)
+    return running if numbers and running.pid > 0 else None

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import re
 import secrets
 import threading
 import time
@@ -31,7 +30,7 @@ from commonplace import __version__
 from commonplace.servers import access, protocol
 from commonplace.servers.access import Access
 from commonplace.servers.methods import METHODS, Service, respond
-from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Questions, Refusal
+from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Questions, Refusal, mapping
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
@@ -42,10 +41,9 @@ _ELICITS = "asks-a-person-"  # what the name of a session begins with whose clie
 _LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
 LARGEST = 4 << 20  # bytes of a body
-_UNTOLD = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
+_UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ALONE = ("host", "origin", "authorization")  # headers of which a request has one at most
-_ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 _METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
 _STATUS = {
     protocol.PARSE: 400, protocol.INVALID: 400, protocol.PARAMS: 400, protocol.HEADERS: 400,
@@ -126,8 +124,12 @@ class Guard:
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
-    if refused := _media_refused(headers):
-        return refused
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return JSONResponse({"error": "the content type must be application/json"}, 415)
+    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
     try:
         body = await _body(request)
     except ClientDisconnect:
@@ -138,7 +140,7 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
     version = headers.get("mcp-protocol-version", "")
     try:
         message = await run_in_threadpool(protocol.decode, body)
-        method = message.get("method") if isinstance(message, dict) else None
+        method = mapping(message).get("method")
         if isinstance(method, str) and method in METHODS:
             request.scope[_METHOD] = method
         _check_headers(message, version, headers)
@@ -146,31 +148,17 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
         return _response(protocol.failure(protocol.id_of(message), refusal), _STATUS[refusal.code])
     if questions.hear(message):
         return Response(status_code=202)
-    connection = Connection(version if version in HANDSHAKE else _UNTOLD)
+    connection = Connection(version if version in HANDSHAKE else _UNNAMED)
     if _may_ask(message, headers):
         connection.elicits = True
         events = _events(service, message, connection, version, questions)
         return StreamingResponse(events, media_type="text/event-stream")
     answer = await run_in_threadpool(respond, message, connection, service)
     named = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if connection.elicits else {}
-    return _response(answer, _status(answer, version), named)
-
-
-def _status(answer: object, version: str) -> int:
-    """The status of an answer: that of its error, where the revision says so or nothing could be asked."""
-    code = answer.get("error", {}).get("code", 0) if isinstance(answer, dict) else 0
-    told = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
-    return _STATUS.get(code, 200) if told else 200
-
-
-def _media_refused(headers: Mapping[str, str]) -> Response | None:
-    # What a form of a foreign page can send is of another type.
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return JSONResponse({"error": "the content type must be application/json"}, 415)
-    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
-    return None
+    # An error has a status of its own where the revision says so, or where nothing could be asked.
+    code = mapping(answer, "error").get("code", 0)
+    has_status = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
+    return _response(answer, _STATUS.get(code, 200) if has_status else 200, named)
 
 
 def _response(answer: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -184,12 +172,10 @@ def _may_ask(message: object, headers: Mapping[str, str]) -> bool:
     from commonplace.agent import tools
 
     named = headers.get(SESSION, "").startswith(_ELICITS)
-    if not (named and "text/event-stream" in headers.get("accept", "")):
+    request = mapping(message) if named and "text/event-stream" in headers.get("accept", "") else {}
+    if request.get("method") != "tools/call" or "id" not in request:
         return False
-    if not isinstance(message, dict) or message.get("method") != "tools/call" or "id" not in message:
-        return False
-    params = message.get("params")
-    tool = tools.find(str(params.get("name"))) if isinstance(params, dict) else None
+    tool = tools.find(str(mapping(request, "params").get("name")))
     return tool is not None and tool.asks is not None
 
 
@@ -230,48 +216,46 @@ async def _events(
 
 async def _body(request: Request) -> bytes | None:
     """The body of a request; None for one that is too large, which is not read to its end."""
-    told = request.headers.get("content-length", "0")
-    if not told.isdecimal() or int(told[:20]) > LARGEST:
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > LARGEST:
         return None
-    parts: list[bytes] = []
-    size = 0
+    body = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > LARGEST:
+        body += part
+        if len(body) > LARGEST:
             return None
-        parts.append(part)
-    return b"".join(parts)
+    return bytes(body)
 
 
 def _check_headers(message: object, version: str, headers: Mapping[str, str]) -> None:
     """Refuse a revision that is not spoken, and headers that say something else than the body."""
     if version and version not in (*HANDSHAKE, *MODERN):
         raise protocol.unsupported(version)
-    if not isinstance(message, dict) or "id" not in message or message.get("method") == "initialize":
+    request = mapping(message)
+    method = request.get("method")
+    if "id" not in request or method == "initialize":
         return
-    params = message.get("params")
-    params = params if isinstance(params, dict) else {}
-    meta = params.get("_meta")
-    spoken = meta.get(protocol.VERSION_KEY) if isinstance(meta, dict) else None
+    params = mapping(request, "params")
+    spoken = mapping(params, "_meta").get(protocol.VERSION_KEY)
     if spoken is None:
         if version in MODERN:
             raise Refusal(protocol.PARAMS, f"params._meta lacks {protocol.VERSION_KEY}")
         return
-    name = params.get(_NAMED.get(str(message.get("method")), ""))
-    said = {
+    name = params.get(_NAMED.get(str(method), ""))
+    pairs = {
         "MCP-Protocol-Version": (version, spoken),
-        "Mcp-Method": (headers.get("mcp-method"), message.get("method")),
-        "Mcp-Name": (_decoded(headers.get("mcp-name", "")) if name is not None else None, name),
+        "Mcp-Method": (headers.get("mcp-method"), method),
+        "Mcp-Name": (None if name is None else _decoded(headers.get("mcp-name", "")), name),
     }
-    for header, (value, own) in said.items():
-        if value != own:
+    for header, (in_header, in_body) in pairs.items():
+        if in_header != in_body:
             raise Refusal(protocol.HEADERS, f"{header} and the body differ")
 
 
 def _decoded(value: str) -> str:
-    """A header's value, which stands encoded where a header could not hold it."""
-    found = _ENCODED.fullmatch(value)
+    """A header's value; one that a header cannot hold as it is comes as `=?base64?…?=`."""
+    inner = value.removeprefix("=?base64?").removesuffix("?=")
     try:
-        return base64.b64decode(found[1], validate=True).decode() if found else value
+        return base64.b64decode(inner, validate=True).decode() if len(inner) + 11 == len(value) else value
     except (binascii.Error, UnicodeDecodeError):
         return value

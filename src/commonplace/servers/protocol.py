@@ -104,18 +104,23 @@ def encode(message: object) -> bytes:
         return json.dumps(message, separators=(",", ":")).encode()
 
 
+def mapping(value: object, *keys: str) -> Mapping[str, Any]:
+    """Return the object that these keys lead to, empty where there is none: anything may have been sent."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
 def id_of(message: object) -> int | str | None:
     """Return the id of a message, if it has one that may be answered."""
-    given = message.get("id") if isinstance(message, dict) else None
-    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
+    id_ = mapping(message).get("id")
+    return id_ if isinstance(id_, int | str) and not isinstance(id_, bool) else None
 
 
-def failure(given: int | str | None, refusal: Refusal) -> Result:
+def failure(id_: int | str | None, refusal: Refusal) -> Result:
     """Make the answer that refuses a request."""
-    error: Result = {"code": refusal.code, "message": refusal.message}
-    if refusal.data is not None:
-        error["data"] = refusal.data
-    return {"jsonrpc": "2.0", "id": given, "error": error}
+    data = {} if refusal.data is None else {"data": refusal.data}
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": refusal.code, "message": refusal.message, **data}}
 
 
 def read(message: object, connection: Connection, ask: Ask | None = None) -> Request | None:
@@ -124,22 +129,17 @@ def read(message: object, connection: Connection, ask: Ask | None = None) -> Req
         raise Refusal(INVALID, 'a message is an object with "jsonrpc": "2.0"')
     if "method" not in message and ("result" in message or "error" in message):
         return None
-    method, params, given = message.get("method"), message.get("params", {}), id_of(message)
+    method, params, id_ = message.get("method"), message.get("params", {}), id_of(message)
     if not isinstance(method, str):
         raise Refusal(INVALID, "the method is missing")
-    if given is None and "id" in message:
+    if id_ is None and "id" in message:
         raise Refusal(INVALID, "an id is a text or an integer")
     if not isinstance(params, dict):
         raise Refusal(PARAMS, "params must be an object")
-    about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
-    meta = params.get("_meta")
-    if isinstance(meta, dict) and VERSION_KEY in meta and method != "initialize":
-        about = _spoken(meta), client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
-    return Request(method, params, connection, given, *about, ask)
-
-
-def _spoken(meta: Mapping[str, Any]) -> str:
-    """The revision that a request says it speaks. Raises Refusal."""
+    meta = mapping(params, "_meta")
+    if VERSION_KEY not in meta or method == "initialize":
+        about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
+        return Request(method, params, connection, id_, *about, ask)
     version = meta[VERSION_KEY]
     if CAPABILITIES_KEY not in meta:
         raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
@@ -147,28 +147,28 @@ def _spoken(meta: Mapping[str, Any]) -> str:
         raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
     if version not in MODERN:
         raise unsupported(version)
-    return version
+    about = version, client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
+    return Request(method, params, connection, id_, *about, ask)
 
 
 def elicits(capabilities: object) -> bool:
     """Whether a client says that it shows people questions, with a form to answer them."""
-    found = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    return isinstance(found, dict) and (not found or isinstance(found.get("form"), dict))
+    elicitation = mapping(capabilities).get("elicitation")
+    return elicitation == {} or isinstance(mapping(elicitation).get("form"), dict)
 
 
 def unsupported(version: str) -> Refusal:
     """Refuse a revision, and say which are spoken without a handshake."""
-    return Refusal(
-        VERSION, "unsupported protocol version", {"supported": list(MODERN), "requested": version[:64]}
-    )
+    data = {"supported": list(MODERN), "requested": version[:64]}
+    return Refusal(VERSION, "unsupported protocol version", data)
 
 
 def client_name(info: object) -> str:
     """Return the name of a client as it is noted: in ASCII, where no letter looks like another."""
-    name = info.get("name") if isinstance(info, dict) else None
-    if not isinstance(name, str):
-        return ""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)[:64].strip("._-")
+    name = mapping(info).get("name")
+    letters = name if isinstance(name, str) else ""
+    plain = (c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in letters)
+    return "".join(plain)[:64].strip("._-")
 
 
 # --- questions to a person ------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def question(text: str, version: str) -> Result:
 
 def said(answer: object) -> Said:
     """Return what a person did; whatever is neither a yes nor a no is no answer."""
-    action = answer.get("action") if isinstance(answer, dict) else None
+    action = mapping(answer).get("action")
     return action if action in ("accept", "decline") else "cancel"
 
 
@@ -198,8 +198,8 @@ def asking(request: Request, arguments: Mapping[str, Any]) -> tuple[Mapping[str,
         return arguments, None
     if not request.modern:
         return arguments, request.ask
-    answers, code = request.params.get("inputResponses"), request.params.get("requestState")
-    if isinstance(answers, dict) and isinstance(code, str) and _KEY in answers:
+    answers, code = mapping(request.params, "inputResponses"), request.params.get("requestState")
+    if isinstance(code, str) and _KEY in answers:
         answer = said(answers[_KEY])
         return {**arguments, "confirm": code}, lambda text, code: answer
 

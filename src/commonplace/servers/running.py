@@ -127,13 +127,11 @@ def serve(
 
 def _token(address: Address, place: str) -> Secret:
     """The token that clients must send, from the place where they find it. Raises ConfigError."""
-    if not place:
-        return NO_KEY
     if place == address.own_token:
-        return access.own_token(Path(place), new=address.anew)
-    if address.anew:
+        return access.own_token(Path(place), new=address.anew) if place else NO_KEY
+    if address.anew and place:
         raise ConfigError("serve", f"--new-token makes one of our own, but {place} holds the one that is set")
-    return access.token(address.token_file)
+    return access.token(address.token_file) if place else NO_KEY
 
 
 @contextmanager

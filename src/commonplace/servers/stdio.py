@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 from commonplace.base import remedies
 from commonplace.servers import protocol
 from commonplace.servers.methods import METHODS, QUICK, respond
-from commonplace.servers.protocol import Connection, Questions, Refusal
+from commonplace.servers.protocol import Connection, Questions, Refusal, mapping
 from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
@@ -113,29 +113,27 @@ class Server:
             return self._changed.wait_for(lambda: not self._waiting, deadline_s)
 
     def _take(self, message: object) -> None:
-        """Answer a message now, or leave it to a thread where it needs the memory."""
+        """Answer a message now, or leave it to a thread where it is a batch or needs the memory."""
         if self._questions.hear(message):
             return
-        method = message.get("method") if isinstance(message, dict) else None
-        if isinstance(message, list) or _takes_time(message):
+        method = mapping(message).get("method")
+        known = isinstance(method, str) and method in METHODS and method not in QUICK
+        if isinstance(message, list) or (known and "id" in mapping(message)):
             self._put_off(message)
             return
-        if isinstance(message, dict) and method == "notifications/cancelled":
-            self._cancel(message.get("params"))
+        if method == "notifications/cancelled":
+            self._cancel(protocol.id_of({"id": mapping(message, "params").get("requestId")}))
         self._send(respond(message, self._connection, self._service))
         if not self._warmed:
             self._warmed = True
             threading.Thread(target=self._service.warm, name="commonplace-warm", daemon=True).start()
 
-    def _cancel(self, params: object) -> None:
-        """Forget a request: a running one is not interrupted, but nobody is told what it finds."""
-        given = protocol.id_of({"id": params.get("requestId")}) if isinstance(params, dict) else None
-        if given is None:
-            return
+    def _cancel(self, id_: int | str | None) -> None:
+        """Forget a request: a running one is not interrupted, but its answer is not sent."""
         with self._changed:
-            for request in self._waiting:
+            for request in self._waiting if id_ is not None else ():
                 own = protocol.id_of(request.message)
-                if own == given and type(own) is type(given):  # 1 and "1" are two, 1 and True as well
+                if own == id_ and type(own) is type(id_):  # 1 and "1" are two, 1 and True as well
                     request.wanted = False
 
     def _put_off(self, message: object) -> None:
@@ -198,14 +196,6 @@ class Server:
             except OSError:  # the client went away; its input will end, too
                 with suppress(OSError):
                     self._sink.close()
-
-
-def _takes_time(message: object) -> bool:
-    """Whether a message is a request that needs the memory."""
-    if not isinstance(message, dict) or "id" not in message:
-        return False
-    method = message.get("method")
-    return isinstance(method, str) and method in METHODS and method not in QUICK
 
 
 def tell(message: str) -> None:

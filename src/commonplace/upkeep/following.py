@@ -18,7 +18,7 @@ from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
 from commonplace.transcripts import formats
-from commonplace.transcripts.formats import Place
+from commonplace.transcripts.formats import Place as Place
 from commonplace.transcripts.rendering import cleaned
 
 if TYPE_CHECKING:

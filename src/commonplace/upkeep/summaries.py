@@ -23,6 +23,7 @@ from commonplace.base.tokens import about
 from commonplace.language import compare
 from commonplace.markdown import comments, structure
 from commonplace.providers.llm import prompting
+from commonplace.transcripts import session as transcript
 from commonplace.transcripts.session import Transcript
 from commonplace.types.changes import Provenance
 from commonplace.types.events import Call, Turn
@@ -109,6 +110,10 @@ class Summarizer:
         """
         with self.pending.claim(session):
             return self._summarize(session, agent, by_hand=by_hand)
+
+    def sessions(self) -> list[str]:
+        """Return the sessions that have a transcript, the latest first."""
+        return transcript.sessions(self.memory.workspace)
 
     def draft(self, session: str) -> Draft | None:
         """Compose what `summarize` by hand would write, and write nothing; None where nothing is new."""

@@ -465,13 +465,13 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
     index_forget.rewrite(connection, path)
     connection.close()
     assert b"zorblax" not in path.read_bytes()
-    assert scan.of_file(path, scan.forms(Targets(people=("Zorblax",)))) == 0
+    assert scan.of_file(path, scan.Forms(Targets(people=("Zorblax",)))) == 0
     assert not Path("planted.db").exists()
 
 
 def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
-    sought = scan.forms(Targets(people=("Zorblax",)))
+    sought = scan.Forms(Targets(people=("Zorblax",)))
     connection = apsw.Connection(os.fspath(path))
     connection.execute("CREATE TABLE notes(text)")
     connection.execute("CREATE VIRTUAL TABLE f USING fts5(body, content='', contentless_delete=1)")

@@ -27,7 +27,8 @@ from commonplace.providers.embedding.batch import (
     supports,
 )
 from commonplace.providers.embedding.fake import FakeEmbedder
-from commonplace.providers.embedding.remote import Call, RemoteEmbedder
+from commonplace.providers.embedding.remote import RemoteEmbedder
+from commonplace.providers.embedding.services import Call
 from commonplace.providers.http import Endpoint
 from commonplace.providers.spec import Spec
 from tests.providers.embedding import apis

@@ -17,8 +17,8 @@ import pytest
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import fastembed, local
 from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.fastembed import load
 from commonplace.providers.local import LocalEmbedder
-from commonplace.providers.local import load_fastembed as load
 from commonplace.providers.spec import Spec
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None

@@ -19,8 +19,7 @@ from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.costs import Costs, open_ledger
 from commonplace.providers.embedding.batch import BatchEmbedder
-from commonplace.providers.embedding.client import GuardedEmbedder
-from commonplace.providers.embedding.remote import RemoteEmbedder
+from commonplace.providers.embedding.remote import GuardedEmbedder, RemoteEmbedder
 from commonplace.providers.spec import Spec
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api

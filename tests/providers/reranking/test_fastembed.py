@@ -12,8 +12,8 @@ import pytest
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import downloads, fastembed
 from commonplace.providers.catalog import RERANKERS
-from commonplace.providers.fastembed import folder
-from commonplace.providers.local import LocalReranker, load_fastembed_reranker
+from commonplace.providers.fastembed import folder, load_reranker
+from commonplace.providers.local import LocalReranker
 from commonplace.providers.reranking.base import sigmoid
 from commonplace.providers.spec import Spec
 
@@ -37,7 +37,7 @@ def write_cache(name: str = NAME) -> Path:
 
 
 def model(name: str = "", **fields: Any) -> LocalReranker:
-    return load_fastembed_reranker(Spec("fastembed", name, **fields))
+    return load_reranker(Spec("fastembed", name, **fields))
 
 
 @pytest.fixture

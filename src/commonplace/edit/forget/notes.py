@@ -132,11 +132,11 @@ def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
         for path in sorted(set(listing.links)):
             *through, real = _chain(f"{listing.root}/{path}")
             known = changed.get(real)
-            named = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
-            if not named and (known is None or (known.after and known.path != path)):
-                continue
-            links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
-            if named or (known and not known.after):
+            goes = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
+            goes = goes or (known is not None and not known.after)
+            if goes or (known is not None and known.path == path):
+                links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
+            if goes:
                 gone.append((len(through), path))
         for _, path in sorted(gone, reverse=True) if change else ():  # a kill leaves whole chains
             with records.translated(path):

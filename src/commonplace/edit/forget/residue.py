@@ -15,8 +15,9 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing, suppress
+from itertools import chain, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
@@ -51,41 +52,33 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
 _PLAIN_ID = r"A-Za-z0-9._-"
 
 
-class Forms(NamedTuple):
+class Forms:
     """What is looked for: the words, and how they may stand as bytes in lower case."""
 
-    targets: Targets
-    narrow: tuple[bytes, ...]
-    wide: tuple[bytes, ...]
-    sessions: re.Pattern[str] | None
-
-    def count(self, text: str) -> int:
-        """Return how often any of it stands in a text."""
-        count = len(self.targets.whole.spans(text)) + len(self.targets.parts.spans(text))
-        return count + (len(self.sessions.findall(text)) if self.sessions else 0)
-
-
-def forms(targets: Targets) -> Forms:
-    """Prepare a scan."""
-    cases = (str, str.lower, str.upper, str.title, str.casefold)
-    written = sorted({case(form) for form in targets.whole.forms | targets.parts.forms for case in cases})
-    narrow, little, big = (
-        [form.encode(encoding, "surrogatepass").lower() for form in written]
-        for encoding in ("utf-8", "utf-16-le", "utf-16-be")
-    )
-    sessions = None
-    if targets.sessions:
+    def __init__(self, targets: Targets) -> None:
+        """Prepare a scan."""
+        self.words = (targets.whole, targets.parts)
+        cases = (str, str.lower, str.upper, str.title, str.casefold)
+        written = sorted({case(form) for words in self.words for form in words.forms for case in cases})
+        self.narrow, little, big = (
+            dict.fromkeys(form.encode(encoding, "surrogatepass").lower() for form in written)
+            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+        )
+        self.wide = little | big
         ids = "|".join(map(re.escape, targets.session_names))
         stems = "|".join(re.escape(transcript.stem_of(session)) for session in targets.sessions)
         named = rf"session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}])"
         file = rf"{transcript.FOLDER}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))"
-        sessions = re.compile(f"{named}|{file}")
-    return Forms(targets, tuple(dict.fromkeys(narrow)), tuple(dict.fromkeys([*little, *big])), sessions)
+        self.sessions = re.compile(f"{named}|{file}" if targets.sessions else "(?!)")
+
+    def count(self, text: str) -> int:
+        """Return how often any of it stands in a text."""
+        return sum(len(words.spans(text)) for words in self.words) + len(self.sessions.findall(text))
 
 
 def scan(site: Site, targets: Targets) -> list[Trace]:
     """Return the files in which something is still found, and what could not be looked into."""
-    sought = forms(targets)
+    sought = Forms(targets)
     traces: list[Trace] = []
 
     def closed(path: Path, error: OSError) -> None:
@@ -128,17 +121,18 @@ def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[Path]:
     """
     seen: set[str] = set()
     cache = paths.user_cache_dir()
+    indexes = paths.fallback_index(site.workspace.root).parent.parent
     own = {os.path.realpath(index.parent) for index in site.indexes}
-    indexes = os.path.realpath(paths.fallback_index(site.workspace.root).parent.parent)
-    places = [site.workspace.root, cache, site.index.parent, site.usage.parent]
-    for place in places:
+    # Of these folders the names that hold nothing of this workspace.
+    passed: dict[str, Callable[[str], bool]] = {
+        os.path.realpath(cache): _NOT_OURS.__contains__,
+        os.path.realpath(indexes): lambda name: os.path.join(os.path.realpath(indexes), name) not in own,
+    }
+    for place in (site.workspace.root, cache, site.index.parent, site.usage.parent):
         for folder, inner, names in os.walk(place, onerror=closed):
-            at_cache = os.path.realpath(folder) == os.path.realpath(cache)
-            inner[:] = sorted(n for n in inner if n != ".git" and not (at_cache and n in _NOT_OURS))
-            if os.path.realpath(folder) == indexes:
-                inner[:] = [name for name in inner if os.path.join(indexes, name) in own]
-            for name in sorted(names):
-                path = os.path.join(folder, name)
+            is_passed = passed.get(os.path.realpath(folder), frozenset[str]().__contains__)
+            inner[:] = sorted(name for name in inner if name != ".git" and not is_passed(name))
+            for path in (os.path.join(folder, name) for name in sorted(names)):
                 if path not in seen and os.path.isfile(path) and not os.path.islink(path):
                     seen.add(path)
                     yield Path(path)
@@ -166,22 +160,20 @@ def _in_record(data: bytes, sought: Forms) -> int:
         said = "\n".join(_said(json.loads(text)))
     except (ValueError, RecursionError):
         return _in_text(data, sought)
-    sessions = len(sought.sessions.findall(text)) if sought.sessions else 0
-    return sessions or _in_text(said.encode("utf-8", "surrogatepass"), sought)
+    return len(sought.sessions.findall(text)) or _in_text(said.encode("utf-8", "surrogatepass"), sought)
 
 
 def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
-    if isinstance(value, str) and not _DATED.fullmatch(value) and value != runs.WAITING:
-        yield value
+    if isinstance(value, str):
+        yield from () if _DATED.fullmatch(value) or value == runs.WAITING else (value,)
     elif isinstance(value, list):
-        for one in value:
-            yield from _said(one)
+        yield from chain.from_iterable(map(_said, value))
     elif isinstance(value, dict):
-        forgets = value.get("kind") == "forget"  # whose title says how much, never what
-        for key, one in value.items():
-            if not (key in _OWN_KEYS or (forgets and key == "title")):
-                yield from () if _KEY.fullmatch(key) else (key,)
-                yield from _said(one)
+        # The title of a forgetting says how much, never what.
+        passed = _OWN_KEYS | ({"title"} if value.get("kind") == "forget" else set())
+        inner = {key: one for key, one in value.items() if key not in passed}
+        yield from (key for key in inner if not _KEY.fullmatch(key))
+        yield from chain.from_iterable(map(_said, inner.values()))
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
@@ -214,35 +206,37 @@ def _written(file: Any) -> Iterator[tuple[int, int]]:  # noqa: ANN401 - a file o
 
 def _in_text(data: bytes, sought: Forms) -> int:
     text = data.decode("utf-8", "replace")
-    if count := sought.count(text):
+    count = sought.count(text)
+    if not count and "\\u" in text:
+        count = sought.count(unescaped(text))
+    if count:
         return count
-    if "\\u" in text and (count := sought.count(unescaped(text))):
-        return count
-    lower = data.lower()
-    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    near = [form for form in sought.wide if (marked or len(form) >= _SHORTEST_WIDE) and form in lower]
-    if not near:
+    lower, shortest = data.lower(), 1 if data[:2] in (b"\xff\xfe", b"\xfe\xff") else _SHORTEST_WIDE
+    if not any(form in lower for form in sought.wide if len(form) >= shortest):
         return 0
-    ways = ((at, encoding) for at in (0, 1) for encoding in ("utf-16-le", "utf-16-be"))
+    ways = product((0, 1), ("utf-16-le", "utf-16-be"))
     return max(sought.count(data[at:].decode(encoding, "replace")) for at, encoding in ways)
 
 
 def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bool) -> int:
     """Count rows that hold it, and forms between the rows that no row explains."""
-    near = {
-        form for block in blocks for form in sought.narrow if len(form) >= _SHORTEST and form in block.lower()
-    }
+    forms = [form for form in sought.narrow if len(form) >= _SHORTEST]
+    near = {form for block in map(bytes.lower, blocks) for form in forms if form in block}
     count, explained = 0, set[bytes]()
     for text in _texts(path) if near or rows else ():
-        count += sought.count(text) if rows and not _DATED.fullmatch(text) else 0
+        if rows and not _DATED.fullmatch(text):
+            count += sought.count(text)
         lower = text.encode("utf-8", "surrogatepass").lower()
         explained |= {form for form in near - explained if form in lower}
-    return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
+    unexplained = near - explained
+    return count + len(unexplained | _unmerged(path, explained))
 
 
 def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
     unmerged: set[bytes] = set()
+    if not forms:
+        return unmerged
     try:
         with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
             for table in full_text(connection):
@@ -356,36 +350,31 @@ def _committed(repository: Repository, folder: str, targets: Targets, remedy: st
     files = {entry.blob for one in commits for entry in one.files.values() if entry.mode != SUBMODULE}
     holding, unread = _holding(repository, files, targets)
     messages = repository.messages(one.name for one in commits)
-    said = {name for name, message in messages if targets.matches(message)}
-    names = {
-        one.name
-        for one in commits
-        if one.name in said
-        or any(entry.blob in holding or targets.matches(path) for path, entry in one.files.items())
-    }
+    names = {name for name, message in messages if targets.matches(message)}
+    for one in commits:
+        blobs = {entry.blob for entry in one.files.values()}
+        if not holding.isdisjoint(blobs) or any(map(targets.matches, one.files)):
+            names.add(one.name)
     if names:
         yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:
-        missing = (
-            f"git history: {counted(unread, 'file')} that git has not here, or too large to look through"
-        )
-        yield Unreachable(missing, remedy)
+        what = f"{counted(unread, 'file')} that git has not here, or too large to look through"
+        yield Unreachable(f"git history: {what}", remedy)
 
 
 def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Name the files that are staged with it and not committed: git's next commit would keep it."""
     known = {entry.blob for entry in repository.tree(repository.head).values()}
-    versions = [
-        (path, entry.blob)
-        for path, entry, _ in repository.staged([folder] if folder else [])
-        if entry.mode != SUBMODULE and entry.blob not in known
-    ]
-    holding, unread = _holding(repository, (blob for _, blob in versions), targets)
-    files = [path for path, blob in versions if blob in holding or targets.matches(path)]
-    names = list(dict.fromkeys(path[len(folder) + 1 :] if folder else path for path in files))
+    staged = repository.staged([folder] if folder else [])
+    files = [one for one in staged if one.entry.mode != SUBMODULE and one.entry.blob not in known]
+    holding, unread = _holding(repository, (one.entry.blob for one in files), targets)
+    names: dict[str, None] = {}
+    for path, entry, _ in files:
+        if entry.blob in holding or targets.matches(path):
+            names[os.path.relpath(path, folder or ".")] = None
     if names:
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
-        what = f"staged in git, and not committed: {listed(names)}"
+        what = f"staged in git, and not committed: {listed(list(names))}"
         yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
     if unread:
         yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)

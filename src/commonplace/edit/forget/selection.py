@@ -5,10 +5,9 @@ Who does not know the words is offered what a question finds, best first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple, get_args
 
 from commonplace import render
@@ -37,7 +36,6 @@ from commonplace.types.changes import Selection, SelectionKind, Unreachable
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
 MOST_PARTLY = 20  # statements with a part of a name alone that are named one by one
-_ONE_LINE = re.compile(r".+:\d{1,9}")
 _TRIM = " \t-*+_~.!?。！？…\"'“”"
 
 
@@ -51,6 +49,15 @@ class Choice(NamedTuple):
     common: list[str]  # statements that other notes say as well
     short: list[str]  # and those that are too short to be looked for elsewhere
     transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
+
+
+def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """Select a whole note, or lines of one, which may have been seen. Raises NoteNotFound."""
+    named = references.parse_reference(reference)
+    plain = reference.strip().removeprefix("./").lower()
+    whole = plain in (named.path.lower(), f"#{named.docid}")
+    return Selection("note" if whole else "lines", reference, lines=lines)
+
 
 
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
@@ -81,20 +88,19 @@ def _look_up(
     # been said in another as well, and stays there.
     rest = _plain(staying.values()) if stated or spoken else ""
     common = [sentence for sentence in (*stated, *spoken) if plain(sentence) in rest]
-    shared, transcripts = _said_elsewhere(context, targets, spoken) if spoken else (set(), [])
-    kept = {*common, *shared}
-    sentences = tuple(s for s in (*stated, *spoken) if s not in kept and (among is None or s in among))
-    if sentences:
+    shared, transcripts = _said_elsewhere(context, targets, spoken)
+    gone = [one for one in (*stated, *spoken) if among is None or one in among]
+    if sentences := tuple(one for one in gone if one not in {*common, *shared}):
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
     return Choice(targets, composed, staying, closed, common, short, transcripts)
 
 
-def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[set[str], list[str]]:
+def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[list[str], list[str]]:
     """Which sentences the transcripts of other sessions say as well, and which of these do."""
-    others = {path: _plain([data]) for path, data in _other_transcripts(context, targets)}
-    shared = {one for one in spoken if any(plain(one) in text for text in others.values())}
+    others = _other_transcripts(context, targets) if spoken else {}
+    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
     return shared, [path for path, text in others.items() if any(plain(one) in text for one in shared)]
 
 
@@ -111,19 +117,20 @@ def _plain(files: Iterable[bytes]) -> str:
 
 
 def _with(context: Context, names: Sequence[str], targets: Targets, selection: Selection) -> Targets:
-    if not isinstance(selection, Selection) or selection.kind not in get_args(SelectionKind):
-        raise ConfigError("forget", f"no selection of {', '.join(get_args(SelectionKind))}: {selection!r}")
-    kind, value = selection.kind, selection.value.strip()
-    words = [value, *(also.strip() for also in selection.also)]
-    if kind in ("text", "person") and not all(any(map(str.isalnum, word)) for word in words):
-        raise ConfigError("forget", f"{value!r} is no word that could be looked for")
-    if kind == "person":
-        return replace(targets, people=(*targets.people, *words))
-    if kind == "text":
+    kinds = get_args(SelectionKind)
+    if not isinstance(selection, Selection) or selection.kind not in kinds:
+        raise ConfigError("forget", f"no selection of {', '.join(kinds)}: {selection!r}")
+    value = selection.value.strip()
+    if selection.kind in ("text", "person"):
+        words = [value, *(also.strip() for also in selection.also)]
+        if not all(any(map(str.isalnum, word)) for word in words):
+            raise ConfigError("forget", f"{value!r} is no word that could be looked for")
+        if selection.kind == "person":
+            return replace(targets, people=(*targets.people, *words))
         return replace(targets, texts=(*targets.texts, *words))
-    if kind == "session":
+    if selection.kind == "session":
         session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
-        if not session or not session.isprintable() or session.startswith(".") or set(session) & set("/\\"):
+        if not session.isprintable() or session.startswith(".") or set(session or "/") & set("/\\"):
             raise ConfigError("session", f"{value!r} is no id of a session")
         return replace(targets, sessions=(*targets.sessions, session))
     return _with_reference(context, names, targets, replace(selection, value=value))
@@ -135,7 +142,8 @@ def _with_reference(
     """Targets with a note or some of its lines; a transcript goes as its session."""
     value = selection.value
     reference = references.parse_reference(value)
-    if reference.last is None and _ONE_LINE.fullmatch(value):  # that line alone, where readers go on
+    line = value.rpartition(":")
+    if reference.last is None and line[0] and line[2].isdecimal():  # that line alone, where readers go on
         reference = replace(reference, last=reference.first)
     path = _own(context, names, reference)
     if path.startswith(f"{FOLDER}/"):
@@ -150,12 +158,12 @@ def _with_reference(
 
 def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     """The path of a note of the workspace's own. Raises NoteNotFound, OutsideRoots for any other."""
+    path = reference.path
     if not reference.docid:
-        transcript = context.workspace.root / reference.path
-        own = reference.path.startswith(f"{FOLDER}/") and reference.path.endswith(ENDING)
-        if reference.path in names or (own and transcript.is_file()):
-            return reference.path
-        if real := notes.same_note(context.workspace, names, reference.path):
+        is_transcript = path.startswith(f"{FOLDER}/") and path.endswith(ENDING)
+        if path in names or (is_transcript and (context.workspace.root / path).is_file()):
+            return path
+        if real := notes.same_note(context.workspace, names, path):
             return real
     store = context.open_store()
     try:
@@ -210,14 +218,13 @@ def _sentences(
 
     At last the texts that have no sentence worth looking for.
     """
-    if not any((targets.blocks, targets.notes, targets.sessions)):
-        return [], [], []
-    texts = [text for text in composed.stated if not targets.takes_whole(text)]
-    stated = list(dict.fromkeys(sentence for text in texts for sentence in _worth(text)))
-    said = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
-    silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
-    short = [] if targets.sessions else list(dict.fromkeys(silent))
-    return stated, [one for one in said if one not in stated], short
+    by_place = any((targets.blocks, targets.notes, targets.sessions))
+    texts = [text for text in composed.stated if by_place and not targets.takes_whole(text)]
+    worth = {text.strip(): list(_worth(text)) for text in texts if text.strip()}
+    stated = dict.fromkeys(chain.from_iterable(worth.values()))
+    spoken = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
+    short = [text for text, sentences in worth.items() if not sentences and not targets.sessions]
+    return list(stated), [one for one in spoken if one not in stated], short
 
 
 def _spoken(context: Context, session: str) -> Iterator[str]:
@@ -237,32 +244,30 @@ def _worth(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _other_transcripts(context: Context, targets: Targets) -> Iterator[tuple[str, bytes]]:
-    """The transcripts of other sessions, by their paths."""
+def _other_transcripts(context: Context, targets: Targets) -> dict[str, str]:
+    """What the transcripts of other sessions say, plain, by their paths."""
     stems = set(map(stem_of, targets.sessions))
-    for path in sorted((context.workspace.root / FOLDER).glob(f"*{ENDING}")):
-        if path.stem not in stems and (data := context.read(context.shown(path))) is not None:
-            yield context.shown(path), data
+    every = sorted((context.workspace.root / FOLDER).glob(f"*{ENDING}"))
+    others = [context.shown(path) for path in every if path.stem not in stems]
+    return {path: _plain([data]) for path in others if (data := context.read(path)) is not None}
 
 
 def requested(context: Context, choice: Choice) -> tuple[str, ...]:
     """Return the codes of what agents ask for that goes along: its lines, words that no note says then."""
     waiting = [(one.code, one.targets) for one in requests.kept(context.workspace)]
-    if not waiting:
-        return ()
-    gone = {
-        path: "\n".join(one.text for one in cut.gone if one.whole)
-        for path, cut in choice.composed.cuts.items()
-    }
-    lines = {(path, line) for path, text in gone.items() for line in text.split("\n")}
-    rest = "\n".join(data.decode("utf-8", "replace") for data in choice.notes.values())
-    went = "\n".join(gone.values())
+    gone = [
+        (path, one.text) for path, cut in choice.composed.cuts.items() for one in cut.gone if one.whole
+    ]
+    lines = {(path, line) for path, text in gone for line in text.split("\n")}
+    went = "\n".join(text for _, text in gone)
+    rest = "\n".join(data.decode("utf-8", "replace") for data in choice.notes.values()) if waiting else ""
 
     def goes(asked: Targets) -> bool:
-        held = ((one.path, line) for one in asked.blocks for line in one.lines if any(map(str.isalnum, line)))
+        if not lines.isdisjoint(asked.lines):
+            return True
         words = [Words((one,)) for one in (*asked.texts, *asked.sentences)]
         words += [Words((one,), names=True) for one in asked.people]
-        return not lines.isdisjoint(held) or any(one.match(went) and not one.match(rest) for one in words)
+        return any(one.match(went) and not one.match(rest) for one in words)
 
     return tuple(code for code, asked in waiting if goes(asked))
 
@@ -286,28 +291,23 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
         lines = dict.fromkeys(filter(None, moved))
         return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
 
-    same = [cited(citation, after=True) for citation in _stating(choice, Words(choice.common))]
-    rows = [
-        Unreachable(f"{citation} says the same, and was not asked for", remedies.say("forget.what", citation))
-        for citation in same
-    ]
+    def row(citation: str, told: str) -> Unreachable:
+        return Unreachable(f"{citation} {told}", remedies.say("forget.what", citation))
+
+    same = (cited(citation, after=True) for citation in _stating(choice, Words(choice.common)))
+    rows = [row(citation, "says the same, and was not asked for") for citation in same]
     resting = notes.resting(choice.composed, choice.notes, context.read)
-    rows += [
-        Unreachable(f"{citation} rests on nothing but what goes", remedies.say("forget.what", citation))
-        for citation in (cited(one, after=False) for one in resting)
-    ]
+    rows += [row(cited(one, after=False), "rests on nothing but what goes") for one in resting]
     partly = [(cited(citation, after=True), part) for citation, part in _partly_named(choice)]
     rows += [
-        Unreachable(
-            f"{citation} says {part}, which may mean the same person", remedies.say("forget.what", citation)
-        )
+        row(citation, f"says {part}, which may mean the same person")
         for citation, part in partly[:MOST_PARTLY]
     ]
-    with_words = remedies.say("forget.words")
     if len(partly) > MOST_PARTLY:
         more = render.count(len(partly) - MOST_PARTLY, "further statement")
         query = remedies.say("forget.query", partly[0][1])
         rows.append(Unreachable(f"{more} with a part of a name alone", query))
+    with_words = remedies.say("forget.words")
     if choice.transcripts:
         what = f"{listed(choice.transcripts)}: sentences that were said in the session as well"
         rows.append(Unreachable(what, with_words))
@@ -359,28 +359,33 @@ def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
     single statements, rows, lines of code and headings in which a word of the question stands.
     """
     parts = [part for path in dict.fromkeys(hit.path for hit in hits) for part in _parts(path, hits, read)]
-    counts = _count(question, [text for text, *_ in parts])
+    counts = _count(question, [part.text for part in parts])
     ranked = sorted(
-        (-count, rank, is_heading, place)
-        for place, (count, (_, rank, is_heading, _)) in enumerate(zip(counts, parts, strict=True))
+        (-count, part.rank, part.is_heading, place)
+        for place, (count, part) in enumerate(zip(counts, parts, strict=True))
         if count
     )
     best: dict[str, Offer] = {}
     for *_, place in ranked:
-        offer = parts[place][-1]
-        best.setdefault(offer.citation, offer)
+        best.setdefault(parts[place].offer.citation, parts[place].offer)
     return list(best.values())
 
 
-def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[tuple[str, int, bool, Offer]]:
-    """All that a note is made of; of a transcript the hits, since nothing less than all of it goes.
+class _Part(NamedTuple):
+    """A part of a note: its text, how good its hit was (0: the best), and what is offered for it."""
 
-    Each is its text, how good its hit was (0: the best), whether it is a heading, and what is offered.
-    """
+    text: str
+    rank: int
+    is_heading: bool
+    offer: Offer
+
+
+def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
+    """All that a note is made of; of a transcript the hits, since nothing less than all of it goes."""
     ranked = [(rank, hit) for rank, hit in enumerate(hits) if hit.path == path]
     if path.startswith(f"{FOLDER}/") and path.endswith(ENDING):
         for rank, hit in ranked:
-            yield hit.text, rank, False, Offer(path, f"(the whole session) {hit.text}")
+            yield _Part(hit.text, rank, False, Offer(path, f"(the whole session) {hit.text}"))
         return
     page = Page.read(read(path) or b"", path)
     for first, last, text in sorted(_units(page)):
@@ -389,11 +394,10 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[tuple[str, in
         start, end, numbers = first, last, going(page, first, last)
         if len(numbers) == numbers[-1] - numbers[0] + 1:
             start, end = numbers[0], numbers[-1]
-        shown = text
-        if (public := page.shown(first, last)) != page.written(first, last):
-            shown = " ".join(public.split()) or "(private)"
+        public = page.shown(first, last)
+        shown = text if public == page.written(first, last) else " ".join(public.split()) or "(private)"
         offer = Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
-        yield text, next(over, len(hits)), first in page.titles, offer
+        yield _Part(text, next(over, len(hits)), first in page.titles, offer)
 
 
 def _units(page: Page) -> Iterator[tuple[int, int, str]]:

@@ -16,18 +16,19 @@ import json
 import secrets
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from urllib.parse import quote, urlsplit
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
 from commonplace.providers.embedding import services
-from commonplace.providers.embedding.remote import Call, RemoteEmbedder
+from commonplace.providers.embedding.remote import RemoteEmbedder
+from commonplace.providers.embedding.services import Call
 from commonplace.providers.guard import Watcher, unwatched
 from commonplace.providers.http import Endpoint, as_dict
 from commonplace.render import screen
@@ -120,6 +121,7 @@ class Jobs:
     def __init__(self, endpoint: Endpoint, call: Call) -> None:
         """Prepare for one model and kind; `call` has no inputs."""
         self.endpoint, self.call = endpoint, call
+        self.shared: dict[str, object] = {}  # what the start of a batch says for all its requests
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the file that asks for one text's vector."""
@@ -137,13 +139,10 @@ class Jobs:
         )
         form = b"".join([start.encode(), *lines, f"\r\n--{boundary}--\r\n".encode()])
         answer = self.endpoint.send("POST", "files", deadline, form, headers)
-        name = self._text(as_dict(self.endpoint.parse(answer)), "id")
+        name = self._name(self.endpoint.parse(answer), "id")
         body = {"input_file_id": name, "endpoint": "/v1/embeddings", "completion_window": self.window}
-        return self._text(self._started("batches", body | self.parameters(), deadline), "id")
-
-    def parameters(self) -> dict[str, object]:
-        """Return what else the start of a batch says."""
-        return {}
+        # Asked for once: the answer may be lost while the batch runs, and two would be paid.
+        return self._name(self.endpoint.post("batches", body | self.shared, deadline, attempts=1), "id")
 
     def status(self, name: str, deadline: Deadline) -> Status:
         """Return how far a batch is."""
@@ -156,36 +155,36 @@ class Jobs:
         said = "" if state == "completed" else f"the batch is {state}{_why(batch.get('errors'))}"
         return Status("failed" if said else "done", files, said)
 
+    def address(self, file: str) -> str:
+        """Return where a file of results lies."""
+        return f"files/{quote(file, safe='')}/content"
+
+    def result(self, row: dict[str, Any]) -> tuple[str, object]:
+        """Return the key and the vector that a line of results holds, None where the request failed."""
+        vector: object = None
+        with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
+            vector = services.openai_vectors(row["response"]["body"])[0]
+        return str(row.get("custom_id")), vector
+
     def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
-        """Yield the key and the vector of each request, None where it failed."""
+        """Yield the results of a batch, downloaded to disk; a line that is no object is left out."""
         for name in status.files:
-            for row in self._lines(f"files/{quote(name, safe='')}/content", deadline):
-                vector: object = None
-                with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
-                    vector = services.openai_vectors(row["response"]["body"])[0]
-                yield str(row.get("custom_id")), vector
+            with tempfile.TemporaryFile(prefix="commonplace-") as file:
+                self.endpoint.download(self.address(name), deadline, file, MAX_RESULT_BYTES)
+                file.seek(0)
+                for line in file:
+                    row = None
+                    with suppress(ValueError, RecursionError):
+                        row = json.loads(line)
+                    if isinstance(row, dict):
+                        yield self.result(row)
 
-    def _started(self, path: str, body: object, deadline: Deadline) -> dict[str, Any]:
-        """Start a batch, asked for once: its answer may be lost while it runs, and two would be paid."""
-        return as_dict(self.endpoint.post(path, body, deadline, attempts=1))
-
-    def _text(self, answer: dict[str, Any], name: str) -> str:
-        value = answer.get(name)
+    def _name(self, answer: object, field: str) -> str:
+        """The name in an answer that must hold one."""
+        value = as_dict(answer).get(field)
         if not isinstance(value, str) or not value:
-            raise ProviderError(self.endpoint.provider, f"the answer has no {name}")
+            raise ProviderError(self.endpoint.provider, f"the answer has no {field}")
         return value
-
-    def _lines(self, path: str, deadline: Deadline) -> Iterator[dict[str, Any]]:
-        """Download a file of results to disk, and read it line by line; what is no object is left out."""
-        with tempfile.TemporaryFile(prefix="commonplace-") as file:
-            self.endpoint.download(path, deadline, file, MAX_RESULT_BYTES)
-            file.seek(0)
-            for line in file:
-                row = None
-                with suppress(ValueError, RecursionError):
-                    row = json.loads(line)
-                if isinstance(row, dict):
-                    yield row
 
 
 class VoyageJobs(Jobs):
@@ -193,13 +192,14 @@ class VoyageJobs(Jobs):
 
     window = "12h"
 
+    def __init__(self, endpoint: Endpoint, call: Call) -> None:
+        """Prepare for one model and kind."""
+        super().__init__(endpoint, call)
+        self.shared = {"request_params": services.voyage_settings(call)}
+
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the file that asks for one text's vector."""
         return _json({"custom_id": key, "body": {"input": [text]}})
-
-    def parameters(self) -> dict[str, object]:
-        """Return what else the start of a batch says."""
-        return {"request_params": services.voyage_settings(self.call)}
 
 
 class GeminiJobs(Jobs):
@@ -222,12 +222,12 @@ class GeminiJobs(Jobs):
         about = _json({"file": {"displayName": "commonplace"}})
         headers = self.endpoint.send("POST", f"{self._at('upload')}/files", deadline, about, start).headers
         finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
-        target = self._text(dict(headers), "x-goog-upload-url")
+        target = self._name(dict(headers), "x-goog-upload-url")
         answer = self.endpoint.send("POST", target, deadline, content, finish)
-        name = self._text(as_dict(as_dict(self.endpoint.parse(answer)).get("file")), "name")
+        name = self._name(as_dict(self.endpoint.parse(answer)).get("file"), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": name}}}
         path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
-        return self._text(self._started(path, body, deadline), "name")
+        return self._name(self.endpoint.post(path, body, deadline, attempts=1), "name")
 
     def status(self, name: str, deadline: Deadline) -> Status:
         """Return how far a batch is."""
@@ -243,25 +243,25 @@ class GeminiJobs(Jobs):
         said = f"the batch is {ended}{_why(batch.get('error'))}" if failed else ""
         return Status("failed" if failed else "done", tuple(files[:1]), said)
 
-    def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
-        """Yield the key and the vector of each request, None where it failed."""
-        for name in status.files:
-            address = f"{self._at('download')}/{quote(name, safe='/')}:download?alt=media"
-            for row in self._lines(address, deadline):
-                embedding = as_dict(as_dict(row.get("response")).get("embedding"))
-                yield str(row.get("key")), embedding.get("values")
+    def address(self, file: str) -> str:
+        """Return where a file of results lies."""
+        return f"{self._at('download')}/{quote(file, safe='/')}:download?alt=media"
+
+    def result(self, row: dict[str, Any]) -> tuple[str, object]:
+        """Return the key and the vector that a line of results holds."""
+        return str(row.get("key")), as_dict(as_dict(row.get("response")).get("embedding")).get("values")
 
     def _at(self, verb: str) -> str:
         return f"{self.endpoint.origin}/{verb}{urlsplit(self.endpoint.base_url).path}"
 
 
-def _why(said: object) -> str:
+def _why(error: object) -> str:
     """What an ended batch says about its end: `{"data": [{"message": …}]}` or `{"message": …}`, one line."""
-    listed = as_dict(said).get("data")
-    message = as_dict(listed[0] if isinstance(listed, list) and listed else said).get("message")
-    if not isinstance(message, str) or not message:
-        return ""
-    return f": {screen.shorten(screen.one_line(message), 200)}"
+    listed = as_dict(error).get("data")
+    message = as_dict(listed[0] if isinstance(listed, list) and listed else error).get("message")
+    return (
+        f": {screen.shorten(screen.one_line(message), 200)}" if message and isinstance(message, str) else ""
+    )
 
 
 def _json(value: object) -> bytes:
@@ -269,7 +269,6 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-Found = tuple[list[int], "Floats"]
 _KINDS = {"openai": Jobs, "voyage": VoyageJobs, "gemini": GeminiJobs}
 
 
@@ -279,15 +278,30 @@ class StillWorking(CommonplaceError):
 
 @dataclass(slots=True)
 class _Work:
-    """What one call is about: each key's text and places, and which keys wait for a batch."""
+    """The texts and places of each key that has no vector yet, the keys no batch holds, batches under way."""
 
     texts: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[int]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     running: list[Job] = field(default_factory=list)
 
+    def take(self, rows: dict[str, Floats]) -> tuple[list[int], Floats]:
+        """Return the places of some keys with their rows; these have their vectors now."""
+        import numpy as np
 
-def supports(model: object) -> bool:
+        places = [self.places.pop(key) for key in rows]
+        whole = [row for some, row in zip(places, rows.values(), strict=True) for _ in some]
+        return [place for some in places for place in some], np.stack(whole)
+
+
+def embed_each(
+    model: RemoteEmbedder, store: Store, texts: Sequence[str], watcher: Watcher
+) -> Iterator[tuple[list[int], Floats]]:
+    """Embed passages as `BatchEmbedder.embed_each` does, with the state in a store."""
+    return BatchEmbedder(model, store, watcher=watcher).embed_each(texts)
+
+
+def supports(model: object) -> TypeGuard[RemoteEmbedder]:
     """Whether a model's provider has a batch interface that is known here."""
     return isinstance(model, RemoteEmbedder) and model.service.name in _KINDS
 
@@ -303,17 +317,16 @@ class BatchEmbedder:
         patience_s: float = PATIENCE_S,
         first_look_s: float = FIRST_LOOK_S,
         max_requests: int = MAX_REQUESTS,
-        jobs: Jobs | None = None,
         watcher: Watcher = unwatched,
     ) -> None:
         """Take up the state that was left. `model` must be one that `supports` says yes to.
 
-        The watcher is told of each batch that is started, whose tokens nobody has counted then, and of what
-        is asked for directly.
+        The watcher stands around each start of a batch, whose tokens nobody has counted then, and around
+        what is asked for directly.
         """
         self._model = model
         call = Call(model.model, (), "passage", model.requested_dimensions)
-        self._jobs = jobs or _KINDS[model.service.name](model.endpoint, call)
+        self._jobs = _KINDS[model.service.name](model.endpoint, call)
         self._store = store
         self._watcher = watcher
         self.state = store.read()
@@ -327,7 +340,7 @@ class BatchEmbedder:
         """Whether batches failed so often that the direct interface is used, for a day."""
         return self.state.failures >= MAX_FAILURES
 
-    def embed_each(self, texts: Sequence[str]) -> Iterator[Found]:
+    def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of texts and their unit rows (n, dimensions), as they come to be known.
 
         A result counts as kept when the next one is asked for. Raises StillWorking when time is up before a
@@ -338,15 +351,20 @@ class BatchEmbedder:
         pause = self._first_look_s
         while (work.running or (work.waiting and not self.is_off)) and patience.left_s():
             self._start(work)
-            moved = False
-            for job in list(work.running):
-                status = self._status(job)
-                if status.state != "running":
-                    moved = (yield from self._finished(job, status, work)) or moved
-            if not moved:
+            before = list(work.running)
+            for job in before:
+                yield from self._look(job, work)
+            if work.running == before:
                 patience.pause(pause)
                 pause = min(pause * 1.5, LONGEST_PAUSE_S)
-        yield from self._directly(work)
+        # What no batch holds or has brought is asked for in the ordinary way.
+        held = {key for job in work.running for key in job.keys}
+        held |= set() if self.is_off else set(work.waiting)
+        keys = [key for key in work.places if key not in held]
+        for start in range(0, len(keys), _GROUP):
+            some = keys[start : start + _GROUP]
+            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
+            yield work.take(dict(zip(some, rows, strict=True)))
         if work.places:
             message = f"batches are still being worked on: {len(work.places)} texts wait for a later sync"
             raise StillWorking(f"{self._model.service.name}: {message}")
@@ -360,8 +378,8 @@ class BatchEmbedder:
             work.texts[key] = prepared
             work.places.setdefault(key, []).append(place)
         fresh = [job for job in self.state.jobs if time.time() - job.started < FORGOTTEN_S]
-        self._note(replace(self.state, jobs=tuple(fresh)))
-        work.running = [j for j in fresh if work.places.keys() & set(j.keys)]
+        self._note(jobs=tuple(fresh))
+        work.running = [job for job in fresh if work.places.keys() & set(job.keys)]
         held = {key for job in work.running for key in job.keys}
         work.waiting = [key for key in work.places if key not in held]
         return work
@@ -377,7 +395,7 @@ class BatchEmbedder:
                 if lines and size > self._jobs.max_bytes:
                     break
                 lines.append(line)
-            keys, rest = tuple(work.waiting[: len(lines)]), work.waiting[len(lines) :]
+            keys = tuple(work.waiting[: len(lines)])
             try:
                 with self._watcher([work.texts[key] for key in keys], batched=True):
                     name = self._jobs.submit(lines, Deadline(TRANSFER_S))
@@ -385,85 +403,56 @@ class BatchEmbedder:
                 self._failed(str(error))
                 continue
             job = Job(name, self._model.fingerprint, keys, time.time())
-            self._note(replace(self.state, jobs=(*self.state.jobs, job)))
-            work.waiting = rest
+            self._note(jobs=(*self.state.jobs, job))
+            work.waiting = work.waiting[len(lines) :]
             work.running.append(job)
 
-    def _status(self, job: Job) -> Status:
-        """How far a batch is; a passing fault says nothing about it, and only a missing batch has failed."""
+    def _look(self, job: Job, work: _Work) -> Iterator[tuple[list[int], Floats]]:
+        """Hand over what a batch has brought, in groups, and forget a batch that is over.
+
+        What a failed one has not brought waits for the next; what another has not is asked for directly. A
+        fault that passes says nothing about a batch: it stays under way.
+        """
         try:
-            return self._jobs.status(job.name, Deadline(LOOK_S))
+            status = self._jobs.status(job.name, Deadline(LOOK_S))
         except ProviderError as error:
             if error.permanent and error.status != 404:
                 raise
-            return Status("failed" if error.permanent else "running", said=str(error))
-
-    def _finished(self, job: Job, status: Status, work: _Work) -> Generator[Found, None, bool]:
-        """Hand over what a batch has brought, and forget it; false if its results cannot be had just now.
-
-        What a failed one has not brought waits for the next; what another has not is asked for directly.
-        """
+            status = Status("failed" if error.permanent else "running", said=str(error))
+        if status.state == "running":
+            return
         try:
             yield from self._results(status, work)
         except ProviderError as error:
             if not error.permanent:
-                return False
+                return
             status = Status("failed", said=str(error))
         work.running.remove(job)
-        self._note(replace(self.state, jobs=tuple(j for j in self.state.jobs if j != job)))
+        self._note(jobs=tuple(other for other in self.state.jobs if other != job))
         if status.state == "failed":
             work.waiting += [key for key in job.keys if key in work.places]
             self._failed(status.said)
         else:
-            self._note(replace(self.state, failures=0, trouble=""))
-        return True
+            self._note(failures=0, trouble="")
 
-    def _results(self, status: Status, work: _Work) -> Iterator[Found]:
-        """Results in groups; a vector that is none is as good as missing."""
-        import numpy as np
-
-        group: list[tuple[list[int], Floats]] = []
+    def _results(self, status: Status, work: _Work) -> Iterator[tuple[list[int], Floats]]:
+        """Yield results in groups; a vector that is none is as good as missing."""
+        rows: dict[str, Floats] = {}
         for key, vector in self._jobs.results(status, Deadline(TRANSFER_S)):
-            if vector is None or key not in work.places:
-                continue
-            try:
-                row = self._model.checked([vector], 1)
-            except ProviderError:
-                continue
-            places = work.places.pop(key)
-            group.append((places, np.repeat(row, len(places), axis=0)))
-            if len(group) == _GROUP:
-                yield _joined(group)
-                group = []
-        if group:
-            yield _joined(group)
-
-    def _directly(self, work: _Work) -> Iterator[Found]:
-        """What no batch holds or has brought, asked for in the ordinary way."""
-        import numpy as np
-
-        held = {key for job in work.running for key in job.keys}
-        held |= set() if self.is_off else set(work.waiting)
-        keys = [key for key in work.places if key not in held]
-        for start in range(0, len(keys), _GROUP):
-            some = keys[start : start + _GROUP]
-            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
-            places = [work.places.pop(key) for key in some]
-            yield _joined(
-                [(p, np.repeat(row[None], len(p), axis=0)) for p, row in zip(places, rows, strict=True)]
-            )
+            if vector is not None and key in work.places:
+                with suppress(ProviderError):
+                    rows[key] = self._model.checked([vector], 1)[0]
+            if len(rows) == _GROUP:
+                yield work.take(rows)
+                rows = {}
+        if rows:
+            yield work.take(rows)
 
     def _failed(self, said: str) -> None:
-        failures = self.state.failures + 1
-        self._note(replace(self.state, failures=failures, failed=time.time(), trouble=said))
+        self._note(failures=self.state.failures + 1, failed=time.time(), trouble=said)
 
-    def _note(self, state: State) -> None:
+    def _note(self, **changes: Any) -> None:  # noqa: ANN401 - fields of `State`
+        state = replace(self.state, **changes)
         if state != self.state:
             self.state = state
             self._store.write(state)
-
-
-def _joined(group: Sequence[Found]) -> Found:
-    import numpy as np
-
-    return [place for places, _ in group for place in places], np.concatenate([rows for _, rows in group])

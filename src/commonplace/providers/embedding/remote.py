@@ -1,7 +1,8 @@
-"""A model behind HTTP, whoever provides it: texts prepared, packed, asked for side by side, answers checked.
+"""Models behind HTTP, whoever provides them: texts prepared, packed, asked for side by side, answers checked.
 
 A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a model
 touches no network; its vectors' length is what was configured, or what its first answer has.
+`GuardedEmbedder` is such a model as the index and a search see it: behind cache, breaker and budget.
 """
 
 from __future__ import annotations
@@ -10,84 +11,47 @@ import base64
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.providers import packing
-from commonplace.providers.attempts import ATTEMPTS
+from commonplace.providers import attempts, packing
+from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding import families
-from commonplace.providers.embedding.base import Kind
-from commonplace.providers.guard import Watcher, unwatched
+from commonplace.providers.embedding.base import Embedder, Kind, quantize
+from commonplace.providers.embedding.base import unit_rows as unpack
+from commonplace.providers.embedding.services import SERVICES, Call, Service
+from commonplace.providers.guard import Call as Watched
+from commonplace.providers.guard import Guard, Store, Watcher, unwatched
 from commonplace.providers.http import Endpoint
-from commonplace.providers.packing import Limits
-from commonplace.providers.refusals import TooLarge
 from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
+    from commonplace.providers.breaker import Breaker
+    from commonplace.providers.costs import Budget
     from commonplace.providers.embedding.base import Floats
+    from commonplace.types import Estimate
+
+    Batches = Callable[[Sequence[str], Watcher], Iterator[tuple[list[int], Floats]]]
 
 MAX_DIMENSIONS = 65_536
 # Providers refuse an input without text; what stands for it carries no meaning either.
 BLANK = "-"
 _TICK_S = 0.2
 # Somebody waits for a question; full text answers without it.
-_ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": ATTEMPTS}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What one request asks for; `dimensions` is None unless shorter vectors are wanted."""
-
-    model: str
-    inputs: Sequence[str]
-    kind: Kind
-    dimensions: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A provider's API. `path` and `body` make a request, `vectors` takes the vectors out of its answer.
-
-    A vector is a list of numbers or, as OpenAI may send it, base64 of little-endian float32. `header` and
-    `scheme` say how the key travels. `usage` reads how many tokens an answer says it took, None where it does
-    not. `placed` adds the address to the identity of a model, where a name alone does not say which it is.
-    """
-
-    name: str
-    path: Callable[[Call], str]
-    body: Callable[[Call], dict[str, object]]
-    vectors: Callable[[Any], Sequence[object]]
-    limits: Limits
-    header: str = "Authorization"
-    scheme: str = "Bearer "
-    placed: bool = False
-    usage: Callable[[object], int | None] = lambda answer: None
-
-
+_ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": attempts.ATTEMPTS}
+_PURPOSES: Mapping[Kind, str] = {"query": "question", "passage": "embed"}
+_AROUND = 8  # tokens that a tokenizer may put around a text, generously
 # `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
 _FINGERPRINT = re.compile(
     r"(?P<provider>\w+)-1(?:@(?P<place>(?:\[[^\]\s]+\]|[^:\s]+)(?::\d+)?))?"
     r":(?P<model>\S+):(?P<size>\d{1,5}|full):[0-9a-f]{12}"
 )
-
-
-def count_at(*names: str) -> Callable[[object], int | None]:
-    """Return what reads the number of tokens at a place of an answer, None where there is none.
-
-    A zero is none: no text has no tokens, and some servers put it where they have not counted.
-    """
-
-    def read(answer: object) -> int | None:
-        for name in names:
-            answer = answer.get(name) if isinstance(answer, dict) else None
-        return answer if isinstance(answer, int) and not isinstance(answer, bool) and answer > 0 else None
-
-    return read
 
 
 class RemoteEmbedder:
@@ -100,15 +64,15 @@ class RemoteEmbedder:
     def __init__(self, spec: Spec, service: Service) -> None:
         """Prepare, without a request. Raises ProviderError if key, model or a fit address is missing."""
         row = EMBEDDERS.find(service.name)
-        self.model = spec.model or row.model
+        self.model, base_url = spec.model or row.model, spec.base_url or row.base_url
         self.service = service
         self._spec = spec
         key = EMBEDDERS.needed_key(spec)
-        base_url = spec.base_url or row.base_url
         if not self.model or not base_url:
             missing = "model" if base_url else "base_url"
             raise ProviderError(service.name, f"no {missing}: set embedding.{missing}", permanent=True)
         self.endpoint = Endpoint(service.name, base_url, key, header=service.header, scheme=service.scheme)
+        self.close = self.endpoint.close
         self.name = f"{self.model} ({service.name})"
         self.family = families.find(self.model)
         self.scripts = self.family.scripts
@@ -161,36 +125,21 @@ class RemoteEmbedder:
 
         groups = packing.pack(map(packing.tokens, inputs), self.service.limits)
         requests = [inputs[group.start : group.stop] for group in groups]
-        if kind == "query":
-            deadline = Deadline(self._spec.query_deadline_s)
-            return np.concatenate([self._fetch(request, kind, deadline, watcher) for request in requests])
-        deadline = Deadline(self._spec.deadline_s)
+        spec, threads = self._spec, self.service.limits.concurrency
+        deadline = Deadline(spec.query_deadline_s if kind == "query" else spec.deadline_s)
 
-        def take_turn(request: Sequence[str]) -> Floats:
-            while not self._turns.acquire(timeout=min(_TICK_S, deadline.left_s())):
+        def fetch(request: Sequence[str]) -> list[Floats]:
+            while kind == "passage" and not self._turns.acquire(timeout=min(_TICK_S, deadline.left_s())):
                 if not deadline.left_s():
-                    message = "too many requests were under way before this one"
-                    raise ProviderError(self.service.name, message)
+                    raise ProviderError(self.service.name, "too many requests were under way before this one")
             try:
                 return self._fetch(request, kind, deadline, watcher)
             finally:
-                self._turns.release()
+                if kind == "passage":
+                    self._turns.release()
 
-        if len(requests) == 1:
-            return take_turn(requests[0])
-        # Several at a time, rows in order; the first that fails ends the others.
-        workers = min(self.service.limits.concurrency, len(requests))
-        with ThreadPoolExecutor(workers, "commonplace-embed") as pool:
-            futures = [pool.submit(take_turn, request) for request in requests]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-            except BaseException:
-                deadline.end()
-                for future in futures:
-                    future.cancel()
-                raise
-            return np.concatenate([future.result() for future in futures])
+        parts = attempts.side_by_side(fetch, requests, 1 if kind == "query" else threads, deadline)
+        return np.stack([row for part in parts for row in part])
 
     def prepare(self, text: str, kind: Kind) -> str:
         """Return what is sent for a text: its prefix, and as much of it as the model takes."""
@@ -198,57 +147,14 @@ class RemoteEmbedder:
         text = packing.clean(text) if text.strip() else BLANK
         return prefix + packing.cut(text, self.input_tokens - packing.tokens(prefix))
 
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        self.endpoint.close()
-
-    def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> Floats:
-        """One request; where it is too long for the server, two smaller ones, and then shorter texts.
-
-        Some models give no number for some texts (Ollama and bge-m3): such a text is asked for by itself, and
-        then a part of it, so that it does not cost the others theirs.
-        """
-        import numpy as np
-
-        call = Call(self.model, inputs, kind, self._spec.dimensions)
-        path, body, prefix = self.service.path(call), self.service.body(call), self.family.prefix(kind)
-
-        def shorter(text: str, refused: ProviderError) -> str:
-            part = packing.halve(text.removeprefix(prefix))
-            if not part:
-                raise refused
-            return prefix + part
-
-        try:
-            with watcher(inputs) as request:
-                answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
-                request.tokens = self.service.usage(answer)
-                try:
-                    found = list(self.service.vectors(answer))
-                except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-                    raise ProviderError(self.service.name, "the answer holds no vectors") from error
-                request.answer = rows = self.checked(found, len(inputs))
-            return rows
-        except TooLarge as error:
-            if len(inputs) == 1:
-                return self._fetch([shorter(inputs[0], error)], kind, deadline, watcher)
-            halves = packing.parts(inputs)
-            return np.concatenate([self._fetch(half, kind, deadline, watcher) for half in halves])
-        except NoVector as error:
-            if len(error.places) == len(inputs) > 1:
-                raise  # nothing is wrong with the texts
-            for place in error.places:
-                error.rows[place] = self._fetch([shorter(inputs[place], error)], kind, deadline, watcher)[0]
-            return error.rows
-
-    def checked(self, found: Sequence[object], count: int) -> Floats:
+    def checked(self, vectors: Sequence[object], count: int) -> Floats:
         """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError.
 
         The first answer tells the length if nobody has asked for one, and the others are held to it.
         """
         refused = None
         try:
-            rows = unit_rows(self.service.name, found, count)
+            rows = unit_rows(self.service.name, vectors, count)
         except NoVector as error:
             refused, rows = error, error.rows
         with self._lock:
@@ -260,6 +166,49 @@ class RemoteEmbedder:
             raise refused
         return rows
 
+    def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> list[Floats]:
+        """The rows of one request; where it is too long for the server, of smaller ones.
+
+        Some models give no number for some texts (Ollama and bge-m3): such a text is asked for by itself, and
+        then a part of it, so that it does not cost the others theirs.
+        """
+        service, prefix = self.service, self.family.prefix(kind)
+
+        def halve(text: str) -> str:
+            part = packing.halve(text.removeprefix(prefix))
+            return part and prefix + part
+
+        def ask(inputs: Sequence[str]) -> list[Floats]:
+            call = Call(self.model, inputs, kind, self._spec.dimensions)
+            path, body = service.path(call), service.body(call)
+            try:
+                with watcher(inputs) as request:
+                    answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
+                    request.tokens = service.usage(answer)
+                    try:
+                        vectors = list(service.vectors(answer))
+                    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+                        raise ProviderError(service.name, "the answer holds no vectors") from error
+                    request.answer = self.checked(vectors, len(inputs))
+                    return list(request.answer)
+            except NoVector as error:
+                if len(error.places) == len(inputs) > 1:
+                    raise  # nothing is wrong with the texts
+                rows = list(error.rows)
+                for place in error.places:
+                    shorter = halve(inputs[place])
+                    if not shorter:
+                        raise
+                    rows[place] = self._fetch([shorter], kind, deadline, watcher)[0]
+                return rows
+
+        return packing.ask_in_parts(ask, inputs, halve)
+
+
+def load(spec: Spec) -> RemoteEmbedder:
+    """Make a model of a service in the table. Raises ProviderError without key, model or a fit address."""
+    return RemoteEmbedder(spec, SERVICES[spec.provider])
+
 
 def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
     """Return a specification of the model that a fingerprint tells of, if it is one of the same provider.
@@ -267,11 +216,11 @@ def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
     Address and key stay those of `spec`. An address in the fingerprint is not looked at; who uses the model
     compares its fingerprint.
     """
-    found = _FINGERPRINT.fullmatch(fingerprint)
-    if found is None or found["provider"] != spec.provider:
+    parts = _FINGERPRINT.fullmatch(fingerprint)
+    if parts is None or parts["provider"] != spec.provider:
         return None
-    size = found["size"]
-    return replace(spec, model=found["model"], dimensions=None if size == "full" else int(size))
+    size = parts["size"]
+    return replace(spec, model=parts["model"], dimensions=None if size == "full" else int(size))
 
 
 def model_of(fingerprint: str) -> str:
@@ -291,7 +240,7 @@ class NoVector(ProviderError):
         self.rows = rows
 
 
-def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
+def unit_rows(provider: str, vectors: Sequence[object], count: int) -> Floats:
     """Return vectors as (count, dimensions) float32 rows of length 1.
 
     Raises ProviderError for another number of them, or for one that is longer or shorter than the others;
@@ -299,8 +248,8 @@ def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
     """
     import numpy as np
 
-    if len(found) != count:
-        raise ProviderError(provider, f"gave {len(found)} vectors for {count} texts")
+    if len(vectors) != count:
+        raise ProviderError(provider, f"gave {len(vectors)} vectors for {count} texts")
 
     def numbers(vector: object) -> object:
         """A list of numbers, or little-endian float32 in base64; None among them is no number."""
@@ -311,11 +260,11 @@ def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
         return vector
 
     try:
-        rows = np.array([numbers(vector) for vector in found], np.float64)
+        rows = np.array([numbers(vector) for vector in vectors], np.float64)
+        if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_DIMENSIONS:
+            raise ValueError("no rows of one length")
     except (ValueError, TypeError, OverflowError) as error:
         raise ProviderError(provider, "gave vectors that are not lists of as many numbers") from error
-    if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_DIMENSIONS:
-        raise ProviderError(provider, "gave vectors that are not lists of as many numbers")
     finite = np.isfinite(rows).all(axis=1)
     good = finite & rows.any(axis=1)
     rows[~good] = 1.0
@@ -326,3 +275,166 @@ def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
         what = "of zeros" if finite.all() else "with a value that is no number"
         raise NoVector(provider, f"gave a vector {what}", np.flatnonzero(~good).tolist(), whole)
     return whole
+
+
+# --- a model as the index and a search see it ----------------------------------------------------------
+
+
+class GuardedEmbedder:
+    """Embeds what the cache does not know, unless the provider is left alone or a cap would be passed."""
+
+    def __init__(
+        self,
+        inner: Embedder,
+        *,
+        store: Store[bytes] | None = None,
+        breaker: Breaker | None = None,
+        budget: Budget | None = None,
+        provider: str = "",
+        breaker_name: str = "",
+        deadline_s: float = 120.0,
+        batches: Batches | None = None,
+    ) -> None:
+        """Wrap a model of a provider.
+
+        `deadline_s` is how long a request may be under way. `batches` embeds passages by the provider's
+        batches, where that is wanted.
+        """
+        self.inner = inner
+        self.name, self.scripts = inner.name, inner.scripts
+        self.by_batches = batches is not None
+        self._guard: Guard[str, bytes] = Guard(
+            provider or inner.name,
+            getattr(inner, "model", inner.name),
+            fingerprint=inner.fingerprint,
+            store=store,
+            breaker=breaker,
+            breaker_name=breaker_name or inner.name,
+            budget=budget,
+        )
+        self._deadline_s = deadline_s
+        self._batches = batches
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self.inner.dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that changes a vector."""
+        return self.inner.fingerprint
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError, BudgetExceeded.
+
+        The rows are those that the index would keep (int8), so it makes no difference who knew them. What
+        came before a failure is in the cache.
+        """
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        purpose, key = _PURPOSES[kind], partial(vector_key, self.fingerprint, kind)
+        if self._guard.store is None:
+            with self._guard.asking():
+                return self._ask(texts, kind, purpose)
+
+        def ask(missing: list[str]) -> list[bytes]:
+            return [row.tobytes() for row in quantize(self._ask(missing, kind, purpose))]
+
+        return unpack(self._guard(texts, key, ask, purpose, packing.tokens))
+
+    def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
+        """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.
+
+        Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
+        the rest comes with a later call.
+        """
+        guard = self._guard
+        keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
+        known = guard.known(keys)
+        rest = [place for place, key in enumerate(keys) if key not in known]
+        if texts and not rest:
+            guard.record_known("embed", sum(map(packing.tokens, texts)))
+        if len(rest) < len(texts):
+            places = [place for place, key in enumerate(keys) if key in known]
+            yield places, unpack([known[keys[place]] for place in places])
+        if not rest:
+            return
+        assert self._batches is not None
+        with guard.asking():
+            watcher = partial(self._request, "embed", {})
+            for some, rows in self._batches([texts[place] for place in rest], watcher):
+                places = [rest[at] for at in some]
+                vectors = [row.tobytes() for row in quantize(rows)]
+                guard.keep({keys[place]: vector for place, vector in zip(places, vectors, strict=True)})
+                yield places, unpack(vectors)
+
+    def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
+        """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""
+        with self._guard.asking():
+            return self._ask(texts, kind, "test")
+
+    def estimate(
+        self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
+    ) -> Estimate:
+        """Say what embedding these would take, without asking anybody."""
+        from commonplace.providers.costs import NANO
+        from commonplace.types import Estimate
+
+        known = tokens = 0
+        prices: list[int | None] = []
+        kinds: tuple[tuple[Kind, Sequence[str]], ...] = (("passage", passages), ("query", questions))
+        for kind, texts in kinds:
+            keys = {vector_key(self.fingerprint, kind, text): text for text in texts}
+            cached = self._guard.known(list(keys))
+            missing = [text for key, text in keys.items() if key not in cached]
+            size = sum(map(packing.tokens, self._prepared(missing, kind)))
+            known, tokens = known + len(texts) - len(missing), tokens + size
+            prices.append(self._guard.price(size, batched=self.by_batches and kind == "passage"))
+        return Estimate(
+            self.name,
+            len(passages) + len(questions),
+            known,
+            tokens,
+            None if None in prices else sum(price or 0 for price in prices) / NANO,
+            batched=self.by_batches,
+            warnings=warnings,
+        )
+
+    def _prepared(self, texts: Sequence[str], kind: Kind) -> list[str]:
+        """Texts as they are sent, where that is known."""
+        inner = self.inner
+        return [inner.prepare(t, kind) for t in texts] if isinstance(inner, RemoteEmbedder) else list(texts)
+
+    def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
+        """Ask the model itself; what each request brings is kept at once, before a later one may fail."""
+        inputs = self._prepared(texts, kind)
+        keys: dict[str, list[bytes]] = {}
+        if self._guard.store is not None and purpose != "test":
+            for text, prepared in zip(texts, inputs, strict=True):
+                keys.setdefault(prepared, []).append(vector_key(self.fingerprint, kind, text))
+        if isinstance(self.inner, RemoteEmbedder):
+            return self.inner.embed_prepared(inputs, kind, partial(self._request, purpose, keys))
+        with self._request(purpose, {}, inputs) as request:
+            request.answer = rows = self.inner.embed(texts, kind)
+        return rows
+
+    @contextmanager
+    def _request(
+        self,
+        purpose: str,
+        keys: Mapping[str, Sequence[bytes]],
+        inputs: Sequence[str],
+        *,
+        batched: bool = False,
+    ) -> Iterator[Watched]:
+        """Around one request, or the start of a batch; `keys` name prepared texts in the cache."""
+        about = sum(map(packing.tokens, inputs))
+        most = sum(len(text.encode("utf-8", "replace")) + _AROUND for text in inputs)
+        with self._guard.request(purpose, about, most, self._deadline_s, batched=batched) as call:
+            yield call
+            if keys and call.answer is not None:
+                rows = zip(inputs, quantize(call.answer), strict=True)
+                self._guard.keep({key: row.tobytes() for text, row in rows for key in keys.get(text, ())})

@@ -9,14 +9,47 @@ Ollama docs.ollama.com/api/embed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from commonplace.providers.embedding import families
-from commonplace.providers.embedding.remote import Call, RemoteEmbedder, Service, count_at
+from commonplace.providers.embedding.base import Kind
+from commonplace.providers.guard import count_at
 from commonplace.providers.packing import Limits
-from commonplace.providers.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one request asks for; `dimensions` is None unless shorter vectors are wanted."""
+
+    model: str
+    inputs: Sequence[str]
+    kind: Kind
+    dimensions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A provider's API. `path` and `body` make a request, `vectors` takes the vectors out of its answer.
+
+    A vector is a list of numbers or, as OpenAI may send it, base64 of little-endian float32. `header` and
+    `scheme` say how the key travels. `usage` reads how many tokens an answer says it took, None where it does
+    not. `placed` adds the address to the identity of a model, where a name alone does not say which it is.
+    """
+
+    name: str
+    path: Callable[[Call], str]
+    body: Callable[[Call], dict[str, object]]
+    vectors: Callable[[Any], Sequence[object]]
+    limits: Limits
+    header: str = "Authorization"
+    scheme: str = "Bearer "
+    placed: bool = False
+    usage: Callable[[object], int | None] = lambda answer: None
+
 
 _GEMINI_TASKS = {"query": "RETRIEVAL_QUERY", "passage": "RETRIEVAL_DOCUMENT"}
 _VOYAGE_KINDS = {"query": "query", "passage": "document"}
@@ -147,8 +180,3 @@ OLLAMA = Service(
     usage=count_at("prompt_eval_count"),
 )
 SERVICES = {row.name: row for row in (OPENAI, COMPATIBLE, MISTRAL, VOYAGE, COHERE, GEMINI, OLLAMA)}
-
-
-def load(spec: Spec) -> RemoteEmbedder:
-    """Make a model of a service in the table. Raises ProviderError without key, model or a fit address."""
-    return RemoteEmbedder(spec, SERVICES[spec.provider])

@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.providers import packing
+from commonplace.providers import attempts, packing
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import NoText
-from commonplace.providers.refusals import TooLarge
 
 if TYPE_CHECKING:
     from commonplace.providers.llm.base import Completion, Schema
@@ -77,7 +76,9 @@ class LlmReranker:
         asked = _framed(question, QUESTION_TOKENS)
         shown = [_framed(text, TEXT_TOKENS) for text in texts]
         chances = None if self._grades else self._chances(asked, shown, deadline)
-        return self._graded(asked, shown, deadline) if chances is None else chances
+        if chances is None:
+            return packing.ask_in_parts(partial(self._graded, asked, deadline), shown)
+        return chances
 
     def close(self) -> None:
         """Close the connections that are kept."""
@@ -106,37 +107,22 @@ class LlmReranker:
         if first is None:
             self._grades = True
             return None
-        with ThreadPoolExecutor(AT_ONCE, "commonplace-rerank") as pool:
-            futures = [pool.submit(chance, text) for text in texts[1:]]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-            except BaseException:
-                for future in futures:
-                    future.cancel()
-                raise
-        chances = [first, *(future.result() for future in futures)]
+        chances = [first, *attempts.side_by_side(chance, texts[1:], AT_ONCE, deadline)]
         scores = [score for score in chances if score is not None]
         # Told for one text and not for another: grades are on one scale at least.
         return scores if len(scores) == len(chances) else None
 
-    def _graded(self, question: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
-        """Grades of all texts in one request, as scores; of a list that is too long, of its halves."""
+    def _graded(self, question: str, deadline: Deadline, texts: Sequence[str]) -> list[float]:
+        """Grades of all texts in one request, as scores."""
         count = len(texts)
         passages = "\n".join(
             f'<passage number="{number}">\n{text}\n</passage>' for number, text in enumerate(texts, 1)
         )
         messages = prompting.load("grade").messages(question=question, passages=passages)
         room, left_s = ROOM_TOKENS + GRADE_TOKENS * count, self._left_s(deadline)
-        try:
-            completion = self._client.complete(
-                messages, _GRADES, max_tokens=room, deadline_s=left_s, purpose=PURPOSE
-            )
-        except TooLarge:
-            if count == 1:
-                raise
-            first, second = packing.parts(texts)
-            return self._graded(question, first, deadline) + self._graded(question, second, deadline)
+        completion = self._client.complete(
+            messages, _GRADES, max_tokens=room, deadline_s=left_s, purpose=PURPOSE
+        )
         rows = completion.data["grades"] if isinstance(completion.data, dict) else []
         grades = {row["number"]: row["grade"] / BEST for row in rows}
         known = [grades[number] for number in range(1, count + 1) if number in grades]

@@ -11,10 +11,9 @@ text-embeddings-inference one of its own (huggingface.github.io/text-embeddings-
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,7 @@ from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import packing
 from commonplace.providers.cache import score_key
 from commonplace.providers.catalog import RERANKERS
-from commonplace.providers.embedding.remote import count_at
-from commonplace.providers.guard import Call, Guard, Store, Watcher, unwatched
+from commonplace.providers.guard import Call, Guard, Store, Watcher, count_at, unwatched
 from commonplace.providers.http import Endpoint
 from commonplace.providers.packing import Limits
 from commonplace.providers.refusals import TooLarge
@@ -34,7 +32,6 @@ from commonplace.providers.spec import Spec
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
     from commonplace.providers.costs import Budget
-
 
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
 _REFUSED = frozenset({400, 422})
@@ -59,8 +56,8 @@ class Pairs:
 class Service:
     """A provider's API. `body` makes a request, `results` takes the list of results out of its answer.
 
-    `otherwise` makes the request of a server that does not take the first kind, which it tells by words that
-    `refusal` matches. `usage` reads how many tokens an answer says it took, None where it does not.
+    `otherwise` makes the request of a server that does not take the first kind: its refusal names the
+    `field` that it misses. `usage` reads how many tokens an answer says it took, None where it does not.
     """
 
     name: str
@@ -69,7 +66,7 @@ class Service:
     limits: Limits
     usage: Callable[[object], int | None]
     otherwise: Callable[[Pairs], dict[str, object]] | None = None
-    refusal: str = ""
+    field: str = ""
 
 
 class RemoteReranker:
@@ -86,6 +83,7 @@ class RemoteReranker:
             raise ConfigError("reranking.base_url", message)
         self.key = RERANKERS.needed_key(spec)
         self.endpoint = Endpoint(service.name, base_url.removesuffix("/rerank"), self.key)
+        self.close = self.endpoint.close
         self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
         # It changes with anything that changes a score: a server's name for a model may say little.
         self.fingerprint = f"{self.name}@{self.endpoint.base_url}"
@@ -96,59 +94,45 @@ class RemoteReranker:
     def score(self, question: str, texts: Sequence[str], watcher: Watcher = unwatched) -> list[float]:
         """Return the scores of texts before the deadline. Raises ProviderError; then none is returned."""
         deadline = Deadline(self._timeout_s)
-        limits = self.service.limits
+        service, limits = self.service, self.service.limits
         question = packing.cut(packing.clean(question), limits.input_tokens // 2)
-        room = limits.input_tokens - packing.tokens(question)
-        cut = [packing.cut(packing.clean(text), room) for text in texts]
-        sizes = [packing.tokens(text) + packing.tokens(question) for text in cut]
-        scores: list[float] = []
-        for group in packing.pack(sizes, limits):
-            pairs = Pairs(self.model, question, cut[group.start : group.stop])
-            scores += self._fetch(pairs, deadline, watcher)
-        self._logits = self._logits or are_logits(scores)
-        return bounded(scores, logits=self._logits)
+        asked = packing.tokens(question)
+        cut = [packing.cut(packing.clean(text), limits.input_tokens - asked) for text in texts]
 
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        self.endpoint.close()
-
-    def _fetch(self, pairs: Pairs, deadline: Deadline, watcher: Watcher) -> list[float]:
-        """One request; where it is too long for the server, two smaller ones, and then a shorter text."""
-        try:
-            return self._conceding(pairs, deadline, watcher)
-        except TooLarge:
-            if len(pairs.texts) == 1:
-                shorter = packing.halve(pairs.texts[0])
-                if not shorter:
-                    raise
-                return self._fetch(replace(pairs, texts=[shorter]), deadline, watcher)
-            first, second = (replace(pairs, texts=half) for half in packing.parts(pairs.texts))
-            return self._fetch(first, deadline, watcher) + self._fetch(second, deadline, watcher)
-
-    def _conceding(self, pairs: Pairs, deadline: Deadline, watcher: Watcher) -> list[float]:
-        """Ask, and where the server asks for the other kind of request, ask in that way from now on."""
-        service = self.service
-
-        def ask(body: Callable[[Pairs], dict[str, object]]) -> list[float]:
+        def post(pairs: Pairs) -> list[float]:
+            body = service.otherwise if service.otherwise and self._otherwise else service.body
             with watcher(pairs) as request:
                 answer = self.endpoint.post("rerank", body(pairs), deadline, attempts=_ATTEMPTS)
                 request.tokens = service.usage(answer)
                 return placed(service.name, service.results(answer), len(pairs.texts))
 
-        if service.otherwise is None or self._otherwise:
-            return ask(service.otherwise or service.body)
-        try:
-            return ask(service.body)
-        except ProviderError as error:
-            if error.status not in _REFUSED or not re.search(service.refusal, str(error)):
-                raise
-        try:
-            scores = ask(service.otherwise)
-        except TooLarge:  # which is about the texts: the kind was right
+        def ask(texts: Sequence[str]) -> list[float]:
+            pairs = Pairs(self.model, question, texts)
+            try:
+                return post(pairs)
+            except ProviderError as error:
+                known = self._otherwise or service.otherwise is None or error.status not in _REFUSED
+                if known or isinstance(error, TooLarge) or not _names(str(error), service.field):
+                    raise
+            # The server asks for the other kind of request, and gets it from now on if that is understood.
             self._otherwise = True
-            raise
-        self._otherwise = True
-        return scores
+            try:
+                return post(pairs)
+            except ProviderError as error:
+                self._otherwise = isinstance(error, TooLarge)  # that is about the texts: the kind was right
+                raise
+
+        scores: list[float] = []
+        for group in packing.pack([packing.tokens(text) + asked for text in cut], limits):
+            scores += packing.ask_in_parts(ask, cut[group.start : group.stop], packing.halve)
+        self._logits = self._logits or are_logits(scores)
+        return bounded(scores, logits=self._logits)
+
+
+def _names(message: str, field: str) -> bool:
+    """Whether a refusal names a field of a request, as a word by itself."""
+    words = "".join(char if char.isalnum() or char == "_" else " " for char in message)
+    return field in words.split()
 
 
 def are_logits(scores: Iterable[float]) -> bool:
@@ -186,31 +170,16 @@ def placed(provider: str, results: object, count: int) -> list[float]:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
     try:
-        return math.isfinite(float(value))
-    except OverflowError:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer beyond any float
         return False
 
 
-def _documents(pairs: Pairs) -> dict[str, object]:
+def _documents(pairs: Pairs, limit: str = "top_n") -> dict[str, object]:
     model: dict[str, object] = {"model": pairs.model} if pairs.model else {}
     texts = list(pairs.texts)
-    return model | {"query": pairs.question, "documents": texts, "top_n": len(texts)}
-
-
-def _jina(pairs: Pairs) -> dict[str, object]:
-    return _documents(pairs) | {"return_documents": False}
-
-
-def _texts(pairs: Pairs) -> dict[str, object]:
-    return {"query": pairs.question, "texts": list(pairs.texts), "truncate": True}
-
-
-def _voyage(pairs: Pairs) -> dict[str, object]:
-    texts = list(pairs.texts)
-    return {"model": pairs.model, "query": pairs.question, "documents": texts, "top_k": len(texts)}
+    return model | {"query": pairs.question, "documents": texts, limit: len(texts)}
 
 
 def _listed(answer: object) -> object:
@@ -232,7 +201,7 @@ COHERE = Service(
 # Version 3 reads up to 64 documents in one context of 131,000 tokens; the others take more.
 JINA = Service(
     "jina",
-    _jina,
+    lambda pairs: _documents(pairs) | {"return_documents": False},
     _listed,
     Limits(inputs=64, tokens=64_000, input_tokens=4000),
     usage=count_at("usage", "total_tokens"),
@@ -240,7 +209,7 @@ JINA = Service(
 # 1000 documents and 600,000 tokens, the question counted with each of them; the smallest model takes half.
 VOYAGE = Service(
     "voyage",
-    _voyage,
+    partial(_documents, limit="top_k"),
     _listed,
     Limits(inputs=1000, tokens=200_000, input_tokens=4000),
     usage=count_at("usage", "total_tokens"),
@@ -251,8 +220,8 @@ COMPATIBLE = Service(
     _documents,
     _listed,
     Limits(inputs=32, tokens=32_000, input_tokens=4000),
-    otherwise=_texts,
-    refusal=r"\btexts\b",
+    otherwise=lambda pairs: {"query": pairs.question, "texts": list(pairs.texts), "truncate": True},
+    field="texts",
     usage=count_at("usage", "total_tokens"),
 )
 SERVICES = {row.name: row for row in (COHERE, JINA, VOYAGE, COMPATIBLE)}

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory
+from commonplace.language import identifiers
 from commonplace.render import screen
-from commonplace.search import identifiers, query
+from commonplace.search import query
 
 URL = "https://docs.example.net/guide/start?tab=two#install"
 CASES = [
