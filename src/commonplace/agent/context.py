@@ -494,7 +494,7 @@ class _Reader:
             yield Piece(tuple(shown), newness, gap=lines[-1] - shown[-1].end_line)
 
     def _labels(self, number: int) -> tuple[str, ...]:
-        return ranking.labels(self._annotations.still(number, number) or {}, lambda: self._today)
+        return ranking.labels(self._annotations.of(number, number, standing=True) or {}, lambda: self._today)
 
 
 def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
