@@ -338,7 +338,7 @@ class Draft:
                 continue
             try:
                 # The references that the edits write are of the notes to come, so those of before move first.
-                [document] = references.follow([self.corpus.document(path).checked()], maps)
+                document = self.corpus.document(path).checked().follow(maps)
             except NoteUnreadable as error:
                 if path in edited:
                     raise

@@ -206,7 +206,7 @@ def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str,
             continue
         document = Document.read(data, name)
         named = {target: moved for target, moved in maps.items() if target in document.text}
-        (after,) = references.follow([document], named)
+        after = document.follow(named)
         if after is not document:
             shifted[name] = after.data
     return shifted
