@@ -508,31 +508,6 @@ class Memory:
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
-    def clear_usage(self) -> int:
-        """Delete the record of what was asked and opened; return how many questions it held."""
-        return self._journal.clear()
-
-    def watch(
-        self,
-        changed: Callable[[frozenset[str]], None],
-        *,
-        stop: threading.Event,
-        state: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Call `changed` whenever files of the notes change, until `stop` is set.
-
-        `state` is told how they are watched, when that changes. The intervals are those of `watch` in the
-        settings.
-        """
-        from commonplace.notes import watch
-
-        settings = self.settings.watch
-        roots = [Path(source.root) for source in sources(self)]
-        watch.watch(
-            roots, changed, debounce_s=settings.debounce_s, interval_s=settings.interval_s, stop=stop,
-            on_state=state,
-        )  # fmt: skip
-
     # --- inside -------------------------------------------------------------------------------------
 
     def _fresh(self) -> Index:
@@ -570,6 +545,29 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     from commonplace.search import filters
 
     return filters.day(when, now or date.today())
+
+
+def clear_usage(memory: Memory) -> int:
+    """Delete the record of what was asked and opened; return how many questions it held."""
+    return Journal(memory.workspace, memory.settings.usage).clear()
+
+
+def watch(
+    memory: Memory,
+    changed: Callable[[frozenset[str]], None],
+    *,
+    stop: threading.Event,
+    state: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Call `changed` whenever files of the notes change, until `stop` is set.
+
+    `state` is told how they are watched, when that changes; the settings of `watch` give the intervals.
+    """
+    from commonplace.notes import watch
+
+    settings, roots = memory.settings.watch, [Path(source.root) for source in sources(memory)]
+    waits = {"debounce_s": settings.debounce_s, "interval_s": settings.interval_s}
+    watch.watch(roots, changed, **waits, stop=stop, on_state=state)
 
 
 def create(folder: Path) -> list[Path]:

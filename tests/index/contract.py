@@ -29,8 +29,9 @@ from commonplace.index.base import (
 )
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline, query
+from commonplace.search.request import Request
 from commonplace.types import Note, Passage, Section
 from commonplace.types.notes import NoteKind
 from tests.index.in_memory import MemoryIndex
@@ -321,7 +322,7 @@ class Contract:
         means = pipeline.Means(lambda text, kind="query": model.embed([text], kind)[0])
         for text, path in {"walnut desk": "0.md", "lamps": "1.md", "chair": "2.md", "-desk walnut": "2.md"}.items():
             parsed = query.parse(text, lambda: facts.keys(index))
-            outcome = pipeline.search(index, index.vectors, means, parsed, pipeline.Request())
+            outcome = pipeline.search(index, means, parsed, Request(text, limit=5))
             assert [hit.path for hit in outcome.hits][:1] == [path], text
         (tmp_path / "0.md").unlink()
         assert sync.sync_text(index, scan(where), DEFAULT).removed == 1

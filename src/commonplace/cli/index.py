@@ -111,6 +111,8 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     A search never relies on it: it compares the files itself.
     """
+    from commonplace.memory import watch as watching
+
     memory = session.open_memory(ctx)
 
     def again(*changed: object) -> None:
@@ -124,7 +126,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
             tell(report, "text")
 
     again()
-    memory.watch(again, stop=threading.Event(), state=failures.warn)
+    watching(memory, again, stop=threading.Event(), state=failures.warn)
 
 
 @command("status")
@@ -179,9 +181,11 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
         raise click.UsageError("--clear deletes the whole record; leave out --days and --never", ctx)
     memory = session.open_memory(ctx)
     if clear:
+        from commonplace.memory import clear_usage
+
         if session.can_ask(yes=yes):
             session.confirm("Delete the record of what was asked and opened?")
-        gone = memory.clear_usage()
+        gone = clear_usage(memory)
         deleted = f"deleted the record of {count(gone, 'question')}"
         session.answer(form, {"questions": gone}, lambda: deleted)
         return

@@ -151,14 +151,24 @@ def turns(text: str, other: str) -> str:
     For two texts that are to say the same: their words may not change places, nor one alone be denied.
     """
     ground, past, present = _ground(Said(other)), rules.words("past"), rules.words("present")
+    is_voice_turned = _is_passive(text) != _is_passive(other)  # then the order is turned as well
     for sentence in read(text):
         laid = _laid(sentence, ground)
-        if reason := laid.reordered() or laid.turned():
+        order = laid.reordered()
+        if is_voice_turned:
+            order = "" if order else "turns who does it into whom it is done to"
+        if reason := order or laid.turned():
             return reason
         forms = frozenset[str]().union(*(one.forms for one in ground.sentences))
         if sentence.forms & past and not sentence.forms & present and forms & present - past:
             return "makes what was into what is"
     return ""
+
+
+def _is_passive(text: str) -> bool:
+    """Whether a text says by whom something is done."""
+    words = set(text.casefold().split())
+    return ("by" in words and not words.isdisjoint(rules.words("passive"))) or "被" in text or "由" in text
 
 
 def particles(text: str) -> frozenset[str]:
