@@ -348,7 +348,7 @@ def _read_document(text: str) -> object:
 def _labels(text: str) -> object:
     said = comments.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
-    return [said.still(number, number) for number in range(1, count)], [
+    return [said.of(number, number, standing=True) for number in range(1, count)], [
         said.differ(n, n + 1) for n in range(1, count)
     ]
 

@@ -221,7 +221,7 @@ def test_references_follow_the_lines_of_all_notes_at_once() -> None:
     other = Document.of("- none\n", "other.md")
     cut, put = one.delete({1}), two.insert("- new", after=two.statements[0])
     maps = {"one.md": cut.follower("one.md"), "two.md": put.follower("two.md")}
-    first, second, third = references.follow([cut.document, put.document, other], maps)
+    first, second, third = (document.follow(maps) for document in (cut.document, put.document, other))
     assert first.text == "- b <!-- cp: from=two.md#L3 -->\n- c\n"
     assert second.text == ("- d <!-- cp: from=one.md#L2 -->\n- new\n- e <!-- cp: from=two.md#L1 -->\n")
     assert third is other

@@ -7,12 +7,14 @@ in between leaves hashes that are those of the bytes once they are cleaned, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from commonplace.base import paths, records
 from commonplace.base.locks import locked
+from commonplace.base.root import Root
 from commonplace.changes import diffs, runs
 from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
@@ -40,29 +42,19 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: bool) -> int:
     """How many files of a run hold any of it; at least 1 where its record does."""
     folder, door = workspace.history / name, workspace.files
-
-    def load(path: Path) -> bytes:
-        with records.translated(path):
-            return door.read(path)
-
-    # Beside the record and the bytes of notes a killed writer may have left others.
-    files = records.listed(door, folder)
-    run = runs.load(workspace, name)
-    known = () if run is None else (".before", ".after", Path(runs.RECORD).suffix)
-    others = [path for path in files if path.suffix not in known]
-    gone = [path for path in others if targets.matches(load(path).decode("utf-8", "replace"))]
+    files, run = records.listed(door, folder), runs.load(workspace, name)
     if run is None:
+        gone = _holding(door, files, targets)
         if gone and change:
             runs.remove(workspace, name)
         return len(files) if gone else 0
-    sides: Sides = dict.fromkeys(gone)
-    changed = []
-    for place, file in enumerate(run.files):
-        own = {side: folder / f"{place}.{side}" for side in runs.SIDES}
-        data = {side: load(path) for side, path in own.items() if path in files}
-        file, after = _file(workspace, file, data, targets)
-        changed.append(file)
-        sides |= {own[side]: rest for side, rest in after.items() if rest != data[side]}
+    # Beside the record and the bytes of notes a killed writer may have left others.
+    others = [path for path in files if path.suffix not in (".before", ".after", ".json")]
+    sides: Sides = dict.fromkeys(_holding(door, others, targets))
+    changed = [
+        _file(workspace, file, [folder / f"{place}.{side}" for side in runs.SIDES], targets, sides)
+        for place, file in enumerate(run.files)
+    ]
     cleaned = _unnamed(run, tuple(changed), targets)
     if cleaned == run and not sides:
         return 0
@@ -72,6 +64,16 @@ def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: b
             with records.translated(path):
                 door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
     return max(1, len(sides))
+
+
+def _load(door: Root, path: Path) -> bytes:
+    with records.translated(path):
+        return door.read(path)
+
+
+def _holding(door: Root, files: Sequence[Path], targets: Targets) -> list[Path]:
+    """Those of some files that hold any of it."""
+    return [path for path in files if targets.matches(_load(door, path).decode("utf-8", "replace"))]
 
 
 def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
@@ -93,24 +95,28 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
 
 
 def _file(
-    workspace: paths.Workspace, file: ChangedFile, data: dict[str, bytes], targets: Targets
-) -> tuple[ChangedFile, dict[str, bytes | None]]:
-    """A file of a run as it is to be recorded, and what becomes of the bytes of its sides."""
+    workspace: paths.Workspace, file: ChangedFile, own: Sequence[Path], targets: Targets, sides: Sides
+) -> ChangedFile:
+    """A file of a run as it is to be recorded; of its `own` bytes those that change are added to `sides`."""
+    door = workspace.files
+    stored = {path: _load(door, path) for path in own if door.is_file(path)}
     if targets.owns(file.path):
-        return ChangedFile(FORGOTTEN, "", "", "was forgotten"), dict.fromkeys(data)
+        sides |= dict.fromkeys(stored)
+        return ChangedFile(FORGOTTEN, "", "", "was forgotten")
     known = {note.before: note.after for note in targets.known if note.path == file.path}
     after: dict[str, bytes | None] = {}
-    for side, before in data.items():
-        after[side] = targets.edit(file.path, before)
+    for path, data in stored.items():
+        side, digest = path.suffix[1:], runs.digest(data)
+        after[side] = targets.edit(file.path, data)
         # Exactly as the note itself became, where they were its bytes.
-        if (digest := runs.digest(before)) in known:
-            current = runs.read(workspace, file.path)
-            if runs.digest(current) == known[digest]:
-                after[side] = current
+        if digest in known and runs.digest(current := runs.read(workspace, file.path)) == known[digest]:
+            after[side] = current
+        if after[side] != data:
+            sides[path] = after[side]
         if getattr(file, side) == digest:
             file = replace(file, **{side: runs.digest(after[side])})  # type: ignore[arg-type]
     file = replace(file, left=targets.mask(file.left))
-    if after != data:
+    if not sides.keys().isdisjoint(stored):
         added, removed = diffs.counted(after.get("before") or b"", after.get("after") or b"")
         file = replace(file, added=added, removed=removed)
-    return file, after
+    return file

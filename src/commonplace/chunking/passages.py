@@ -63,7 +63,9 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
             share = structure.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share))
             number = len(found) - 1
-            passages += [Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts]
+            for a, b, text in parts:
+                own = said.of(a, b, standing=True) if said else None
+                passages.append(Passage(number, a, b, text, own))
     if strikes:
         _add_former(note, strikes, settings, around, found, passages)
     return found, passages

@@ -177,10 +177,7 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     if not named.strip():
         raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
     place = _referred(corpus, named.strip())
-    matches = saying(corpus, Words.of(place.text if place else named))
-    if place:
-        copies = (match for match in matches if match.statement != place and agree(match, Match(place)))
-        matches = [Match(place), *copies]
+    matches = _meant(corpus, named, place)
     if not matches:
         raise _nothing(corpus, named)
     if but is not None:
@@ -192,6 +189,15 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
         reason = "is said of more than one thing; name one by its place"
         raise StatementNotFound(named, reason, cited(free, MOST_NEAR * 4))
     return _outermost(free)
+
+
+def _meant(corpus: Corpus, named: str, place: Statement | None) -> list[Match]:
+    """What says what is named: the statement of a reference first, then those that agree with it."""
+    matches = saying(corpus, Words.of(place.text if place else named))
+    if place is None:
+        return matches
+    copies = (match for match in matches if match.statement != place and agree(match, Match(place)))
+    return [Match(place), *copies]
 
 
 def _without(matches: Sequence[Match], but: Words, place: Statement | None, named: str) -> list[Match]:
@@ -234,18 +240,22 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     With `passages` of an index it is those in them, which need share no word with what is named. A passage
     of a file that is none of these notes is taken as it is.
     """
-    places = [references.parse_reference(passage.citation) for passage in passages]
-    inside = [
-        statement
-        for place in places
-        for statement in (corpus.statements(place.path) if place.path in corpus.paths else ())
-        if statement.first <= (place.last or place.first) and statement.last >= place.first
-    ]
-    likely = [one for one in (inside if passages else corpus.like(named, 0.3)) if not one.struck]
-    shares = {id(statement): similarity.share(named, statement.text) for statement in likely}
-    best = sorted(likely, key=lambda statement: -shares[id(statement)])
-    others = [one for one, place in zip(passages, places, strict=True) if place.path not in corpus.paths]
-    return [*cited([Match(one) for one in best if passages or shares[id(one)]]), *others][:MOST_NEAR]
+    likely = corpus.like(named, 0.3) if not passages else []
+    others: list[Cited] = []
+    for passage in passages:
+        place = references.parse_reference(passage.citation)
+        if place.path in corpus.paths:
+            likely += _on(corpus.statements(place.path), place.first, place.last or place.first)
+        else:
+            others.append(passage)
+    shares = [(similarity.share(named, one.text), one) for one in likely if not one.struck]
+    best = sorted(shares, key=lambda pair: -pair[0])
+    return [*cited([Match(one) for share, one in best if share or passages]), *others][:MOST_NEAR]
+
+
+def _on(stated: Iterable[Statement], first: int, last: int) -> list[Statement]:
+    """Those of some statements that stand on some lines."""
+    return [one for one in stated if one.first <= last and one.last >= first]
 
 
 def cited(matches: Sequence[Match], most: int = MOST_NEAR) -> list[Cited]:
@@ -387,19 +397,20 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
         return None
     place = references.parse_reference(named)
     holders = corpus.hashed(place.docid) if place.docid else [place.path]
-    if len(holders) > 1:
-        raise StatementNotFound(named, "several notes have it")
-    if not set(holders) & set(corpus.paths):
+    if len(holders) != 1 or holders[0] not in corpus.paths:
         reason = "is none of the workspace's own notes; nothing else is ever changed"
-        raise StatementNotFound(named, reason)
+        raise StatementNotFound(named, "several notes have it" if len(holders) > 1 else reason)
     if found is None:
         raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
     last = place.last if place.last is not None else place.first
-    # The one statement of these lines, with what is nested in it.
-    hit = [s for s in corpus.statements(holders[0]) if s.first <= last and s.last >= place.first]
+    return _alone(_on(corpus.statements(holders[0]), place.first, last), named)
+
+
+def _alone(hit: Sequence[Statement], named: str) -> Statement:
+    """The one statement of some lines, with what is nested in it."""
     if not hit:
         raise StatementNotFound(named, "states nothing, as headings, tables, code and blank lines do")
-    if any(s.first > hit[0].end for s in hit):
+    if any(one.first > hit[0].end for one in hit):
         raise StatementNotFound(named, "is more than one statement; name one", cited([*map(Match, hit)]))
     if hit[0].struck:
         raise StatementNotFound(named, "is struck already", cited([Match(hit[0])]))
@@ -439,8 +450,7 @@ def _stated(workspace: paths.Workspace, hit: Hit) -> Iterator[Statement]:
         data = workspace.files.read(hit.path, limit=_LARGEST)
     except OSError:
         return
-    every = statements.read(parse(decode(data), hit.path))
-    yield from (one for one in every if one.last >= hit.start_line and one.first <= hit.end_line)
+    yield from _on(statements.read(parse(decode(data), hit.path)), hit.start_line, hit.end_line)
 
 
 def _holds(statement: Statement, today: date) -> bool:

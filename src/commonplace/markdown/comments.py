@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.markdown import structure
@@ -24,12 +26,27 @@ Values = Mapping[str, str]
 STATUSES = ("tentative", "superseded")
 PINNED = "pinned"
 WRITERS = ("owner", "agent", "tool", "untrusted")
-# Keys with a value of their own, and the most characters of it that are kept.
-_LONGEST = {"importance": 4, "trigger": 500, "project": 100, "superseded-by": 300, "valid-until": 10}
+
+
+class _Key(NamedTuple):
+    """A comment with a value of its own."""
+
+    longest: int  # characters of the value that are kept
+    divides: bool = False  # lines that differ in it share no passage: it would be trusted, or not, as a whole
+    filters: bool = False  # questions may ask for it (`project:larkspur`)
+
+
+_KEYS = {
+    "importance": _Key(4),
+    "trigger": _Key(500),
+    "project": _Key(100, divides=True),
+    "superseded-by": _Key(300, divides=True),
+    "valid-until": _Key(10, divides=True),
+}
 # What code says of a line that it wrote or struck (`<!-- cp: from=memory/2026-02-13.md#L12 since=… -->`), and
 # the most characters of each. `by` and `agent` are who struck it, not who said it.
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
-_MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
+MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
 _MARK = re.compile(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
 _ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 # What may stand behind the writer, in this order, and the most characters of each that are kept.
@@ -37,12 +54,15 @@ PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>])*+)"
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
 _COMMENT = re.compile(
-    rf"<!--\s*+(?:(?P<key>{'|'.join(_LONGEST)})\s*+:(?P<value>(?:(?!<!--|-->).)*+)"
+    rf"<!--\s*+(?:(?P<key>{'|'.join(_KEYS)})\s*+:(?P<value>(?:(?!<!--|-->).)*+)"
     rf"|cp\s*+:(?P<cp>(?:(?!<!--|-->).)*+)|(?P<pinned>{PINNED})\s*+"
     rf"|(?:status\s*+:\s*+)?(?P<status>{'|'.join(STATUSES)})\s*+"
     rf"|(?:by|source|provenance)\s*+:\s*+(?P<by>{'|'.join(WRITERS)})\s*+(?P<further>{_FURTHER}*+);?\s*+)-->",
     re.IGNORECASE,
 )
+# Keys of front matter with a choice of values, and what a comment calls them.
+_CHOICES = {"status": ("status", STATUSES)} | dict.fromkeys(("by", "source", "provenance"), ("by", WRITERS))
+_FLAGS = {PINNED: (PINNED, "true")} | {status: ("status", status) for status in STATUSES}
 _WRITER = re.compile(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
 # Words that open an entry which is a guess, behind the mark of a list and the hour.
 _GUESSES = ("entative:", "entative：", "entative**", "entative__", "暂定", "待证")
@@ -51,12 +71,11 @@ _GUESS = re.compile(
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
-# Lines that differ in one of these are not put into one passage: it would be trusted, or not, as a whole.
-_STANDING = (
-    "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "pinned",
+_DIVIDING = (
+    *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED
 )  # fmt: skip
 # What filters of a question go by (`agent:nanobot`), and the key without which a passage does not say it.
-FILTERS = {"by": "by", "agent": "by", "session": "by"}
+FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _OPENING = re.compile(r"<!(?=--)")
@@ -108,17 +127,17 @@ def _pairs(comment: re.Match[str]) -> Iterator[tuple[str, str]]:
         yield PINNED, "true"
     elif comment["cp"] is not None:
         for key, value in _MARK.findall(comment["cp"]):
-            yield _MARK_NAMES.get(key, key), _decoded(value)[: MARKS[key]]
+            yield MARK_NAMES.get(key, key), _decoded(value)[: MARKS[key]]
     elif comment["by"]:
         yield "by", comment["by"].lower()
-        for part in filter(None, comment["further"].split(";")):
+        for part in comment["further"].split(";")[1:]:
             key, _, value = part.partition(":")
-            key, value = key.strip().lower(), value.strip()
-            if value:
+            if value := value.strip():
+                key = key.strip().lower()
                 yield key, value[: PROVENANCE[key]]
     else:
         key = comment["key"].lower()
-        yield key, comment["value"].strip()[: _LONGEST[key]]
+        yield key, comment["value"].strip()[: _KEYS[key].longest]
 
 
 def of_provenance(provenance: Provenance) -> str:
@@ -202,21 +221,19 @@ def disarmed(text: str, *, entirely: bool) -> str:
 
 def of_front_matter(metadata: Mapping[str, object]) -> dict[str, str]:
     """Return what front matter says of the whole note, under the names that comments have."""
-    return dict(pair for key, value in metadata.items() for pair in _read(key.lower(), value))
-
-
-def _read(key: str, value: object) -> Iterator[tuple[str, str]]:
-    key = {"triggers": "trigger"}.get(key, key.replace("_", "-"))
-    text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-    text = text.strip()
-    if key in _LONGEST and text:
-        yield key, text[: _LONGEST[key]]
-    elif key == PINNED and value is True:
-        yield key, "true"
-    elif (key == "status" and text.lower() in STATUSES) or (key in STATUSES and value is True):
-        yield "status", text.lower() if key == "status" else key
-    elif key in ("by", "source", "provenance") and text.lower() in WRITERS:
-        yield "by", text.lower()
+    annotations: dict[str, str] = {}
+    for name, value in metadata.items():
+        key = {"triggers": "trigger"}.get(name.lower(), name.lower().replace("_", "-"))
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str("" if value is None else value)
+        text = text.strip()
+        choice, choices = _CHOICES.get(key, ("", ()))
+        if key in _KEYS and text:
+            annotations[key] = text[: _KEYS[key].longest]
+        elif key in _FLAGS and value is True:
+            annotations |= [_FLAGS[key]]
+        elif text.lower() in choices:
+            annotations[choice] = text.lower()
+    return annotations
 
 
 # --- brought to lines ---------------------------------------------------------------------------------------
@@ -273,25 +290,22 @@ class Annotations:
     def __bool__(self) -> bool:
         return bool(self._note or self._lines)
 
-    def of(self, first: int, last: int) -> Values | None:
-        """Return what is said of some lines: the greatest importance, every trigger, else the first."""
-        return self._all(first, last, lambda own: own)
+    def of(self, first: int, last: int, *, standing: bool = False) -> Values | None:
+        """Return what is said of some lines: the greatest importance, every trigger, else the first value.
 
-    def still(self, first: int, last: int) -> Values | None:
-        """Return what is said of what is not struck in some lines."""
-        return self._all(first, last, _still)
-
-    def _all(self, first: int, last: int, read: Callable[[Values], Values]) -> Values | None:
-        said: dict[str, str] = {}
+        With `standing` what is said of their struck text alone is left out.
+        """
+        merged: dict[str, str] = {}
         for number in range(first, last + 1):
-            for key, value in read(self._lines.get(number, self._note)).items():
-                if key not in said:
-                    said[key] = value
+            values = self._lines.get(number, self._note)
+            for key, value in (_standing(values) if standing else values).items():
+                if key not in merged:
+                    merged[key] = value
                 elif key == "importance":
-                    said[key] = str(max(int(said[key]), int(value)))
-                elif key == "trigger" and value not in said[key]:
-                    said[key] += f", {value}"
-        return said or None
+                    merged[key] = str(max(int(merged[key]), int(value)))
+                elif key == "trigger" and value not in merged[key]:
+                    merged[key] += f", {value}"
+        return merged or None
 
     def differ(self, line: int, other: int) -> bool:
         """Tell whether two lines may not share a passage.
@@ -304,32 +318,31 @@ class Annotations:
             return False
         if self._facts.get(line) != self._facts.get(other):
             return True
-        one, two = (_still(self._lines.get(number, self._note)) for number in (line, other))
-        return any(one.get(key) != two.get(key) for key in _STANDING)
+        first, second = (_standing(self._lines.get(number, self._note)) for number in (line, other))
+        return any(first.get(key) != second.get(key) for key in _DIVIDING)
 
 
-def _still(own: Values) -> Values:
-    """What is said of a line without what is said of its struck parts alone."""
-    if "until" not in own and "struck-by" not in own:
-        return own
-    return {key: value for key, value in own.items() if key not in _OF_STRUCK}
+def _standing(values: Values) -> Values:
+    """Return what is said of a line without what is said of its struck parts alone."""
+    if "until" not in values and "struck-by" not in values:
+        return values
+    return {key: value for key, value in values.items() if key not in _OF_STRUCK}
 
 
-def _valid(said: Values) -> dict[str, str]:
-    """Leave out what is empty, no number or no day; an importance is kept within 1 to 10."""
-    kept = {key: value for key, value in said.items() if value}
-    importance = kept.pop("importance", "")
+def _valid(values: Values) -> dict[str, str]:
+    """Leave out what is empty, no number or no day; keep an importance within 1 to 10."""
+    valid = {key: value for key, value in values.items() if value}
+    importance = valid.pop("importance", "")
     if importance.isascii() and importance.isdigit():
-        kept["importance"] = str(min(10, max(1, int(importance))))
-    for key in kept.keys() & {"valid-until", "since", "until"}:
+        valid["importance"] = str(min(10, max(1, int(importance))))
+    for key in valid.keys() & {"valid-until", "since", "until"}:
         from datetime import date  # a search reads no days
 
-        try:
-            if date.fromisoformat(kept[key]).isoformat() != kept[key]:
-                del kept[key]
-        except ValueError:
-            del kept[key]
-    return kept
+        with suppress(ValueError):
+            if date.fromisoformat(valid[key]).isoformat() == valid[key]:
+                continue
+        del valid[key]
+    return valid
 
 
 class _Range(NamedTuple):
@@ -344,59 +357,51 @@ class _Range(NamedTuple):
 def _ranges(note: Note) -> Iterator[_Range]:
     """Yield the lines that each comment of a note is about."""
     lines = note.lines
+    sections = structure.extents(note.headings, len(lines))
+    for first, section in list(sections.items()):
+        if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):  # an underline
+            sections.setdefault(first + 1, section)
     headings = {heading.line for heading in note.headings}
-    sections = _sections(note)
+    borders = headings | note.annotations.keys()
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     above: dict[int, int] = {}  # what stands directly above a comment on its own line
-    for line in (line for line in sorted(note.annotations) if line > 1 and not lines[line - 1].strip()):
-        above[line] = above.get(line - 1, line - 1)
-    ends: Sequence[int] = ()  # what only guesses need
-    entries: dict[int, tuple[int, int]] = {}  # by a line of theirs
+    for line in sorted(note.annotations):
+        if line > 1 and not lines[line - 1].strip():
+            above[line] = above.get(line - 1, line - 1)
+    ends = cache(lambda: _paragraph_ends(note, headings))  # only guesses need it
+    entry = cache(lambda line: _entry(note, line, borders, ends))
     for line in note.annotations:
         at = above.get(line, line)
-        if section := sections.get(at):
-            yield _Range(*section, True, line)
+        if at in sections:
+            yield _Range(*sections[at], True, line)
             continue
         if not lines[at - 1].strip():  # nothing stands above: the comment is about what is below
-            below = bisect_left(filled, line)
-            if below == len(filled):
+            place = bisect_left(filled, line)
+            if place == len(filled):
                 continue
-            at = filled[below]
-        if at not in entries:
-            if not ends and is_guess(lines[at - 1]):
-                ends = _paragraph_ends(note, headings)
-            entries[at] = _entry(note, at, headings, ends)
-        yield _Range(*entries[at], False, line)
+            at = filled[place]
+        yield _Range(*entry(at), False, line)
 
 
-def _sections(note: Note) -> dict[int, tuple[int, int]]:
-    """The lines under each heading, its further headings included, by its line and its underline."""
-    found = structure.extents(note.headings, len(note.lines))
-    for first, section in list(found.items()):
-        if set("".join(note.lines[first : first + 1]).strip()) in ({"="}, {"-"}):
-            found.setdefault(first + 1, section)
-    return found
-
-
-def _entry(note: Note, line: int, headings: set[int], ends: Sequence[int]) -> tuple[int, int]:
+def _entry(
+    note: Note, line: int, borders: Collection[int], ends: Callable[[], Sequence[int]]
+) -> tuple[int, int]:
     """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
     lines, start = note.lines, line
-    while start > max(1, line - _LONGEST_ENTRY) and not structure.begins_entry(lines[start - 1]):
-        above = start - 1
-        if not lines[above - 1].strip() or above in headings or above in note.annotations:
+    longest = max(1, line - _LONGEST_ENTRY)
+    while start > longest and not structure.begins_entry(lines[start - 1]):
+        if not lines[start - 2].strip() or start - 1 in borders:
             break
-        start = above
+        start -= 1
     end = line
     if structure.ITEM.match(lines[start - 1]):
         deep = structure.indent(lines[start - 1])
         # Items at the margin do not overlap, so what is said in their first line holds to the end.
         limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
-        for number in range(line, limit):
-            if lines[number].strip():
-                if structure.indent(lines[number]) <= deep:
-                    break
-                end = number + 1
-    return start, max(end, ends[line]) if ends and is_guess(lines[line - 1]) else end
+        filled = (number for number in range(line, limit) if lines[number].strip())
+        nested = takewhile(lambda number: structure.indent(lines[number]) > deep, filled)
+        end = max((number + 1 for number in nested), default=line)
+    return start, max(end, ends()[line]) if is_guess(lines[line - 1]) else end
 
 
 def _paragraph_ends(note: Note, headings: set[int]) -> Sequence[int]:

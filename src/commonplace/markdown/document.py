@@ -22,7 +22,7 @@ Let references follow the lines that moved, in all notes (`memory/a.md#L9` becom
 
     edit = documents["memory/a.md"].delete({4, 5})
     maps = {"memory/a.md": edit.follower("memory/a.md")}
-    changed = references.follow([edit.document, *others], maps)
+    changed = [document.follow(maps) for document in (edit.document, *others)]
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from typing import NamedTuple, Self
 
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.markdown import comments, metadata, statements, struck, structure
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, cite
@@ -75,12 +75,8 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
     of the file. Code has lines and a name, and nothing of Markdown: a comment is no heading.
     """
-    is_code = filetypes.of(path) is not None
-    text = strip_private(text, any_case=not is_code)
-    if redacted:
-        text, _ = redact(text)
-    note = _blocks(text, path, is_code=is_code)
-    if is_code:
+    note = _blocks(text, path, redacted=redacted)
+    if note.title:  # code
         return note
     front = note.front_matter
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
@@ -91,7 +87,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     for key in ("date", "created") if settings and not day else ():
         match = _ISO_DAY.match(str(settings.get(key, "")))
         day = day or (metadata.date_of(match[0]) if match else None)
-    title = _title(note, settings, month or "")
+    title = _title(note, settings, month)
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
 
 
@@ -114,10 +110,14 @@ def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
     return title or next((h.text for h in note.headings if h.text), splitext(basename(note.path))[0])
 
 
-def _blocks(text: str, path: str, *, is_code: bool) -> Note:
-    """The lines of a text without their comments, and its blocks."""
+def _blocks(text: str, path: str, *, redacted: bool) -> Note:
+    """The lines of a text without their comments, and its blocks; of code its name, too."""
+    is_code = filetypes.of(path) is not None
+    text = strip_private(text, any_case=not is_code)
+    if redacted:
+        text, _ = redact(text)
     lines = text.split("\n")
-    if lines and not lines[-1]:
+    if not lines[-1]:
         lines.pop()
     if is_code:
         return Note(path, basename(path), None, "note", tuple(lines))
@@ -126,7 +126,8 @@ def _blocks(text: str, path: str, *, is_code: bool) -> Note:
     headings, fences = structure.read(lines, front[1] if front else 0)
     if guesses := comments.guessed(text, lines):
         # In a fence and in front matter nothing means anything.
-        passed = {n for first, last in (*fences, *([front] if front else [])) for n in range(first, last + 1)}
+        spans = [*fences, front or (0, 0)]
+        passed = {number for first, last in spans for number in range(first, last + 1)}
         for number in guesses:
             if number not in passed:
                 said[number] = {"status": "tentative", **said.get(number, {})}
@@ -154,7 +155,7 @@ class Edit(NamedTuple):
         return self.places[line - 1] if line <= len(self.places) else line
 
     def follower(self, path: str) -> Moved:
-        """Return the map of lines that `references.follow` takes, for the note at `path`."""
+        """Return the map of lines that `Document.follow` takes, for the note at `path`."""
 
         def citation(line: int) -> str | None:
             now = self.moved(line)
@@ -271,8 +272,7 @@ class Document:
     @cached_property
     def blocks(self) -> Note:
         """The lines and blocks alone, private parts blank, secrets in place: nothing to show to anybody."""
-        is_code = filetypes.of(self.path) is not None
-        return _blocks(strip_private(decode(self.data), any_case=not is_code), self.path, is_code=is_code)
+        return _blocks(decode(self.data), self.path, redacted=False)
 
     @property
     def headings(self) -> Sequence[Heading]:
@@ -300,11 +300,8 @@ class Document:
 
     def shown_line(self, index: int) -> Shown:
         """Return what is shown of a line (from 0): all but private parts and comments, secrets included."""
-        if index not in self._shown:
-            self._shown[index] = self._show(index)
-        return self._shown[index]
-
-    def _show(self, index: int) -> Shown:
+        if index in self._shown:
+            return self._shown[index]
         line, offset = self.bare[index], self._bare_starts[index]
         public: list[int] = []  # the places of characters outside of private parts
         done, is_inside = 0, False
@@ -322,7 +319,9 @@ class Document:
             places += public[at : comment.start()]
             at = comment.end()
         places += public[at:]
-        return Shown("".join([line[place] for place in places]), tuple(places), is_inside)
+        shown = Shown("".join([line[place] for place in places]), tuple(places), is_inside)
+        self._shown[index] = shown
+        return shown
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:
@@ -441,13 +440,12 @@ class Document:
             return self._insert_after(after, entry.split("\n"))
         lines = self.bare
         added = entry.split("\n")
-        section = self._content(heading)
-        if section is None:
-            section = 0, len(lines)
+        at = self._content_end(heading)
+        if at is None:
+            at = len(lines)
             added = [f"## {heading}", "", *added]
-        start, at = section
-        while at > start and not lines[at - 1].strip():
-            at -= 1
+            while at and not lines[at - 1].strip():
+                at -= 1
         if at and not (_in_list(lines[at - 1]) and _in_list(added[0])):
             added.insert(0, "")
         last = at + len(added)
@@ -465,15 +463,15 @@ class Document:
         is_paragraph = not statement.item.strip()
         added = ["", *entry] if is_paragraph else list(entry)
         below = self.bare[at] if at < len(self.lines) else ""
-        is_item, is_item_below = (structure.ITEM.match(line) is not None for line in (entry[0], below))
-        if below.strip() and (is_paragraph or is_item != is_item_below):
+        is_like_below = bool(structure.ITEM.match(entry[0])) == bool(structure.ITEM.match(below))
+        if below.strip() and (is_paragraph or not is_like_below):
             added.append("")
         end = self.end(at)
         between = end or next(filter(None, map(self.end, range(1, len(self.lines) + 1))), "\n")
-        new = [f"{line}{between}" for line in added]
-        new[-1] = added[-1] + end
         if end == "\r":
             new = [f"{line}\r\n" for line in added]  # a newline behind a lone one would end no line
+        else:
+            new = [*(f"{line}{between}" for line in added[:-1]), added[-1] + end]
         above = self.lines[at - 1] + ("" if end else between)
         made = [*self.lines[: at - 1], above, *new, *self.lines[at:]]
         first = at + 1 + is_paragraph
@@ -545,17 +543,25 @@ class Document:
         """Return a document of another text in the encoding of this one."""
         return Document(self.path, _LINE.findall(text), self._codec)
 
+    def follow(self, maps: Mapping[str, Moved]) -> Document:
+        """Return the document with its references into moved notes led to where the lines are now.
+
+        `maps` is that of `references.shifted`. Without such references the document comes back as it is.
+        """
+        text = references.shifted(self.text, maps)
+        return self.with_text(text) if text != self.text else self
+
     def _changed(self, changed: Mapping[int, str]) -> Document:
         lines = list(self.lines)
         for index, line in changed.items():
             lines[index] = line + self.end(index + 1)
         return Document(self.path, lines, self._codec)
 
-    def _content(self, heading: str | None) -> tuple[int, int] | None:
-        """Where the content of a heading's section, before any other heading, starts and ends; None without.
+    def _content_end(self, heading: str | None) -> int | None:
+        """Behind which line the content of a heading's section, before any other heading, ends; None without.
 
-        Of no heading, the lines under the title. Headings are compared as they are written, comments
-        included; indented ones belong to a list item and end no section.
+        Of no heading, the lines under the title. Blank lines at the end are left out. Headings are compared
+        as they are written, comments included; indented ones belong to a list item and end no section.
         """
         found: list[tuple[int, int, int, str]] = []  # first line, line after, level, text
         for one in self.headings:
@@ -563,16 +569,22 @@ class Document:
             if line[:1] != " ":
                 atx = structure.atx(line)
                 found.append((one.line - 1, one.line + (atx is None), one.level, atx[1] if atx else line))
+        found.append((len(self.bare), 0, 0, ""))
         if heading is None:
             start = self.front_matter[1] if self.front_matter else 0
-            if found and found[0][2] == 1 and not "".join(self.bare[start : found[0][0]]).strip():
+            if found[0][2] == 1 and not "".join(self.bare[start : found[0][0]]).strip():
                 start = found.pop(0)[1]
-            return start, found[0][0] if found else len(self.bare)
-        title = " ".join(heading.split()).casefold()
-        place = next((n for n, one in enumerate(found) if " ".join(one[3].split()).casefold() == title), -1)
-        if place < 0:
-            return None
-        return found[place][1], found[place + 1][0] if place + 1 < len(found) else len(self.bare)
+            end = found[0][0]
+        else:
+            title = " ".join(heading.split()).casefold()
+            titles = [" ".join(text.split()).casefold() for *_, text in found[:-1]]
+            if title not in titles:
+                return None
+            place = titles.index(title)
+            start, end = found[place][1], found[place + 1][0]
+        while end > start and not self.bare[end - 1].strip():
+            end -= 1
+        return end
 
 
 def _in_list(line: str) -> bool:
@@ -589,42 +601,41 @@ def _in_list(line: str) -> bool:
 def _strike(document: Document, strike: Strike) -> dict[int, str]:
     """The lines (from 0) of a statement and what is nested in it as they are struck, with a comment."""
     statement, show = strike.statement, document.shown_line
-    done: dict[int, str] = {}
+    struck_lines: dict[int, str] = {}
     stated = document.statements
-    place = bisect_left(stated, statement.first, key=lambda one: one.first)
+    place = bisect_left(stated, statement.first, key=lambda other: other.first)
     while place < len(stated) and stated[place].first <= statement.end:
         spans = _words(stated[place], show)
         if strike.only:
-            spans = _within(spans, show, strike.only)
+            spans, place = _within(spans, show, strike.only), len(stated)
         for number, (start, end) in spans.items():
-            done[number] = _struck(document.bare[number], show(number), start, end)
-        if strike.only:
-            break
+            struck_lines[number] = _struck(document.bare[number], show(number), start, end)
         place += 1
     first = statement.first - 1
     before, shown = document.bare[first], show(first)
-    line = done.get(first, before)
+    line = struck_lines.get(first, before)
     at = len(line.rstrip())
     if shown.open_end and shown.places:  # the comment goes behind what is shown
         last = max(n for n, character in enumerate(shown.text) if not character.isspace() or not n)
         at = len(line) - (len(before) - shown.places[last] - 1)
     mark = comments.of_marks(until=strike.until, by=strike.by, agent=strike.agent, to=strike.to)
-    return done | {first: f"{line[:at]} {mark}{line[at:]}"}
+    return struck_lines | {first: f"{line[:at]} {mark}{line[at:]}"}
 
 
 def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, tuple[int, int]]:
     """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
     spans: dict[int, tuple[int, int]] = {}
+    is_item = statement.item.strip() != ""
+    leads = [structure.ITEM] * is_item + [_HOUR] * bool(statement.hour)
     for number in range(statement.first - 1, statement.last):
         text = show(number).text
         start = 0
-        opening = number == statement.first - 1
-        is_item = statement.item.strip() != ""
-        if opening and is_item and (item := structure.ITEM.match(text)):
-            start = item.end()
-        if opening and statement.hour and (hour := _HOUR.match(text, start)):
-            start = hour.end()
-        start += struck.lead(text[start:], turn=turn and opening and not is_item)
+        for lead in leads:
+            match = lead.match(text, start)
+            start = match.end() if match else start
+        is_turn = turn and not is_item and number == statement.first - 1
+        start += struck.lead(text[start:], turn=is_turn)
+        leads = []  # only the first line has them
         end = len(text.rstrip())
         start += len(text[start:]) - len(text[start:].lstrip())
         if start < end:

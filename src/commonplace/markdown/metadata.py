@@ -139,18 +139,20 @@ def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
     return loader
 
 
-def _plain(value: object, *, deep: bool = False) -> object:
+def _plain(value: object) -> object:
     """Reduce a YAML value to text, numbers, booleans and flat lists of text; of the nested the beginning."""
-    if not deep:
-        if value is None or isinstance(value, str | int | float):
-            return value
-        if isinstance(value, set):  # has another order in every process
-            value = sorted(value, key=str)
-        if isinstance(value, list | tuple):
-            items = [item for item in value[:100] if item is not None]
-            return [item if isinstance(item, str) else _plain(item, deep=True) for item in items]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, set):  # has another order in every process
+        value = sorted(value, key=str)
+    if isinstance(value, list | tuple):
+        return [_short(item) for item in value[:100] if item is not None]
+    return _short(value)
+
+
+def _short(value: object) -> str:
     if not isinstance(value, list | tuple | set | dict):
-        return str(value)[:1000]
+        return value if isinstance(value, str) else str(value)[:1000]
     from reprlib import Repr  # a few aliases stand for gigabytes
 
     short = Repr()

@@ -8,16 +8,12 @@ lines hold citations in their comments (`from=`, `to=`, `superseded-by`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.markdown import comments
 from commonplace.types import Excerpt, Note
-
-if TYPE_CHECKING:
-    from commonplace.markdown.document import Document
 
 # For a line of a note, from 1, the reference that stands for it now; None where the line is gone.
 Moved = Callable[[int], str | None]
@@ -31,7 +27,7 @@ _SUCCESSOR = re.compile(
     r"(?P<before>(?<![ \t])[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).)*+)-->",
     re.IGNORECASE,
 )
-_NAMES = {"struck-by": "by", "struck-agent": "agent", "superseded-by": "to"}
+_NAMES = {name: mark for mark, name in comments.MARK_NAMES.items()}
 _LINES_WITHIN = 10_000  # lines of a range that are looked at for one that is still there
 
 
@@ -49,19 +45,12 @@ def parse_reference(text: str) -> Reference:
     """Read a reference; a path that merely looks unusual is taken as it is."""
     text = text.strip()
     if not text:
-        raise NoteNotFound(text or "(empty)", reason="not a reference to a note")
-    match = REFERENCE.fullmatch(text)
-    path = match["path"] if match else text
-    first, last = 1, None
-    if match and match["a"]:
-        first = int(match["a"])
-        last = int(match["b"]) if match["b"] else first
-    elif match:
-        first = int(match["first"])
-        if match["count"]:
-            last = first + int(match["count"]) - 1
-        elif match["last"]:
-            last = int(match["last"])
+        raise NoteNotFound("(empty)", reason="not a reference to a note")
+    path, first, last = text, 1, None
+    if match := REFERENCE.fullmatch(text):
+        path, first = match["path"], int(match["first"] or match["a"])
+        end = match["last"] or match["b"] or match["a"]  # a citation of one line ends with it
+        last = first + int(match["count"]) - 1 if match["count"] else int(end) if end else None
     if docid := DOCID.fullmatch(path):
         return Reference("", docid[1].lower(), first, last)
     return Reference(path.removeprefix("./"), "", first, last)
@@ -93,46 +82,26 @@ def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
 # --- references that follow their lines -------------------------------------------------------------------
 
 
-def follow(documents: Iterable[Document], maps: Mapping[str, Moved]) -> list[Document]:
-    """Return the documents with their references into moved notes led to where the lines are now.
-
-    `maps` tells for each note, by its path, where its lines are. A document that refers to none of them is
-    returned as it is.
-    """
-    return [
-        document.with_text(text) if (text := shifted(document.text, maps)) != document.text else document
-        for document in documents
-    ]
-
-
 def shifted(text: str, maps: Mapping[str, Moved]) -> str:
     """Return a note's text with its references into moved notes led to where the lines are now.
 
-    A reference to a line that is gone is left out, and a comment that says nothing more with it. Whole notes,
-    content hashes and private parts are not touched.
+    `maps` tells for each note, by its path, where its lines are. A reference to a line that is gone is left
+    out, and a comment that says nothing more with it. Whole notes, content hashes and private parts are not
+    touched.
     """
     if "<!--" not in text or not maps:
         return text
     from commonplace.redaction.redact import private_parts  # a search reads references, and redacts nothing
 
-    parts: list[str] = []
-    done = 0
-    for start, end, _ in [*private_parts(text), (len(text), len(text), "")]:
-        parts += (_shifted(text[done:start], maps), text[start:end])
-        done = end
-    return "".join(parts)
-
-
-def _shifted(text: str, maps: Mapping[str, Moved]) -> str:
     def mark(match: re.Match[str]) -> str:
-        said = comments.take([match[0]]).get(1, {})
-        marks = {_NAMES.get(name, name): value for name, value in said.items()}
+        values = comments.take([match[0]]).get(1, {})
+        marks = {_NAMES.get(name, name): value for name, value in values.items()}
         now = dict(marks)
         if "to" in marks:
             now["to"] = reference(marks["to"], maps)
         if "from" in marks:
-            kept = [reference(one, maps) for one in comments.sources(marks)]
-            now["from"] = comments.of_sources(dict.fromkeys(filter(None, kept)))
+            sources = [reference(source, maps) for source in comments.sources(marks)]
+            now["from"] = comments.of_sources(dict.fromkeys(filter(None, sources)))
         if now == marks:
             return match[0]
         return match["before"] + comments.of_marks(**now) if any(now.values()) else ""
@@ -142,7 +111,12 @@ def _shifted(text: str, maps: Mapping[str, Moved]) -> str:
         now = reference(value, maps)
         return f"{match['before']}{now}{match['value'][len(value) :]}-->" if now else ""
 
-    return _SUCCESSOR.sub(successor, _CP.sub(mark, text))
+    parts: list[str] = []
+    done = 0
+    for start, end, _ in [*private_parts(text), (len(text), len(text), "")]:
+        parts += (_SUCCESSOR.sub(successor, _CP.sub(mark, text[done:start])), text[start:end])
+        done = end
+    return "".join(parts)
 
 
 def reference(text: str, maps: Mapping[str, Moved]) -> str:

@@ -14,7 +14,8 @@ from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
-_RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
+# A row of a table, or a rule: lines that state nothing.
+_SILENT = re.compile(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NUMBER = re.compile(r"\d{1,9}")
 # What would be more than words at the start of a paragraph.
@@ -61,50 +62,38 @@ def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         line = lines[number - 1]
         if number in fenced and number - 1 in fenced:
             gap, before = True, number
-            continue
-        start = line.lstrip()[:1]
-        if not start:
+        elif not line.strip():
             gap = True
-            continue
-        silent = number in fenced or _is_silent(line, start)
-        begins = gap or silent or structure.begins_entry(line)
-        depth = structure.indent(line) if begins else 0
-        if begins:
-            _close(stack, depth, before)
-        if not silent:
-            if begins or not stack:
-                stack.append(_Place(number, depth if structure.ITEM.match(line) else -1))
-                found.append(stack[-1])
-            stack[-1].last = number
-        gap, before = silent, number
+        else:
+            silent = number in fenced or _SILENT.match(line) is not None
+            if gap or silent or structure.begins_entry(line):
+                depth = structure.indent(line)
+                # They are in order: paragraphs only on top.
+                while stack and not 0 <= stack[-1].indent < depth:
+                    stack.pop().end = before
+                place = _Place(number, depth if structure.ITEM.match(line) else -1)
+                stack += [place] * (not silent)
+                found += [place] * (not silent)
+            if not silent:
+                stack[-1].last = number
+            gap, before = silent, number
     for place in stack:
         place.end = before
     return found
 
 
-def _close(stack: list[_Place], depth: int, last: int) -> None:
-    """End the statements that a line at this depth does not belong to."""
-    while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
-        stack.pop().end = last
-
-
-def _is_silent(line: str, start: str) -> bool:
-    """Whether a line that begins with this character is a row of a table, or a rule."""
-    return start == "|" or (start in "-*_" and _RULE.match(line) is not None)
-
-
 def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
     """What stands at a place; None where no words do."""
-    own = list(note.lines[place.first - 1 : place.last])
-    mark = structure.ITEM.match(own[0]) if place.indent >= 0 else None
-    item = mark[0] if mark else own[0][: len(own[0]) - len(own[0].lstrip())]
-    own[0] = own[0][len(item) :]
-    clock = _HOUR.match(own[0]) if own[0][2:3] == ":" else None
+    lines = list(note.lines[place.first - 1 : place.last])
+    mark = structure.ITEM.match(lines[0]) if place.indent >= 0 else None
+    item = mark[0] if mark else lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    lines[0] = lines[0][len(item) :]
+    clock = _HOUR.match(lines[0]) if lines[0][2:3] == ":" else None
     if clock:
-        own[0] = own[0][clock.end() :]
-    lines = [bare for line in own if (bare := (comments.without(line) if "-->" in line else line).strip())]
-    plain = struck.read(lines, turn=mark is None)
-    text = "\n".join(lines if plain is None else plain)
+        lines[0] = lines[0][clock.end() :]
+    words = list(filter(None, (comments.without(line).strip() for line in lines)))
+    plain = struck.read(words, turn=mark is None)
+    text = "\n".join(words if plain is None else plain)
     if not text:
         return None
     return Statement(

@@ -48,6 +48,7 @@ _ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing
 _ADDRESS_END = "?!.,:;*_~\"')]"
 _TICKS = re.compile(r"`+")
 _WORD = re.compile(r"[^\W_]")
+_ROW = re.compile(r"\s*\|")
 
 
 # --- a line struck from end to end ------------------------------------------------------------------------
@@ -139,8 +140,11 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
     """Return what is struck in lines, by line; those that are passed over (1-based) end a paragraph."""
     found: dict[int, list[Strike]] = {}
     for number, line in enumerate(lines, 1):
-        if MARK in line and number not in passed and (own := _whole(line)):
-            found[number] = own
+        if MARK not in line or number in passed:
+            continue
+        at = _lead(line)
+        if read([line[at:]], turn=True):  # struck from end to end, as corrections write it, whatever it says
+            found[number] = [Strike(*part.span()) for part in find(line, at, len(line))]
     for first, last in _paragraphs(lines, {*passed, *found}):
         block = lines[first - 1 : last]
         if sum(line.count(MARK) for line in block) < 2:
@@ -156,14 +160,6 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
                     strike = Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
                     found.setdefault(first + place, []).append(strike)
     return found
-
-
-def _whole(line: str) -> list[Strike]:
-    """What is struck in a line that is struck from end to end, as corrections write it, whatever it says."""
-    at = _lead(line)
-    if read([line[at:]], turn=True) is None:
-        return []
-    return [Strike(*part.span()) for part in find(line, at, len(line))]
 
 
 def without(line: str, own: Sequence[Strike]) -> str:
@@ -214,16 +210,15 @@ def _lead(line: str) -> int:
 
 
 def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple[int, int]]:
-    """First and last line of what may be struck in one."""
+    """Yield the first and last line of what may be struck in one."""
     first = 0
     for number, line in enumerate(lines, 1):
-        skipped = number in passed or not line or line.isspace()
-        row = line.lstrip().startswith("|") or lines[number - 2].lstrip().startswith("|")
-        if first and (skipped or row or structure.begins_entry(line)):
+        is_text = number not in passed and line.strip() != ""
+        begins = not is_text or _ROW.match(line) or _ROW.match(lines[number - 2])
+        if first and (begins or structure.begins_entry(line)):
             yield first, number - 1
             first = 0
-        if not first and not skipped:
-            first = number
+        first = first or number * is_text
     if first:
         yield first, len(lines)
 

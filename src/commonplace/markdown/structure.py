@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.types import Heading, Note, Section
@@ -35,7 +35,6 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
-_QUOTED = re.compile(r"[ \t]*(?:>[ \t]*)+")
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself
 _LINE = attrgetter("line")
 # `- Ann: …`, `**User:** …`, `- 14:05 Bob: …`, `小王：…`
@@ -107,8 +106,8 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
             if closes_fence(line, mark) and line[:4] != "    ":
                 fences.append((opened, number))
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
-        elif fence := fence_mark(line):
-            opened, mark = number, fence
+        elif mark := fence_mark(line):
+            opened = number
         elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
             headings.append(Heading(*heading))
             skip = number
@@ -127,20 +126,22 @@ def _heading(
     else:
         match = setext(lines[number - 2], line) if number >= 2 + skip else None
         first = number - 1
-    if match is None or (line[0] == " " and _is_in_item(lines, margins(), number, skip)):
+    if match is None:
         return None
+    if line[0] == " ":  # an indented line may belong to the item above it, as further lines of an entry do
+        above = bisect_left(margins(), number - 1) - 1
+        opener = margins()[above] if above >= 0 else -1
+        if opener >= max(skip, number - _LONGEST_ITEM) and _MARGIN_ITEM.match(lines[opener]):
+            return None
     return match[0], plain(match[1]), first
-
-
-def _is_in_item(lines: Sequence[str], margins: Sequence[int], number: int, skip: int) -> bool:
-    """Whether an indented line belongs to a list item above it, as the further lines of an entry do."""
-    above = bisect_left(margins, number - 1) - 1
-    is_near = above >= 0 and margins[above] >= max(skip, number - _LONGEST_ITEM)
-    return is_near and _MARGIN_ITEM.match(lines[margins[above]]) is not None
 
 
 def _may_fence(line: str) -> bool:
     return "```" in line or "~~~" in line
+
+
+def _may_nest(line: str) -> bool:
+    return line[:1] in " \t>" and _may_fence(line)
 
 
 def fence_mark(line: str) -> str:
@@ -161,49 +162,42 @@ def open_fence(lines: Sequence[str], skip: int = 0) -> int:
     return fences[-1][0] if fences and fences[-1][1] > len(lines) else 0
 
 
-class _Block(NamedTuple):
-    """A fence that is open in an item or quotation: its mark, and how deep what it stands in begins."""
-
-    mark: str
-    depth: int
-    quoted: bool
-
-    def holds(self, line: str, depth: int, *, quoted: bool) -> bool:
-        """Tell whether a line is still in what the fence stands in."""
-        return quoted if self.quoted else not line.strip() or depth > self.depth
-
-
 def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
     """Yield the lines (1-based) of fences within items and quotations; those passed over are in none.
 
     A fence that nothing closes ends with what it stands in.
     """
-    if not any(line[:1] in " \t>" and _may_fence(line) for line in lines):
+    if not any(map(_may_nest, lines)):
         return
-    items: list[int] = []
-    block: _Block | None = None
+    items: list[int] = []  # the columns of the items that a line stands in
+    mark, around = "", -1  # of the open fence; the column of its item, -1 in a quotation
     for number, line in enumerate(lines, 1):
-        if number in passed or (not line.strip() and not block):
-            block = None
+        depth, is_blank = indent(line), not line.strip()
+        if number in passed or (is_blank and not mark):
+            mark = ""
             continue
-        depth, quote = indent(line), _QUOTED.match(line)
-        text = (line[quote.end() :] if quote else line).lstrip()
-        if block and block.holds(line, depth, quoted=quote is not None):
+        if mark and (_is_quoted(line) if around < 0 else depth > around or is_blank):
             yield number
-            block = None if closes_fence(text, block.mark) else block
+            mark = "" if closes_fence(line.lstrip(" \t>"), mark) else mark
             continue
         del items[bisect_left(items, depth) :]
-        block = None
-        if ITEM.match(line):
-            items.append(depth)
-        elif block := _opened(text, depth, items, quoted=quote is not None):
+        mark, around = _nested_fence(line, depth, items)
+        if mark:
             yield number
+        elif ITEM.match(line):
+            items.append(depth)
 
 
-def _opened(text: str, depth: int, items: Sequence[int], *, quoted: bool) -> _Block | None:
-    """The fence that a line of an item or a quotation opens."""
-    mark = fence_mark(text) if quoted or (items and depth >= _DEEP) else ""
-    return _Block(mark, -1 if quoted else items[-1], quoted) if mark else None
+def _is_quoted(line: str) -> bool:
+    return line.lstrip(" \t").startswith(">")
+
+
+def _nested_fence(line: str, depth: int, items: Sequence[int]) -> tuple[str, int]:
+    """The mark of a fence that a line opens in a quotation or in an item, and the item's column, else -1."""
+    is_quoted = _is_quoted(line)
+    if ITEM.match(line) or not (is_quoted or (items and depth >= _DEEP)):
+        return "", -1
+    return fence_mark(line.lstrip(" \t>").lstrip()), -1 if is_quoted else items[-1]
 
 
 # --- sections -------------------------------------------------------------------------------------------
@@ -271,11 +265,9 @@ def extents(headings: Sequence[Heading], total: int) -> dict[int, tuple[int, int
 
 
 def speaker(line: str) -> str | None:
-    """The label that opens a line, in lower case, or None."""
-    if ":" not in line and "：" not in line:
-        return None
-    found = _LABEL.match(line) if _may_have_label(line) else None
-    return found[1].lower() if found else None
+    """Return the label that opens a line, in lower case, or None."""
+    match = _label(line)
+    return match[1].lower() if match else None
 
 
 def begins_entry(line: str) -> bool:
@@ -284,26 +276,26 @@ def begins_entry(line: str) -> bool:
 
 
 def behind(line: str, start: int = 0) -> int:
-    """Where what is said begins in a line, behind the label; `start` for one without a label."""
-    found = _LABEL.match(line, start) if _may_have_label(line[start:]) else None
-    return found.end() if found else start
+    """Return where what is said begins in a line, behind the label; `start` for one without a label."""
+    match = _label(line, start)
+    return match.end() if match else start
 
 
-def _may_have_label(line: str) -> bool:
-    return line.find(":", 0, _LABEL_WITHIN) > 0 or line.find("：", 0, _LABEL_WITHIN) > 0
+def _label(line: str, start: int = 0) -> re.Match[str] | None:
+    end = start + _LABEL_WITHIN
+    has_colon = line.find(":", start, end) > start or line.find("：", start, end) > start
+    return _LABEL.match(line, start) if has_colon else None
 
 
 def share(lines: Sequence[str]) -> float:
-    """How much lines are a conversation, 0..1.
+    """Return how much lines are a conversation, 0..1.
 
     The share of non-blank lines whose label comes back in the section, rescaled so that half of them is 0
     and all of them 1; 0 with fewer than four such lines.
     """
-    candidates = [line for line in lines if (":" in line or "：" in line) and _may_have_label(line)]
-    if len(candidates) < _LEAST_LINES:
-        return 0.0
-    total = sum(1 for line in lines if line and not line.isspace())
-    if len(candidates) <= total * _HALF:
+    candidates = [line for line in lines if ":" in line or "：" in line]
+    total = sum(map(bool, map(str.strip, lines)))
+    if len(candidates) < max(_LEAST_LINES, total * _HALF):
         return 0.0
     labels = Counter(map(speaker, candidates))
     recurring = sum(count for label, count in labels.items() if count > 1 and label not in _NOBODY)

@@ -130,14 +130,14 @@ class _Watcher:
         """Return the folders that exist, saying which are missing or back since the last look."""
         now, before = _present(self._roots), self._seen
         self._seen = now
-        for root in self._roots:
-            if root not in now and (before is None or root in before):
-                self._on_state(f"{root} is missing; waiting for it")
+        known = dict.fromkeys(self._roots) if before is None else before
+        for root in (root for root in self._roots if root in known and root not in now):
+            self._on_state(f"{root} is missing; waiting for it")
         back = [root for root in now if before is not None and before.get(root) != now[root]]
         for root in back:
             self._on_state(f"{root} is back")
         if back:
-            self._tell(str(root) for root in back)
+            self._tell(map(str, back))
         return now
 
 

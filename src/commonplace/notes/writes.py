@@ -101,10 +101,10 @@ class Writes:
         """Look for what is gone of our lines, and note those of the next write. Raises NoteUnreadable."""
         now = time.time_ns()
         old, new = _different(before or b"", after or b"")
-        taken_out = _more(old, new)
+        taken_out, added = _more(old, new), _more(new, old)
         lines = [line for line in self._examined(before, status) if line.text not in taken_out]
         lines += [line for line in self._hidden if _holds(before, line.text)]
-        lines += [Line(now, text, _holds(before, text)) for text in _more(new, old)]
+        lines += [Line(now, text, _holds(before, text)) for text in added]
         kept = dict(self.record.kept)
         pending = f"{self.key}-{now:x}.kept"
         if before is not None:
@@ -487,9 +487,11 @@ def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str
     if _is_removal(known, data, gone):
         return [], texts
     fresh = [text for text in _texts(data) if _sum(_bytes(text)) not in known]
-    likeness = {text: _likeness(text, fresh) for text in texts}
-    told = [text for text, alike in likeness.items() if alike < _PERHAPS]
-    return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
+    told, quiet = list[str](), list[str]()
+    for text in dict.fromkeys(texts):
+        if (alike := _likeness(text, fresh)) < _ALIKE:
+            (told if alike < _PERHAPS else quiet).append(text)
+    return told, quiet
 
 
 def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:

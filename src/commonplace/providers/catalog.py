@@ -7,24 +7,80 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config import credentials
-from commonplace.config.credentials import Secret
-from commonplace.providers.spec import Provider, Spec
+from commonplace.config.credentials import NO_KEY, Secret
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.base import Model
-    from commonplace.providers.reranking.base import Reranker
 
 T = TypeVar("T")
 LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, wherever they are
 _HERE = "commonplace.providers"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a model is made from, as the owner configured it; empty fields take the provider's defaults.
+
+    `base_url` is the address of an endpoint, `path` a local file or folder, `command` a local program with
+    its arguments. `dimensions` asks for shorter vectors where a model can give them, `context` is the number
+    of tokens that a language model in this process has room for. `deadline_s` bounds one call for passages
+    with all its retries, `query_deadline_s` one that a question waits for: a vector, or a reranker's scores.
+    """
+
+    provider: str
+    model: str = ""
+    base_url: str = ""
+    path: str = ""
+    key: Secret = NO_KEY
+    dimensions: int | None = None
+    command: tuple[str, ...] = ()
+    context: int = 8192
+    deadline_s: float = 120.0
+    query_deadline_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A row of a table of providers: who makes a model, and what that takes.
+
+    `factory` is `module:function`, a function of a `Spec`. `extra` is the extra of this package that it
+    needs, `keys` the environment variables that may hold its key, `model` the default model, `local` whether
+    texts stay on this machine (None: as with most providers of its kind, see `Catalog`).
+    """
+
+    name: str
+    factory: str
+    about: str
+    extra: str = ""
+    keys: tuple[str, ...] = ()
+    model: str = ""
+    base_url: str = ""
+    local: bool | None = None
+
+
+class Reranker(Protocol):
+    """A model that reads a question together with each text."""
+
+    @property
+    def name(self) -> str:
+        """What people call it: `provider:model`."""
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how well each text answers the question, from 0 to 1, higher is better.
+
+        Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError; then there is no score of any text.
+        """
+
+    def close(self) -> None:
+        """Close what it keeps open; the next call opens it again."""
 
 
 class Catalog(Generic[T]):
@@ -129,7 +185,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
             "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
             extra="gguf",
         ),
-        Provider("fake", f"{_HERE}.embedding.fake:load", "counts words, for tests"),
+        Provider("fake", f"{_HERE}.fake:load_embedder", "counts words, for tests"),
         Provider(
             "openai",
             f"{_HERE}.embedding.remote:load",
@@ -216,7 +272,7 @@ LLMS: Catalog[Model] = Catalog(
         Provider(
             "gguf", f"{_HERE}.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
         ),
-        Provider("fake", f"{_HERE}.llm.fake:load", "says what it is told, for tests", local=True),
+        Provider("fake", f"{_HERE}.fake:load_llm", "says what it is told, for tests", local=True),
     ),
     "llm",
     "commonplace.llms",
@@ -242,12 +298,12 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "compatible",
-            f"{_HERE}.reranking.remote:load",
+            f"{_HERE}.reranking:load",
             "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference",
         ),
         Provider(
             "cohere",
-            f"{_HERE}.reranking.remote:load",
+            f"{_HERE}.reranking:load",
             "Cohere's rerankers, many languages",
             keys=("COHERE_API_KEY", "CO_API_KEY"),
             model="rerank-v4.0-fast",
@@ -255,7 +311,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "jina",
-            f"{_HERE}.reranking.remote:load",
+            f"{_HERE}.reranking:load",
             "Jina AI's rerankers, many languages",
             keys=("JINA_API_KEY",),
             model="jina-reranker-v3",
@@ -263,15 +319,13 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "voyage",
-            f"{_HERE}.reranking.remote:load",
+            f"{_HERE}.reranking:load",
             "Voyage AI's rerankers, many languages",
             keys=("VOYAGE_API_KEY",),
             model="rerank-2.5",
             base_url="https://api.voyageai.com/v1",
         ),
-        Provider(
-            "fake", f"{_HERE}.reranking.fake:load", "counts words that both hold, for tests", local=True
-        ),
+        Provider("fake", f"{_HERE}.fake:load_reranker", "counts words that both hold, for tests", local=True),
     ),
     "reranking",
     "commonplace.rerankers",

@@ -25,10 +25,9 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import fastembed, refusals
-from commonplace.providers.catalog import EMBEDDERS, LLMS
+from commonplace.providers.catalog import EMBEDDERS, LLMS, Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.http import Endpoint
-from commonplace.providers.spec import Spec
 from commonplace.render import screen
 
 Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about

@@ -30,12 +30,12 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.base.root import open_named, read_named
 from commonplace.providers import runtime
+from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.http import as_dict
-from commonplace.providers.reranking.base import sigmoid
+from commonplace.providers.reranking import sigmoid
 from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer

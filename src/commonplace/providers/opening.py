@@ -15,19 +15,18 @@ from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
 from commonplace.providers.breaker import Breaker, name_of
-from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
-from commonplace.providers.spec import Spec
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.providers.cache import ScoreCache
+    from commonplace.providers.catalog import Reranker
     from commonplace.providers.costs import Accounts, Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
-    from commonplace.providers.reranking.base import Reranker
-    from commonplace.providers.reranking.remote import GuardedReranker
+    from commonplace.providers.reranking import GuardedReranker
     from commonplace.types import Estimate
 
 AUTO, NONE = "auto", "none"
@@ -333,7 +332,7 @@ def open_reranker(
     if chosen.provider == NONE:
         return None
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.reranking.remote import GuardedReranker, RemoteReranker
+    from commonplace.providers.reranking import GuardedReranker, RemoteReranker
 
     if not _scores:
         _scores.append(ScoreCache())
@@ -368,7 +367,7 @@ def reranker_spec(chosen: Reranking) -> Spec:
 
 def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
     """Return the name of a reranker's failures, "" for one without; a new key or address begins anew."""
-    from commonplace.providers.reranking.remote import RemoteReranker
+    from commonplace.providers.reranking import RemoteReranker
 
     if not isinstance(inner, RemoteReranker):
         return ""
@@ -378,7 +377,7 @@ def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
 def _language_reranker(
     settings: Settings, accounts: Accounts | None, breaker: Breaker, run: str, *, keep: bool
 ) -> Reranker:
-    from commonplace.providers.reranking.llm import LlmReranker
+    from commonplace.providers.llm.reranker import LlmReranker
     from commonplace.redaction import redact
 
     if settings.llm.provider == NONE:

@@ -300,20 +300,22 @@ def _explained(
     transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
     own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
     holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
+    of_collections = any(one.what.startswith("collection ") for one in unreachable)
 
-    def is_named(trace: Trace) -> bool:
+    def is_named(trace: Trace, *, is_index: bool) -> bool:
         path = Path(os.path.realpath(workspace.root / trace.path))
-        elsewhere = is_index(trace) and any(one.what.startswith("collection ") for one in unreachable)
-        return trace.path in blocked or elsewhere or any(path.is_relative_to(root) for root in roots)
-
-    def is_index(trace: Trace) -> bool:
-        return trace.path.removesuffix("-wal") in indexes
+        return (
+            trace.path in blocked
+            or (is_index and of_collections)
+            or any(path.is_relative_to(root) for root in roots)
+        )
 
     traces = []
     for trace in left:
-        if not is_named(trace):
+        is_index = trace.path.removesuffix("-wal") in indexes
+        if not is_named(trace, is_index=is_index):
             remedy = trace.remedy or _remedy(trace.path, own)
-            if not trace.remedy and is_index(trace) and holding:
+            if is_index and holding and not trace.remedy:
                 remedy = f"it goes with what still says it: {residue.listed(holding)}"
             traces.append(replace(trace, remedy=remedy))
     return traces

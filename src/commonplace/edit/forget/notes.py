@@ -132,11 +132,11 @@ def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
         for path in sorted(set(listing.links)):
             *through, real = _chain(f"{listing.root}/{path}")
             known = changed.get(real)
-            named = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
-            if not named and (known is None or (known.after and known.path != path)):
-                continue
-            links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
-            if named or (known and not known.after):
+            goes = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
+            goes = goes or (known is not None and not known.after)
+            if goes or (known is not None and known.path == path):
+                links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
+            if goes:
                 gone.append((len(through), path))
         for _, path in sorted(gone, reverse=True) if change else ():  # a kill leaves whole chains
             with records.translated(path):
@@ -171,12 +171,7 @@ def compose(
 ) -> Composed:
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
-
-    def cuts_of(notes: Mapping[str, bytes]) -> dict[str, Cut]:
-        cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
-        return {name: cut for name, cut in cuts if cut is not None}
-
-    source, cuts = before, cuts_of(before)
+    source, cuts = before, _cuts(before, targets, page)
     # Of the transcripts of forgotten sessions no line is left that a reference could point at.
     stems = map(transcript.stem_of, targets.sessions)
     transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
@@ -186,12 +181,17 @@ def compose(
         if not moved:
             break
         source = before | moved
-        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | cuts_of(moved)
+        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets, page)
         if _lines(cuts) == lines:
             break
     after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
     return Composed(changes, cuts)
+
+
+def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
+    cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
+    return {name: cut for name, cut in cuts if cut is not None}
 
 
 def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
@@ -206,7 +206,7 @@ def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str,
             continue
         document = Document.read(data, name)
         named = {target: moved for target, moved in maps.items() if target in document.text}
-        (after,) = references.follow([document], named)
+        after = document.follow(named)
         if after is not document:
             shifted[name] = after.data
     return shifted

@@ -224,15 +224,19 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     near = {form for block in map(bytes.lower, blocks) for form in forms if form in block}
     count, explained = 0, set[bytes]()
     for text in _texts(path) if near or rows else ():
-        count += sought.count(text) if rows and not _DATED.fullmatch(text) else 0
+        if rows and not _DATED.fullmatch(text):
+            count += sought.count(text)
         lower = text.encode("utf-8", "surrogatepass").lower()
         explained |= {form for form in near - explained if form in lower}
-    return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
+    unexplained = near - explained
+    return count + len(unexplained | _unmerged(path, explained))
 
 
 def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
     unmerged: set[bytes] = set()
+    if not forms:
+        return unmerged
     try:
         with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
             for table in full_text(connection):
@@ -343,14 +347,12 @@ def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
 def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
     commits = repository.commits(folder)
-    files = {entry.blob for one in commits for entry in one.files.values() if entry.mode != SUBMODULE}
-    holding, unread = _holding(repository, files, targets)
+    entries = [(one.name, path, entry) for one in commits for path, entry in one.files.items()]
+    blobs = {entry.blob for _, _, entry in entries if entry.mode != SUBMODULE}
+    holding, unread = _holding(repository, blobs, targets)
     messages = repository.messages(one.name for one in commits)
     names = {name for name, message in messages if targets.matches(message)}
-    for one in commits:
-        blobs = {entry.blob for entry in one.files.values()}
-        if not holding.isdisjoint(blobs) or any(map(targets.matches, one.files)):
-            names.add(one.name)
+    names |= {name for name, path, entry in entries if entry.blob in holding or targets.matches(path)}
     if names:
         yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:
@@ -364,10 +366,13 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
     staged = repository.staged([folder] if folder else [])
     files = [one for one in staged if one.entry.mode != SUBMODULE and one.entry.blob not in known]
     holding, unread = _holding(repository, (one.entry.blob for one in files), targets)
-    held = [one.path for one in files if one.entry.blob in holding or targets.matches(one.path)]
-    if names := list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held)):
+    names: dict[str, None] = {}
+    for path, entry, _ in files:
+        if entry.blob in holding or targets.matches(path):
+            names[os.path.relpath(path, folder or ".")] = None
+    if names:
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
-        what = f"staged in git, and not committed: {listed(names)}"
+        what = f"staged in git, and not committed: {listed(list(names))}"
         yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
     if unread:
         yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)

@@ -88,16 +88,20 @@ def _look_up(
     # been said in another as well, and stays there.
     rest = _plain(staying.values()) if stated or spoken else ""
     common = [sentence for sentence in (*stated, *spoken) if plain(sentence) in rest]
-    others = _other_transcripts(context, targets) if spoken else {}
-    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
-    transcripts = [path for path, text in others.items() if any(plain(one) in text for one in shared)]
-    allowed = set(stated + spoken if among is None else among).difference(common, shared)
-    sentences = tuple(one for one in (*stated, *spoken) if one in allowed)
-    if sentences:
+    shared, transcripts = _said_elsewhere(context, targets, spoken)
+    gone = [one for one in (*stated, *spoken) if among is None or one in among]
+    if sentences := tuple(one for one in gone if one not in {*common, *shared}):
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
     return Choice(targets, composed, staying, closed, common, short, transcripts)
+
+
+def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Which sentences the transcripts of other sessions say as well, and which of these do."""
+    others = _other_transcripts(context, targets) if spoken else {}
+    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
+    return shared, [path for path, text in others.items() if any(plain(one) in text for one in shared)]
 
 
 def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
@@ -118,12 +122,11 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
         raise ConfigError("forget", f"no selection of {', '.join(kinds)}: {selection!r}")
     value = selection.value.strip()
     if selection.kind in ("text", "person"):
-        words = [value, *(also.strip() for also in selection.also)]
+        field = "people" if selection.kind == "person" else "texts"
+        words = (*getattr(targets, field), value, *(also.strip() for also in selection.also))
         if not all(any(map(str.isalnum, word)) for word in words):
             raise ConfigError("forget", f"{value!r} is no word that could be looked for")
-        if selection.kind == "person":
-            return replace(targets, people=(*targets.people, *words))
-        return replace(targets, texts=(*targets.texts, *words))
+        return replace(targets, **{field: words})  # type: ignore[arg-type]
     if selection.kind == "session":
         session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
         if not session.isprintable() or session.startswith(".") or set(session or "/") & set("/\\"):
@@ -386,14 +389,18 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
     page = Page.read(read(path) or b"", path)
     for first, last, text in sorted(_units(page)):
         over = (rank for rank, hit in ranked if first <= hit.end_line and last >= hit.start_line)
-        # All that goes where these lines do, if nothing between them stays.
-        start, end, numbers = first, last, going(page, first, last)
-        if len(numbers) == numbers[-1] - numbers[0] + 1:
-            start, end = numbers[0], numbers[-1]
-        public = page.shown(first, last)
-        shown = text if public == page.written(first, last) else " ".join(public.split()) or "(private)"
-        offer = Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
+        offer = _offer(page, first, last, text)
         yield _Part(text, next(over, len(hits)), first in page.titles, offer)
+
+
+def _offer(page: Page, first: int, last: int, text: str) -> Offer:
+    # All that goes where these lines do, if nothing between them stays.
+    start, end, numbers = first, last, going(page, first, last)
+    if len(numbers) == numbers[-1] - numbers[0] + 1:
+        start, end = numbers[0], numbers[-1]
+    public = page.shown(first, last)
+    shown = text if public == page.written(first, last) else " ".join(public.split()) or "(private)"
+    return Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
 
 
 def _units(page: Page) -> Iterator[tuple[int, int, str]]:

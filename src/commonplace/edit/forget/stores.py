@@ -101,23 +101,20 @@ def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     workspace, erased = site.workspace, []
     folders = (workspace.derived, paths.fallback_index(workspace.root).parent)
     for path in (folder / name for folder in folders for name in _LOGS):
-        root = paths.root_of(path)
-        if not root.is_file(path):
-            continue
+        root, spans, at = paths.root_of(path), list[tuple[int, bytes]](), 0
         with records.translated(path):
-            data = root.read(path, limit=_LARGEST_LOG)
-        spans, at = [], 0
+            data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
         for line in records.lines(data):
             if targets.matches(line.decode("utf-8", "replace")):
-                spans.append((at, line))
+                spans.append((at, b" " * len(line.rstrip(b"\r\n"))))
             at += len(line)
         if spans:
             erased.append(Erased("logs", site.shown(path), count=len(spans)))
         if spans and change:
             with records.translated(path), os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
-                for at, line in spans:
+                for at, blank in spans:
                     file.seek(at)
-                    file.write(b" " * len(line.rstrip(b"\r\n")))
+                    file.write(blank)
                 file.flush()
                 os.fsync(file.fileno())
     return erased
@@ -132,14 +129,20 @@ def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erase
     with notes, sessions:
         aside = [workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)]
         for path in dict.fromkeys([*_temporaries(workspace), *aside]):
-            inside = [folder / name for folder in _below(root, path) for name in _names(root, folder)]
-            files = [file for file in (path, *inside) if root.is_file(file)]
-            if any(targets.matches(records.load(root, file).decode("utf-8", "replace")) for file in files):
+            if any(targets.matches(text) for text in _texts(root, path)):
                 erased.append(Erased("foreign" if path in aside else "leftovers", site.shown(path)))
                 if change:
                     with records.translated(path):
                         root.remove(path)
     return erased
+
+
+def _texts(root: Root, path: Path) -> Iterator[str]:
+    """What a file says, or those in a folder."""
+    inside = [folder / name for folder in _below(root, path) for name in _names(root, folder)]
+    for file in (path, *inside):
+        if root.is_file(file):
+            yield records.load(root, file).decode("utf-8", "replace")
 
 
 def _temporaries(workspace: paths.Workspace) -> Iterator[Path]:

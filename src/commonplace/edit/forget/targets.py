@@ -143,15 +143,19 @@ class Targets:
     def clean(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON value without what is forgotten; `key` is the one that it stands under."""
         if isinstance(value, str):
-            if key == "arguments":  # of a call, as JSON or however a model wrote them
-                return self.parts.clean_arguments(value) if self.matches(value, escaped=True) else value
-            is_hidden = not self.matches(value) and self.matches(value, escaped=True)
-            return MARK if is_hidden or self.takes_whole(value) else self.parts.mask(value)
+            return self._clean_text(value, key)
         if isinstance(value, list):
             return [self.clean(one, key) for one in value]
         if isinstance(value, dict):
             return {self.mask(str(name)): self.clean(one, str(name)) for name, one in value.items()}
         return value
+
+    def _clean_text(self, text: str, key: str) -> str:
+        plainly = self.matches(text)
+        is_hidden = not plainly and "\\u" in text and self.matches(unescaped(text))
+        if key == "arguments":  # of a call, as JSON or however a model wrote them
+            return self.parts.clean_arguments(text) if plainly or is_hidden else text
+        return MARK if is_hidden or self.takes_whole(text) else self.parts.mask(text)
 
     def owns(self, path: str) -> bool:
         """Whether the whole of a note goes, because of its name or because it was asked for."""
@@ -224,6 +228,10 @@ class Page(Document):
         """Whether a line is one of front matter."""
         front = self.front_matter
         return front is not None and front[0] <= line <= front[1]
+
+    def flow(self, line: int) -> re.Match[str] | None:
+        """A list in brackets of front matter, which loses elements; None for another line."""
+        return _FLOW.fullmatch(self.bare[line - 1]) if self.in_front(line) else None
 
     @cached_property
     def titles(self) -> Set[int]:
@@ -315,11 +323,11 @@ def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
     if targets.comment_names and "session" in page.text:
-        of_session = (one for one in page.stated if one.said.get("session") in targets.comment_names)
-        lines |= {line for one in of_session for line in range(one.first, one.end + 1)}
+        for statement in page.stated:
+            if statement.said.get("session") in targets.comment_names:
+                lines.update(range(statement.first, statement.end + 1))
     for number in _numbers(page, targets.whole.spans(page.text)):
-        # A list of front matter in brackets loses elements.
-        if number not in lines and not (page.in_front(number) and _FLOW.fullmatch(page.bare[number - 1])):
+        if number not in lines and not page.flow(number):
             lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
 
@@ -346,13 +354,11 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
         if number in lines or page.is_mark(number):
             continue
         owner = page.owners.get(number) if page.fence(number) is None else None
-        if owner is not None and owner.first not in settled:
+        if owner is None:
+            lines |= _silent(page, number, changed[number])
+        elif owner.first not in settled:
             settled.add(owner.first)
             _settle(page, owner, changed, lines)
-        elif owner is None and not _says(page, number, changed[number]):
-            lines.add(number)
-            if number in page.titles and not atx(page.bare[number - 1]):
-                lines.add(number + 1)  # what underlines it
     return {number: line for number, line in changed.items() if number not in lines}
 
 
@@ -401,12 +407,12 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
     `~~ late~~` strikes nothing: what was struck would stand again.
     """
     line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
+    odd = [mark for mark in _STRONG if text.count(mark, line, first) % 2]
     opening = next((mark for mark in _STRONG if text.endswith(mark, line, first)), "")
     closing = next((mark for mark in _STRONG if text.startswith(mark, last)), "")
-    start = first
-    while closing and text.count(closing, line, start) % 2 and text.endswith(" ", line, first):
+    while closing in odd and text.endswith(" ", line, first):
         first -= 1
-    while opening and text.count(opening, line, start) % 2 and text.startswith(" ", last):
+    while opening in odd and text.startswith(" ", last):
         last += 1
     return first, last
 
@@ -415,14 +421,15 @@ def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, s
     """Lists of front matter without the elements that mention a person; one of nothing else goes."""
     shorter: dict[int, str] = {}
     for number in range(*page.front_matter) if page.front_matter and targets.whole else ():
-        line = page.bare[number - 1]
-        flow = _FLOW.fullmatch(line) if number not in lines and targets.whole.match(line) else None
-        if flow is not None:
+        flow = page.flow(number) if number not in lines else None
+        if flow and targets.whole.match(flow[0]):
             kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
-            shorter[number] = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
-            if not kept or targets.whole.match(shorter[number]):
+            line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
+            if not kept or targets.whole.match(line):
                 lines.add(number)
-    return {number: line for number, line in shorter.items() if number not in lines}
+            else:
+                shorter[number] = line
+    return shorter
 
 
 def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
@@ -461,13 +468,19 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
         changed[statement.first] = statement.item.rstrip()
 
 
-def _says(page: Page, number: int, line: str) -> bool:
-    """Whether a line outside statements still says something; it never had to, if it did not before."""
-    if heading := atx(page.bare[number - 1]):
-        return bool(heading[1].strip()) and any(map(str.isalnum, line))
-    if page.in_front(number):
-        return bool(line.strip(" -\t"))
-    return any(map(str.isalnum, line)) or (page.fence(number) is not None and bool(line.strip()))
+def _silent(page: Page, number: int, line: str) -> set[int]:
+    """The lines that go with a line outside of statements, which says nothing any more as it is now."""
+    heading, tells = atx(page.bare[number - 1]), any(map(str.isalnum, line))
+    if heading:
+        tells = tells and bool(heading[1].strip())
+    elif page.in_front(number):
+        tells = bool(line.strip(" -\t"))
+    elif page.fence(number) is not None:
+        tells = bool(line.strip())
+    if tells:
+        return set()
+    # What underlines a heading goes with it.
+    return {number, number + 1} if number in page.titles and not heading else {number}
 
 
 def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:

@@ -83,22 +83,26 @@ class Words:
     def _found(self, text: str) -> Iterator[Span]:
         for reading in _readings(text, self._encoded):
             lower = _lower(reading.text)
-            if len(self._words) > _MANY:
-                near = self._near(plain(reading.text))
-            else:
-                near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
-            bare = plain(reading.text) if near else ""
-            for word in near:
-                if any(all(part in bare for part in core) for core in word.cores):
-                    for first, last in word.places(reading.text, lower):
-                        yield reading.place(first), reading.place(last)
+            for word in self._near(reading.text, lower):
+                for first, last in word.places(reading.text, lower):
+                    yield reading.place(first), reading.place(last)
 
-    def _near(self, bare: str) -> list[_Word]:
-        """Words that a plain text may hold, by how they begin: one look at a text, however many they are."""
+    def _near(self, text: str, lower: str) -> Iterator[_Word]:
+        """Words that a text may hold."""
+        if len(self._words) > _MANY:
+            bare = plain(text)
+            near = [self._words[at] for at in self._begun(bare)]
+        else:
+            near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
+            bare = plain(text) if near else ""
+        yield from (word for word in near if word.may_stand_in(bare))
+
+    def _begun(self, bare: str) -> list[int]:
+        """The numbers of words that begin in a plain text: one look at it, however many they are."""
         keys = self._keys
         long = {at for place in range(len(bare)) for at in keys.get(bare[place : place + _KEY], ())}
         short = {at for key, places in keys.items() if len(key) < _KEY and key in bare for at in places}
-        return [self._words[at] for at in sorted(long | short)]
+        return sorted(long | short)
 
     @cached_property
     def _keys(self) -> dict[str, list[int]]:
@@ -138,18 +142,28 @@ class _Word:
     def __init__(self, word: str, *, names: bool) -> None:
         composed = [normalize("NFC", word), normalize("NFD", word)]
         folded = dict.fromkeys(map(language.fold, composed))
+        self._names, self._written = names, list(dict.fromkeys([*composed, *folded]))
         self._steps = [_steps(form, names=names) for form in folded]
         self.cores = {tuple(map(plain, form.split() if names else [form])) for form in folded}
         # The longest part of each form within which nothing else may stand.
         self.pieces = {max((piece for _, piece in steps), key=len) for steps in self._steps}
-        written = list(dict.fromkeys([*composed, *folded]))
-        ways = () if word.isascii() else (_escaped, quote)
-        parts = {part for form in written for run in form.split() for part in _SEAM.split(run)}
-        spelled = (way(part).lower() for part in parts if not part.isascii() for way in ways)
-        # Of each the longest stretch that is written in one way only, however often escaped.
-        self.encoded = {max(one.split("\\"), key=len) for one in spelled}
-        joined = [sign.join(form.split()) for form in written for sign in "-._" if names]
-        self.forms = [*written, *map(quote, written), *(map(_escaped, written) if ways else ()), *joined]
+
+    def may_stand_in(self, bare: str) -> bool:
+        """Whether a plain text holds all that a text with this word in it has in common."""
+        return any(all(part in bare for part in core) for core in self.cores)
+
+    @property
+    def encoded(self) -> set[str]:
+        """What a text holds that has it encoded: of each part the longest stretch written in one way only."""
+        parts = {part for form in self._written for run in form.split() for part in _SEAM.split(run)}
+        wide = [part for part in parts if not part.isascii()]
+        return {max(way(part).lower().split("\\"), key=len) for part in wide for way in (_escaped, quote)}
+
+    @property
+    def forms(self) -> list[str]:
+        """How it may stand letter by letter in a file."""
+        joined = [sign.join(form.split()) for form in self._written for sign in "-._" if self._names]
+        return [*self._written, *map(quote, self._written), *map(_escaped, self._written), *joined]
 
     def places(self, text: str, lower: str) -> Iterator[Span]:
         """Yield where it stands in a folded text, which is there in lower case as well."""

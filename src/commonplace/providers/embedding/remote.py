@@ -21,7 +21,7 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing
 from commonplace.providers.cache import vector_key
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Embedder, Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
@@ -29,7 +29,6 @@ from commonplace.providers.embedding.services import SERVICES, Call, Service
 from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Store, Watcher, unwatched
 from commonplace.providers.http import Endpoint
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker

@@ -18,12 +18,11 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config import credentials
 from commonplace.providers import attempts
-from commonplace.providers.catalog import LLMS
+from commonplace.providers.catalog import LLMS, Spec
 from commonplace.providers.http import Answer, Endpoint
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.spec import Spec
 
 ATTEMPTS, LONGEST_PAUSE_S = 4, 8.0
 MAX_ANSWER_BYTES = 16_000_000
