@@ -211,11 +211,9 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
     ]
     if not any(source in saying for source in item.sources):
         raise _Refused("no source speaks of it")
-    if ends and all(source.exposed for source in saying) and not _are_two(saying):
-        raise _Refused(PLANTED)
     said = tuple(source.said for source in item.sources)
-    if ends and any(grounding.says(target.text, one.text) for one in said):
-        raise _Refused("no source says that it is over: one says that it holds")
+    if ends:
+        _check_end(target, said, saying)
     question = Question(target.text, said, target.text, "ended" if ends else "conflict")
     verdict = _verdict(question, ground, asked)
     if verdict is None or not verdict.says:
@@ -224,6 +222,14 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
             f"no source says that it is over{lacking}" if ends else f"does not contradict it{lacking}"
         )
     return replace(item, text="")
+
+
+def _check_end(target: Entry, said: Sequence[Said], saying: Sequence[Source]) -> None:
+    """Refuse to end an entry by what strangers may have planted, or by what says that it holds."""
+    if all(source.exposed for source in saying) and not _are_two(saying):
+        raise _Refused(PLANTED)
+    if any(grounding.says(target.text, one.text) for one in said):
+        raise _Refused("no source says that it is over: one says that it holds")
 
 
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:

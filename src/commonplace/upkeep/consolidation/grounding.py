@@ -342,7 +342,7 @@ class _Laid:
                 return f"says {token.key}, which the source does not"
             elif self._is_unit(before, token):
                 return f"says {tokens[before].key} of something else: {token.key}"
-        if put := self._replaced() or self._particle():
+        if put := self._replaced():
             return f"puts {put} in the place of what the source says"
         if words and tokens[words[0]].kind == "wide" and (words[0] not in self.places or words[0] in alone):
             return f"begins with what the source does not say: {tokens[words[0]].key}"
@@ -370,7 +370,7 @@ class _Laid:
         return is_said or token.key in rules.words("measures")
 
     def _replaced(self) -> str:
-        """The CJK characters where the source has others: no capital tells which of them are a name."""
+        """The CJK characters, or the particle, where the source has others: no capital tells of a name."""
         tokens, said = self.sentence.tokens, self.ground.tokens
         idle: set[int] = set()
         for number, (one, other) in enumerate(pairwise(tokens)):
@@ -384,7 +384,7 @@ class _Laid:
             if any(t.kind == "wide" and not t.light and t.clause == said[before].clause for t in gap):
                 return put
             put, before = "", self.places.get(number, -1)
-        return ""
+        return self._particle()
 
     def _particle(self) -> str:
         """The particle where the source has another: what went down went up."""
@@ -688,8 +688,7 @@ def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
     word = text.casefold()
     own = word.endswith("'s") and word not in ("it's", "that's", "there's", "let's")
     word = word.removesuffix("'s")
-    is_month = text[0].isupper() and not starts and word in rules.listed("en", "months")  # May, not may
-    if not is_month and (known := _known_words().get(word)):
+    if (known := _known_words().get(word)) and not _is_month(text, starts=starts):
         yield Token(*known, clause)
     elif word not in rules.words("light"):
         light = word in stopwords.ENGLISH or word in rules.words("idle")
@@ -699,6 +698,11 @@ def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
         yield Token(stem(word), "name" if named else "word", clause, light, capital)
     if own:
         yield Token("'s", "own", clause)
+
+
+def _is_month(text: str, *, starts: bool) -> bool:
+    """Whether a word is the name of a month by its capital: May, not may."""
+    return text[0].isupper() and not starts and text.casefold() in rules.listed("en", "months")
 
 
 @cache
