@@ -271,18 +271,8 @@ def _lead_on(path: str, moved: Mapping[str, Moved], read: Read, plan: _Plan) -> 
             plan.changes.append(Change(path, data, Document.read(data).with_text(after).data))
 
 
-def _refuse_open(month: str, path: str, existing: str, dailies: Sequence[Daily]) -> None:
-    """Raise NotRolledUp where something is left open that would swallow the days below it."""
-    stands: list[Line] = [(line, None) for line in existing.replace("\r\n", "\n").split("\n")]
-    if _sealed(stands) != stands:
-        raise NotRolledUp(month, f"{path} leaves a code fence or a private part open; close it")
-    for name, text in [(path, existing), *((daily.path, daily.text) for daily in dailies)]:
-        if _leaves_comment_open(name, text):
-            raise NotRolledUp(month, f"{name} leaves a comment open, which would hide days; close it")
-
-
-def _left_open(path: str, existing: str, dailies: Iterable[Daily]) -> str:
-    """Return what would hide the days behind it and cannot be closed for its owner; empty where all is well."""
+def _left_open(path: str, existing: str, dailies: Sequence[Daily]) -> str:
+    """Return what stays open and would hide the days behind it; empty where all is well."""
     lines: list[Line] = [(line, None) for line in existing.replace("\r\n", "\n").split("\n")]
     if _sealed(lines) != lines:
         return f"{path} leaves a code fence or a private part open; close it"
