@@ -310,21 +310,27 @@ class Lane:
             if self.suspended or depth >= DEEPEST or (not waited and len(self._line) >= LONGEST_LINE):
                 self._counts[event].dropped += 1
                 return None
-            if self._thread is None or not self._thread.is_alive():
-                thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError as error:  # no more threads, or the interpreter is about to end
-                    self._counts[event].failed += 1
-                    self._fail(event, f"no thread for it: {error}")
-                    return None
-                self._thread = thread
+            if trouble := self._start():
+                self._counts[event].failed += 1
+                self._fail(event, trouble)
+                return None
             call = Call(event, value, contextvars.copy_context(), on_done)
             self._line.append(call)
             self._changed.notify_all()
             if self._overrun:
                 self._miss(call)
         return call if waited else None
+
+    def _start(self) -> str:
+        """Start the thread if it does not run; return why that cannot be."""
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads, or the interpreter is about to end
+                return f"no thread for it: {error}"
+            self._thread = thread
+        return ""
 
     def give_up(self, call: Call) -> None:
         """Leave a call behind whose deadline is over."""

@@ -156,15 +156,6 @@ def _filtered(given: Mapping[str, Any]) -> str:
     return f"{filters} {query}" if query_document.parse(query) is None else f"{query}\nlex: {filters}"
 
 
-def _get(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    return answers.read(memory.get, given["path"], given.get("from"), given.get("lines"))
-
-
-def _timeline(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    timeline = memory.timeline(given["anchor"], before=given.get("before", 3), after=given.get("after", 3))
-    return answers.around(timeline)
-
-
 def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     long_term = given.get("long_term", False)
     written = memory.remember(
@@ -175,10 +166,6 @@ def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
         **{"section" if long_term else "heading": given.get("heading")},
     )
     return answers.written(written)
-
-
-def _status(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    return answers.state(memory.status())
 
 
 # --- what takes something back --------------------------------------------------------------------------
@@ -320,12 +307,6 @@ def confirmations_of(memory: Memory) -> Confirmations:
 # --- text files of the workspace: contained, capped, redacted -------------------------------------------
 
 
-def _read_file(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    """Show lines of a text file of the workspace; raises as `excerpt` does."""
-    get = partial(excerpt, memory.workspace.root)
-    return answers.read(get, given["path"], given.get("from"), given.get("lines"))
-
-
 def excerpt(folder: Path, reference: str) -> Excerpt:
     """Read lines of a file below a folder, private parts blanked and secrets redacted.
 
@@ -422,7 +403,9 @@ TOOLS: tuple[Tool, ...] = (
             **{"from": _number(1, 999_999_999, "First line")},
             lines=_number(1, answers.MOST_LINES),
         ),
-        _get,
+        lambda memory, given, caller: answers.read(
+            memory.get, given["path"], given.get("from"), given.get("lines")
+        ),
     ),
     Tool(
         "memory_timeline",
@@ -433,7 +416,9 @@ TOOLS: tuple[Tool, ...] = (
             before=_number(0, MOST_AROUND),
             after=_number(0, MOST_AROUND),
         ),
-        _timeline,
+        lambda memory, given, caller: answers.around(
+            memory.timeline(given["anchor"], before=given.get("before", 3), after=given.get("after", 3))
+        ),
     ),
     Tool(
         "memory_write",
@@ -481,7 +466,7 @@ TOOLS: tuple[Tool, ...] = (
         "memory_status",
         "What memory holds, its collections, how fresh it is. Use when searches find nothing.",
         _takes(""),
-        _status,
+        lambda memory, given, caller: answers.state(memory.status()),
     ),
 )
 
@@ -495,5 +480,7 @@ READ_FILE = Tool(
         **{"from": _value("integer", "First line", minimum=1)},
         lines=_value("integer", "How many", minimum=1),
     ),
-    _read_file,
+    lambda memory, given, caller: answers.read(
+        partial(excerpt, memory.workspace.root), given["path"], given.get("from"), given.get("lines")
+    ),
 )

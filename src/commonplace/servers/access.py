@@ -122,9 +122,13 @@ def host_of(text: str) -> str:
     else:
         host, colon, rest = lower.partition(":")
         rest, valid = colon + rest, all(map(_is_label, host.split(".")))
-    port = rest.removeprefix(":")
-    numbered = rest.startswith(":") and port.isdigit() and len(port) < 6 and int(port) < 65_536
-    return host if valid and (not rest or numbered) else ""
+    return host if valid and (not rest or _is_port(rest)) else ""
+
+
+def _is_port(text: str) -> bool:
+    """Whether a text is a colon and a port."""
+    number = text.removeprefix(":")
+    return text.startswith(":") and number.isdigit() and len(number) < 6 and int(number) < 65_536
 
 
 def _is_label(text: str) -> bool:

@@ -132,8 +132,8 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
     version = headers.get("mcp-protocol-version", "")
     try:
         message = await run_in_threadpool(protocol.decode, body)
-        method = mapping(message).get("method")
-        if isinstance(method, str) and method in METHODS:
+        method = str(mapping(message).get("method"))
+        if method in METHODS:
             request.scope[_METHOD] = method
         _check_headers(message, version, headers)
     except Refusal as refusal:
