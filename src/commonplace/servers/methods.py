@@ -54,7 +54,7 @@ class Service:
     ) -> None:
         """Serve what `open_memory` opens.
 
-        `agent` is who asks where a client does not say; `tell` is told what goes wrong inside.
+        `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside.
         """
         self.agent, self.tell = agent, tell
         self._open, self._lock = open_memory, threading.Lock()
@@ -85,7 +85,7 @@ class Service:
 
         try:
             warm(self.memory)
-        except Exception:  # noqa: BLE001 - it is a favour; the first question meets the same and tells it
+        except Exception:  # noqa: BLE001 - the first question meets the same error and reports it
             return
 
 
@@ -104,7 +104,7 @@ _AN_HOUR_MS = 3_600_000  # what is part of the program
 
 
 class Offered(NamedTuple):
-    """A method: what answers, in which manners, and for how many milliseconds its result holds, if told."""
+    """A method: what answers, in which manners, and for how many milliseconds its result holds, if known."""
 
     run: Callable[[Service, Request], Result]
     handshake: bool = True

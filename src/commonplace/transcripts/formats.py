@@ -72,7 +72,7 @@ FORMATS = (
 
 
 class Place(NamedTuple):
-    """A message, and the line of the file that it stands on; 0 in a file that is one value."""
+    """A message, and its line in the file; 0 in a file that is one value."""
 
     line: int
     turn: Turn
