@@ -240,15 +240,10 @@ class Block:
         """Add the recall for a message, without what stands in the block."""
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # What stands in the block already may be all that is found at first.
-        ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), layer="full", now=today)
-        try:
-            try:
-                recall = ask(message)
-            except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
-                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
-                recall = ask(" ".join(words.split()))
-        except (CommonplaceError, OSError) as error:
-            self.left_out.append(LeftOut(RECALL, str(error)))
+        recall = self._ask(
+            message, partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today)
+        )
+        if recall is None:
             return
         self._recall = recall
         unsaid: list[Hit] = []
@@ -268,6 +263,18 @@ class Block:
             if new is None:
                 self._leave(Piece((hit,)), GIVEN)
         self._show(RECALL, [new for new in rests if new is not None])
+
+    def _ask(self, message: str, recall: Callable[..., Recall]) -> Recall | None:
+        """Recall for a message; None, and a line in the report, where that fails."""
+        try:
+            try:
+                return recall(message, layer="full")
+            except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
+                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
+                return recall(" ".join(words.split()), layer="full")
+        except (CommonplaceError, OSError) as error:
+            self.left_out.append(LeftOut(RECALL, str(error)))
+            return None
 
     def context(self) -> Context:
         """The block as it stands now."""
@@ -498,11 +505,15 @@ def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
     inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
     entry: list[int] = []
     for number in lines:
-        line, before = note.lines[number - 1], note.lines[number - 2]
-        outside = line.strip() and line[0] not in " \t" and number not in inside
-        if entry and outside and (ITEM.match(line) or not before.strip()):
+        if entry and number not in inside and _begins(note.lines[number - 1], note.lines[number - 2]):
             yield entry
             entry = []
         entry.append(number)
     if any(note.lines[number - 1].strip() for number in entry):
         yield entry
+
+
+def _begins(line: str, before: str) -> bool:
+    """Whether an entry begins with a line."""
+    indented = not line.strip() or line[0] in " \t"
+    return not indented and (ITEM.match(line) is not None or not before.strip())

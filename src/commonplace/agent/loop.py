@@ -331,12 +331,7 @@ class Toolbox:
         them, who may take longer than a tool. A no holds for all calls of an answer.
         """
         done: dict[int, ToolExecution] = {}
-        declined: set[str] = set()
-        for place, call in enumerate(calls[:MOST_CALLS]):
-            tool, arguments = self._tool(call), parsed(call.arguments)
-            if tool is not None and tool.asks is not None and arguments is not None:
-                why_not = self._why_not(tool, arguments, declined)
-                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
+        self._run_asked(calls[:MOST_CALLS], done)
 
         def work(place: int, call: Call) -> None:
             done[place] = self._run(call)
@@ -363,6 +358,15 @@ class Toolbox:
         at, by = datetime.now().astimezone(), self._caller
         arguments = parsed(call.arguments) or {}
         return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
+
+    def _run_asked(self, calls: Sequence[Call], done: dict[int, ToolExecution]) -> None:
+        """Run the calls of tools that may need a yes, each once it is given."""
+        declined: set[str] = set()
+        for place, call in enumerate(calls):
+            tool, arguments = self._tool(call), parsed(call.arguments)
+            if tool is not None and tool.asks is not None and arguments is not None:
+                why_not = self._why_not(tool, arguments, declined)
+                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
 
     def _why_not(self, tool: Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
         """Ask a person about what a call would do; return why it is not to run, empty where it is."""

@@ -117,17 +117,18 @@ def host_of(text: str) -> str:
     """
     lower = text.lower() if text.isascii() else ""
     if lower.startswith("["):
-        host, _, rest = lower[1:].partition("]")
-        valid = ":" in host and _IN_IPV6.issuperset(host) and "]" in lower
+        host, bracket, rest = lower[1:].partition("]")
+        valid = bool(bracket) and ":" in host and _IN_IPV6.issuperset(host)
     else:
         host, colon, rest = lower.partition(":")
-        rest = colon + rest
-        labels = host.split(".")
-        valid = all(0 < len(label) < 64 and label[0] != "-" for label in labels)
-        valid = valid and all(map(_IN_A_NAME.issuperset, labels))
+        rest, valid = colon + rest, all(map(_is_label, host.split(".")))
     port = rest.removeprefix(":")
     numbered = rest.startswith(":") and port.isdigit() and len(port) < 6 and int(port) < 65_536
     return host if valid and (not rest or numbered) else ""
+
+
+def _is_label(text: str) -> bool:
+    return 0 < len(text) < 64 and text[0] != "-" and _IN_A_NAME.issuperset(text)
 
 
 def _origin_host(origin: str) -> str:

@@ -190,20 +190,13 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
 
     Raises ConfigError with what it said where it ends instead.
     """
-    # Settings that name files still name the same in another folder.
-    environment = {
-        name: os.path.abspath(os.path.expanduser(value))
-        if value and name.startswith("COMMONPLACE_") and name[12:].endswith(("_PATH", "_FILE"))
-        else value
-        for name, value in installation.environment().items()
-    }
     process = subprocess.Popen(
         installation.python("-m", "commonplace", *arguments),
         cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**environment, DETACHED_VARIABLE: "1"},
+        env={**_environment(), DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -221,6 +214,15 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     last = lines[-1] if lines else f"it ended with code {process.returncode}"
     raise ConfigError("serve", last.removeprefix("commonplace: error: ").removeprefix("serve: "))
+
+
+def _environment() -> dict[str, str]:
+    """The environment for a process in another folder: settings that name files still name the same."""
+    variables = installation.environment()
+    for name, value in variables.items():
+        if value and name.startswith("COMMONPLACE_") and name[12:].endswith(("_PATH", "_FILE")):
+            variables[name] = os.path.abspath(os.path.expanduser(value))
+    return variables
 
 
 def started(pid: int) -> str:

@@ -124,18 +124,10 @@ class Guard:
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
-    # What a form of a foreign page can send is of another type.
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return JSONResponse({"error": "the content type must be application/json"}, 415)
-    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
     try:
         body = await _body(request)
-    except ClientDisconnect:
-        return Response(status_code=400)
-    if body is None:
-        return JSONResponse({"error": f"a body has {LARGEST:,} bytes at most"}, 413)
+    except _Unserved as error:
+        return JSONResponse({"error": error.reason}, error.status)
     message: object = None
     version = headers.get("mcp-protocol-version", "")
     try:
@@ -214,16 +206,35 @@ async def _events(
         over.set()
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body of a request; None for one that is too large, which is not read to its end."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > LARGEST:
-        return None
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            return None
+class _Unserved(Exception):
+    """A request that is not read: HTTP status and a line."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; one that is too large is not read to its end. Raises `_Unserved`."""
+    headers = request.headers
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise _Unserved(415, "the content type must be application/json")
+    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        raise _Unserved(406, "answers are application/json; accept it")
+    length, body = headers.get("content-length", "0"), bytearray()
+    large = not length.isdecimal() or int(length[:20]) > LARGEST
+    try:
+        if not large:
+            async for part in request.stream():
+                body += part
+                if large := len(body) > LARGEST:
+                    break
+    except ClientDisconnect as error:
+        raise _Unserved(400, "the client went away") from error
+    if large:
+        raise _Unserved(413, f"a body has {LARGEST:,} bytes at most")
     return bytes(body)
 
 

@@ -97,11 +97,8 @@ class Renderer:
 
         It holds the text and the calls, clean; the first message of a further day has that day before them.
         """
-        if turn is None or turn.role not in LABELS:
-            return ""
-        calls = "; ".join(filter(None, map(_call, turn.calls)))
-        text = " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
-        if not text:
+        text = _text(turn) if turn and turn.role in LABELS else ""
+        if turn is None or not text:
             return ""
         if turn.role == "user":
             self.title = self.title or shortened(text, _TITLE_CHARACTERS)
@@ -110,6 +107,11 @@ class Renderer:
         self.day = day or self.day
         self.first_day = self.first_day or day
         return f"**{LABELS[turn.role]}:** {shown_day}{text}"
+
+
+def _text(turn: Turn) -> str:
+    calls = "; ".join(filter(None, map(_call, turn.calls)))
+    return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
 
 
 def _call(call: Call) -> str:
