@@ -21,10 +21,9 @@ from commonplace.base import errors, tokens
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
 from commonplace.memory import estimate
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Kind
-from commonplace.providers.embedding.fake import FakeEmbedder
-from commonplace.providers.spec import Spec
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
 
 if TYPE_CHECKING:

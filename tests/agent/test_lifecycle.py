@@ -15,9 +15,9 @@ from commonplace import Memory
 from commonplace.agent.hooks import AgentHook, HookManager
 from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
 from commonplace.agent.worker import IndexWorker
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import Entry, ToolExecution
 from commonplace.types.events import MessageEvent, SessionEvent, Turn
 from commonplace.upkeep.summaries import Summarizer

@@ -9,8 +9,8 @@ import pytest
 
 from commonplace.agent import loop as loops
 from commonplace.agent.tools import Answer, Tool
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.transcripts.session import Transcript
 from tests.agent.model_server import Model, Say, call, last, text
 from tests.agent.talking import TEA, Begin, aside, note, wait_for

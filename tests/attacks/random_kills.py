@@ -25,8 +25,8 @@ from commonplace import Memory
 from commonplace.base import records
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import undo
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import Selection
 from commonplace.upkeep import rollup
 from commonplace.upkeep.consolidation import consolidate, sources

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import pytest
 
 from commonplace.memory import Memory
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import ToolExecution
 from commonplace.upkeep.consolidation import Consolidation, consolidate, sources
 from commonplace.upkeep.observations import observation

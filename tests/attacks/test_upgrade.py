@@ -14,7 +14,7 @@ from commonplace.base import paths
 from commonplace.edit.forget import stores
 from commonplace.index import rules
 from commonplace.providers.cache import AnswerCache, answer_key
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.redaction import redact
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from commonplace import config
+from commonplace.base import paths
 from commonplace.bench import gold
 from commonplace.bench import questions as sets_of
-from commonplace.notes.scan import Source
 
 from . import conftest
 
@@ -124,8 +125,10 @@ def test_a_collection_is_asked_about_by_its_shown_paths(workspace: Path, tmp_pat
     other = tmp_path / "docs"
     other.mkdir()
     (other / "ferry.md").write_text("- The ferry to Harwich leaves at 21:15 from the east quay.\n")
-    sources = [Source("memory", str(workspace), ("MEMORY.md",)), Source("docs", str(other))]
-    found = gold.drafts(list(gold.read_notes(sources)))
+    home = paths.user_config_dir()
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text(f'[workspaces."{workspace}".collections.docs]\npath = "{other}"\n')
+    found = gold.drafts(list(gold.read_notes(workspace, config.load(workspace))))
     assert "docs/ferry.md" in {draft.evidence.path for draft in found}
 
 

@@ -29,7 +29,7 @@ from commonplace.index.base import (
 )
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline, query
 from commonplace.search.request import Request
 from commonplace.types import Note, Passage, Section

@@ -20,7 +20,7 @@ from commonplace.index import store
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
 from commonplace.notes.scan import Source
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
 from commonplace.search.ranking import RankSettings
 

@@ -16,7 +16,7 @@ from commonplace.index import changes, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 
 WORDS = (
     "deploy rollback 数据库 迁移 kestrel latency tea 周三 review invoice 会议 gpt-4.1 src/store.ts".split()

@@ -15,7 +15,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.transcripts import rendering
 from tests.index.test_sync import WORDS, dump
 

@@ -16,7 +16,7 @@ from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
 from commonplace.providers.embedding.base import quantize, unit_rows
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 
 
 def of_collections(names: tuple[str, ...]) -> Scope:

@@ -45,7 +45,7 @@ from commonplace import Memory
 from commonplace.upkeep.consolidation import consolidate
 from commonplace.upkeep.schedule import due
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
+from commonplace.providers.fake import FakeModel
 from tests.lifetime.planner import Planner
 memory = Memory.open(sys.argv[1], overrides={"embedding.provider": "none", "usage.record": False})
 done = 0

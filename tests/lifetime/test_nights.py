@@ -12,8 +12,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.changes import undo
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.upkeep.consolidation import Consolidation, consolidate
 from commonplace.upkeep.rollup import rollup
 from tests.lifetime import checks, generated

@@ -14,9 +14,9 @@ from commonplace import Memory
 from commonplace.agent import ContextBuilder
 from commonplace.bench import prompts
 from commonplace.demo import PROMPT_QUESTIONS, unpack
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.upkeep.consolidation import consolidate
 from tests.lifetime import checks
 from tests.lifetime.planner import Page, answer, nonsense, operation, read

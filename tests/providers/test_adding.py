@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from commonplace.providers import catalog
-from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
+from commonplace.providers import reranking as remote
+from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Provider, Spec
 from commonplace.providers.embedding import remote as embedding
 from commonplace.providers.embedding import services
 from commonplace.providers.embedding.services import Service
 from commonplace.providers.llm.base import Message, Request
 from commonplace.providers.packing import Limits
-from commonplace.providers.reranking import remote
-from commonplace.providers.spec import Provider, Spec
 from tests.providers.server import Reply, Server
 
 LIMITS = Limits(inputs=8, tokens=1000, input_tokens=100)

@@ -13,7 +13,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.config import settings
 from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "concurrent.futures"}
 

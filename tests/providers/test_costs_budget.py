@@ -13,9 +13,9 @@ import pytest
 from commonplace.base.errors import BudgetExceeded
 from commonplace.providers import costs as budgets
 from commonplace.providers.costs import NANO, Budget, Caps, Ledger
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from tests.cli.conftest import environment
 from tests.providers.conftest import PRICES
 
@@ -29,7 +29,7 @@ from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.providers.llm.base import Completion, Message
 from commonplace.providers.costs import Budget, Caps
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.costs import Ledger
 
 def answer(request):

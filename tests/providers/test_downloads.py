@@ -19,9 +19,9 @@ import pytest
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import downloads, fastembed
+from commonplace.providers.catalog import Spec
 from commonplace.providers.downloads import Kept, OllamaServer
 from commonplace.providers.fastembed import load
-from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Request, Server, serving
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None

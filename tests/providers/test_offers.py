@@ -10,10 +10,9 @@ import pytest
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import downloads, fastembed
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.downloads import Offer
 from commonplace.providers.embedding import families
-from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Server, serving
 
 needs_fastembed = pytest.mark.skipif(find_spec("fastembed") is None, reason="fastembed is an extra")

@@ -6,8 +6,8 @@ import pytest
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
+from commonplace.providers.catalog import Spec
 from commonplace.providers.downloads import llm_offers
-from commonplace.providers.spec import Spec
 from tests.providers.llm.conftest import KEY
 from tests.providers.server import Reply, Server
 

@@ -15,9 +15,8 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.settings import EMBEDDERS as NAMES
 from commonplace.providers import opening
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import remote
-from commonplace.providers.spec import Spec
 
 KEY = "sk-configured-0123456789"
 

@@ -12,11 +12,10 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import BudgetExceeded, ConfigError
 from commonplace.base.paths import Workspace
-from commonplace.providers.catalog import LLMS
+from commonplace.providers.catalog import LLMS, Provider, Spec
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Message
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.providers.opening import open_llm
-from commonplace.providers.spec import Provider, Spec
 from commonplace.redaction.redact import holds_secret
 
 ROW = Provider("mine", "tests.providers.test_opening_llm:make", "a provider that another package brings")

@@ -13,8 +13,8 @@ from commonplace.base.paths import Workspace
 from commonplace.config import Settings
 from commonplace.providers import opening
 from commonplace.providers.costs import Accounts
-from commonplace.providers.reranking.fake import FakeReranker
-from commonplace.providers.reranking.remote import GuardedReranker
+from commonplace.providers.fake import FakeReranker
+from commonplace.providers.reranking import GuardedReranker
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 

@@ -14,8 +14,8 @@ from commonplace.base.paths import Workspace
 from commonplace.config.credentials import Secret
 from commonplace.config.settings import Embedding
 from commonplace.providers import opening, probe
+from commonplace.providers.catalog import Spec
 from commonplace.providers.costs import Accounts
-from commonplace.providers.spec import Spec
 from tests.providers.embedding.apis import DIMENSIONS, KEY, compatible, ollama, openai
 from tests.providers.server import Reply, Server, serving
 

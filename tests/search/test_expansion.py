@@ -17,7 +17,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.providers import attempts
 from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding.base import Kind
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import expansion
 from commonplace.search.query import EXPANDED
 from commonplace.types import SearchResult

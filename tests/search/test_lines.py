@@ -78,7 +78,7 @@ def test_where_no_line_is_embedded_full_text_answers(memory: Memory, server: Ser
 
 
 def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> None:
-    from commonplace.providers.embedding.fake import FakeEmbedder
+    from commonplace.providers.fake import FakeEmbedder
 
     class Broken(FakeEmbedder):
         def embed(self, texts, kind):
@@ -125,7 +125,7 @@ def test_a_passage_that_says_i_is_not_who_asks(root: Path) -> None:
 
 
 def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
-    from commonplace.providers.embedding.fake import FakeEmbedder
+    from commonplace.providers.fake import FakeEmbedder
 
     class Failing(FakeEmbedder):
         def embed(self, texts, kind):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.providers.embedding.base import Kind
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import query, query_document
 from commonplace.search.query_document import Document
 from commonplace.types import SearchResult

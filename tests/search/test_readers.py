@@ -13,7 +13,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.providers.costs import Accounts
 from commonplace.providers.embedding.builtin import BuiltinEmbedder
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, Readers
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.spec import Spec
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.servers.methods import Service
 from tests.cli.conftest import workspace as workspace
 from tests.providers.server import Server

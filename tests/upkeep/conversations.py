@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from commonplace import Memory
+from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import Answer, FakeModel
 from commonplace.transcripts.session import Transcript
 from commonplace.types.events import Call, Turn
 

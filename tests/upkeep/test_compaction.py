@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.providers.fake import Answer
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import Answer
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import compaction, dialogue
 from commonplace.upkeep.compaction import Compacted, Compactor, Window, is_near, plan

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.providers import costs as ledgers
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import Entry, Provenance
 from commonplace.upkeep import enrichment
 from commonplace.upkeep.enrichment import CONCEPTS, TYPES, Enricher

@@ -10,9 +10,9 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.markdown.document import parse
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Request, ToolCall
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.types.events import Turn
 from commonplace.upkeep import flush as flushing
 from commonplace.upkeep.flush import Flushed, flush

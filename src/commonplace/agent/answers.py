@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import remedies
@@ -12,7 +13,7 @@ from commonplace.base import tokens as estimates
 from commonplace.types.results import LAYERS
 
 if TYPE_CHECKING:
-    from commonplace.types import Excerpt, Hit, Provenance, SearchResult, Status, Timeline, Written
+    from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
     from commonplace.types.changes import Corrected, Erased, Erasure, Selection
     from commonplace.types.notes import Cited
 
@@ -29,8 +30,8 @@ Ask = Callable[[str, str], Said]
 class Caller:
     """Who calls a tool, for what is noted of it, and how the person behind it is asked.
 
-    `ask` shows a person a text, which a code stands for, and returns what they said; None where nobody can be
-    asked. With `asks_itself` whoever runs the tool asks before a call that confirms something.
+    `ask` shows a person a text, with the code that confirms it, and returns what they did; None where nobody
+    can be asked. With `asks_itself` the host asks before it runs a call that confirms something.
     """
 
     agent: str = ""
@@ -168,16 +169,7 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
         lines = lines or (reference.last - first + 1 if reference.last is not None else None)
     name = f"#{reference.docid}" if reference.docid else reference.path
     excerpt = get(f"{name}:{first}:{max(1, min(MOST_LINES, lines or MOST_LINES))}")
-    shown: list[str] = []
-    room = MOST_CHARACTERS
-    for line in excerpt.lines:
-        room -= len(line) + 1
-        if room < 0:
-            break
-        shown.append(line)
-    cut = bool(excerpt.lines) and not shown
-    if cut:  # not even the first line fits
-        shown = [excerpt.lines[0][:MOST_CHARACTERS]]
+    shown, cut = _bounded(excerpt.lines)
     end = excerpt.start_line + len(shown) - 1
     more: dict[str, Any] = {"nextFrom": end + 1} if end < excerpt.total_lines else {}
     data = {
@@ -198,16 +190,20 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
     return Answer(_lines(text), data)
 
 
+def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
+    """The lines that fit one answer; where not even the first does, its beginning."""
+    sizes = accumulate(len(line) + 1 for line in lines)
+    fitting = sum(1 for _ in takewhile(MOST_CHARACTERS.__ge__, sizes))
+    if lines and not fitting:
+        return [lines[0][:MOST_CHARACTERS]], True
+    return list(lines[:fitting]), False
+
+
 def around(timeline: Timeline) -> Answer:
     """Show what surrounds an anchor in time; of too much, the moments furthest from it are left out."""
     from commonplace.render import reports
 
-    moments = list(timeline.moments)
-    size = sum(len(moment.text) for moment in moments)
-    while size > MOST_CHARACTERS and len(moments) > 1:
-        anchors = [n for n, moment in enumerate(moments) if moment.is_anchor] or [len(moments) // 2]
-        behind, ahead = anchors[0], len(moments) - 1 - anchors[-1]
-        size -= len(moments.pop(0 if behind > ahead else -1).text)
+    moments = _nearest(timeline.moments)
     left_out = len(timeline.moments) - len(moments)
     shown = reports.timeline_text(replace(timeline, moments=tuple(moments)))
     text = [framed(shown) if moments else f"Nothing stands around {timeline.anchor}."]
@@ -226,6 +222,17 @@ def around(timeline: Timeline) -> Answer:
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
     return Answer("\n".join(text), {**about, "note": NOTE})
+
+
+def _nearest(moments: Sequence[Moment]) -> list[Moment]:
+    """The moments that fit one answer, in order: those furthest from the anchor go first."""
+    near = list(moments)
+    size = sum(len(moment.text) for moment in near)
+    while size > MOST_CHARACTERS and len(near) > 1:
+        anchors = [n for n, moment in enumerate(near) if moment.is_anchor] or [len(near) // 2]
+        behind, ahead = anchors[0], len(near) - 1 - anchors[-1]
+        size -= len(near.pop(0 if behind > ahead else -1).text)
+    return near
 
 
 def state(status: Status) -> Answer:
@@ -252,7 +259,7 @@ def written(entry: Written) -> Answer:
 
 
 def corrected(done: Corrected) -> Answer:
-    """Say what was struck, where the new one stands, and what similar statements still stand."""
+    """Say what was struck, where the new statement is, and which similar ones are still there."""
     similar = "These say nearly the same and still stand; correct them too if they are wrong:"
     text = [
         f"Struck: {', '.join(done.struck)}.",
@@ -315,7 +322,7 @@ def preview(selection: Selection, erasure: Erasure) -> str:
 def offered(
     selection: Selection, erasure: Erasure, text: str, code: str, *, to_owner: bool = False
 ) -> Answer:
-    """Show a preview with the code that confirms it; the words of notes stand in the frame of data.
+    """Show a preview with the code that confirms it; the words of notes are framed as data.
 
     `to_owner` says that nobody can be asked from here: the owner is to approve on the command line.
     """

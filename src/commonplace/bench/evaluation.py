@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -28,7 +29,7 @@ from commonplace.memory import Memory, sources
 from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening
 from commonplace.render import screen
-from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult
+from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult, SyncReport
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -100,30 +101,26 @@ def evaluate(
     answers: dict[str, Answer] = {}
     figures: Rows = {}
     warm_ms, levels, warnings, index_s = [], list[int](), list[str](), 0.0
-
-    def show(stage: str, done: int, total: int) -> None:
-        if stage == "vectors" and total >= WORTH_SHOWING:
-            progress(stage, done, total)
-
     for name, group in groups.items():
-        with open_workspace(folders[name], options) as memory:
+        with _synced(folders[name], options, progress) as (memory, report):
             roots = {source.name: source.root for source in sources(memory)[1:]}
             sizes = sets.line_sizes(folders[name], roots)
-            synced = memory.sync(embed=options.mode != "lexical", progress=show)
-            index_s += synced.seconds
-            failures = (f"{failure.path}: {failure.reason}" for failure in synced.failed)
-            warnings += [*synced.warnings, *failures]
-            for number, question in enumerate(group):
+            index_s += report.seconds
+            warnings += [
+                *report.warnings,
+                *(f"{failure.path}: {failure.reason}" for failure in report.failed),
+            ]
+            for question in group:
                 started = time.perf_counter()
                 result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=0.0)
                 took_ms = (time.perf_counter() - started) * 1000
                 spans = _spans(result)
                 answers[question.id] = Answer(question.id, spans, took_ms)
                 figures[question.id] = metrics.score(spans, question.evidence, sizes, question.stale)
-                warm_ms += [took_ms] if number else []
                 levels.append(result.level)
                 warnings += result.warnings
                 progress("questions", len(answers), len(asked))
+        warm_ms += [answers[question.id].latency_ms for question in group[1:]]
     return Evaluation(
         answers={question.id: answers[question.id] for question in asked},
         figures={question.id: figures[question.id] for question in asked},
@@ -136,6 +133,20 @@ def evaluate(
         search_s=sum(answer.latency_ms for answer in answers.values()) / 1000,
         languages={question.id: sets.language(question.text) for question in asked},
     )
+
+
+@contextmanager
+def _synced(
+    folder: Path, options: Options, progress: Progress = silent
+) -> Iterator[tuple[Memory, SyncReport]]:
+    """Open a workspace and bring its index up to its files; a bar is shown where that takes long."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        if stage == "vectors" and total >= WORTH_SHOWING:
+            progress(stage, done, total)
+
+    with open_workspace(folder, options) as memory:
+        yield memory, memory.sync(embed=options.mode != "lexical", progress=show)
 
 
 def _spans(result: SearchResult) -> tuple[Span, ...]:
@@ -319,6 +330,15 @@ class Trial(NamedTuple):
     wrong: bool
 
 
+class Outcome(NamedTuple):
+    """What came back for a trial: nothing, something, or the evidence; in which language it was asked."""
+
+    wrong: bool
+    language: str
+    empty: bool
+    found: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """One set: shares of the questions that it does not answer and of those that it does.
@@ -345,7 +365,7 @@ def reject(
 ) -> list[Rejection]:
     """Ask each set's workspaces `count` questions of the other sets, and as many of their own.
 
-    A set that stands alone is asked those of its other workspaces. Raises ConfigError where there are none,
+    A single set is asked the questions of its other workspaces. Raises ConfigError where there are none,
     and whatever opening and syncing raise.
     """
     plans = [plan(asked_sets, place, count) for place in range(len(asked_sets))]
@@ -354,39 +374,39 @@ def reject(
     shared = os.path.commonpath(absolute) if len(set(absolute)) > 1 else os.path.dirname(absolute[0])
     rows, done = [], 0
     for asked, path, trials in zip(asked_sets, absolute, plans, strict=True):
-        languages = [sets.language(trial.question.text) for trial in trials]
-        own = [name for name, trial in zip(languages, trials, strict=True) if not trial.wrong]
-        script = max(sorted(set(own)), key=own.count)
-        empty, empty_same, answered, found = [], list[bool](), list[bool](), list[bool]()
+        outcomes: list[Outcome] = []
         for name in dict.fromkeys(trial.workspace for trial in trials):
             folder = sets.workspace_folder(asked.folder, name)
-            with open_workspace(folder, replace(options, own=asked.own)) as memory:
-                memory.sync(embed=options.mode != "lexical")
-                for trial, language in zip(trials, languages, strict=True):
-                    if trial.workspace != name:
-                        continue
+            with _synced(folder, replace(options, own=asked.own)) as (memory, _):
+                for trial in (trial for trial in trials if trial.workspace == name):
                     spans = _spans(memory.search(trial.question.text, mode=options.mode))
-                    if trial.wrong:
-                        empty.append(not spans)
-                        empty_same += [not spans] if language == script else []
-                    else:
-                        answered.append(bool(spans))
-                        found.append(bool(metrics.reached(spans, trial.question.evidence)))
+                    found = bool(metrics.reached(spans, trial.question.evidence))
+                    outcomes.append(
+                        Outcome(trial.wrong, sets.language(trial.question.text), not spans, found)
+                    )
                     done += 1
                     progress("questions", done, sum(map(len, plans)))
-        rows.append(
-            Rejection(
-                name=os.path.relpath(path, shared),
-                wrong=len(empty),
-                empty=sum(empty) / len(empty),
-                same=len(empty_same),
-                empty_same=sum(empty_same) / len(empty_same) if empty_same else None,
-                own=len(answered),
-                answered=sum(answered) / len(answered),
-                found=sum(found) / len(found),
-            )
-        )
+        rows.append(_rejection(os.path.relpath(path, shared), outcomes))
     return rows
+
+
+def _rejection(name: str, outcomes: Sequence[Outcome]) -> Rejection:
+    wrong = [outcome for outcome in outcomes if outcome.wrong]
+    own = [outcome for outcome in outcomes if not outcome.wrong]
+    languages = [outcome.language for outcome in own]
+    script = max(sorted(set(languages)), key=languages.count)
+    same = [outcome for outcome in wrong if outcome.language == script]
+    empty, empty_same, unanswered = (sum(outcome.empty for outcome in group) for group in (wrong, same, own))
+    return Rejection(
+        name=name,
+        wrong=len(wrong),
+        empty=empty / len(wrong),
+        same=len(same),
+        empty_same=empty_same / len(same) if same else None,
+        own=len(own),
+        answered=(len(own) - unanswered) / len(own),
+        found=sum(outcome.found for outcome in own) / len(own),
+    )
 
 
 def plan(asked_sets: Sequence[QuestionSet], place: int, count: int) -> list[Trial]:

@@ -97,7 +97,7 @@ class Cloze(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question that nobody has looked at, with the lines that answer it; `about` tells duplicates."""
+    """A question that nobody has looked at, and the lines that answer it; duplicates share `about`."""
 
     question: str
     answer: str
@@ -227,24 +227,33 @@ def usable_lines(note: Note, section: Section) -> list[int]:
 
 
 def _drafts(note: Note) -> Iterator[Draft]:
-    """The sentences of a note with a blank, and what stands under each heading that names a subject."""
+    """Questions from the sentences of a note, and from each heading that names a subject."""
     for section in structure.sections(note):
         lines = usable_lines(note, section)
         for number in lines:
             for one in clozes(note.lines[number - 1]):
                 span, about = Span(note.path, number, number), one.sentence.casefold()
                 yield Draft(one.question, one.answer, f"cloze-{one.kind}", span, about)
-        above, heading = ("", note.title, *section.headings)[-2:]
-        if not lines or not section.headings or _DAY.match(heading) or MARK in heading:
-            continue
-        where = "" if _DAY.match(above) or above == heading or MARK in above else above
-        if questions.language(heading + where) == questions.CJK:
-            question = f"{where}里关于{heading}记了什么？" if where else f"关于{heading}记了什么？"
-        else:
-            question = f"What do the notes say about {heading}{f' ({where})' if where else ''}?"
-        if says_enough(f"{heading} {where}"):
-            span = Span(note.path, lines[0], lines[-1])
-            yield Draft(question, note.lines[lines[0] - 1].strip(), "heading", span, question.casefold())
+        if lines and (question := _heading_question(note.title, section.headings)):
+            answer, span = note.lines[lines[0] - 1].strip(), Span(note.path, lines[0], lines[-1])
+            yield Draft(question, answer, "heading", span, question.casefold())
+
+
+def _heading_question(title: str, headings: Sequence[str]) -> str:
+    """Ask for what the last heading is about; empty where it names no subject."""
+    above, heading = ("", title, *headings)[-2:]
+    if not headings or _is_unnamed(heading):
+        return ""
+    where = "" if above == heading or _is_unnamed(above) else above
+    if not says_enough(f"{heading} {where}"):
+        return ""
+    if questions.language(heading + where) == questions.CJK:
+        return f"{where}里关于{heading}记了什么？" if where else f"关于{heading}记了什么？"
+    return f"What do the notes say about {heading}{f' ({where})' if where else ''}?"
+
+
+def _is_unnamed(heading: str) -> bool:
+    return not heading or bool(_DAY.match(heading)) or MARK in heading
 
 
 # --- questions that a language model writes -------------------------------------------------------------
@@ -271,7 +280,7 @@ SCHEMA: Schema = {
 
 
 class Piece(NamedTuple):
-    """A passage to ask about, and where it stands."""
+    """A passage to ask about, and its lines."""
 
     note: Note
     headings: tuple[str, ...]
@@ -326,21 +335,24 @@ def ask(llm: Client, passages: Sequence[Piece], count: int, progress: Progress =
             failures = FAILURES if ended else failures + 1
             continue
         failures = 0
-        question, answer = (str(data[name]).strip() for name in ("question", "answer"))
-        wrong = problem(question, answer, piece.text)
-        if not wrong and any(question.casefold() == draft.about for draft in written.drafts):
+        draft = _draft(str(data["question"]).strip(), str(data["answer"]).strip(), piece)
+        wrong = problem(draft.question, draft.answer, piece.text)
+        if not wrong and draft.about in {former.about for former in written.drafts}:
             wrong = "asked before"
         if wrong:
             written.refused[wrong] += 1
         else:
-            # The line that holds the answer, or the whole passage where several do, or it runs over them.
-            numbers = range(piece.start_line, piece.end_line + 1)
-            held = [n for n in numbers if _folded(answer) in _folded(piece.note.lines[n - 1])]
-            ends = (held[0], held[0]) if len(held) == 1 else (piece.start_line, piece.end_line)
-            span = Span(piece.note.path, *ends)
-            written.drafts.append(Draft(question, answer, CATEGORY, span, question.casefold()))
+            written.drafts.append(draft)
         progress("questions", len(written.drafts), count)
     return written
+
+
+def _draft(question: str, answer: str, piece: Piece) -> Draft:
+    """A draft about the line that holds the answer, or the whole passage where not exactly one does."""
+    numbers = range(piece.start_line, piece.end_line + 1)
+    held = [n for n in numbers if _folded(answer) in _folded(piece.note.lines[n - 1])]
+    ends = (held[0], held[0]) if len(held) == 1 else (piece.start_line, piece.end_line)
+    return Draft(question, answer, CATEGORY, Span(piece.note.path, *ends), question.casefold())
 
 
 def estimate(llm: Client, passages: Sequence[Piece], count: int) -> tuple[int, int, float | None]:

@@ -24,7 +24,7 @@ from commonplace.base.root import Root, read_named
 from commonplace.bench.metrics import LineSizes, Span
 from commonplace.types.data import to_data
 
-CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
+CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are distinguished
 SELF = "."  # the workspace of questions that are about the very folder
 LARGEST = 1 << 30  # bytes of a question set
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
@@ -95,16 +95,19 @@ def read_set(
     # Of a fixture the evidence is whole files.
     of_files = any(span.end_line == LAST_LINE for question in questions for span in question.evidence)
     if workspaces is None and own is not None and not folder.is_dir():
-        if not of_files and all(question.workspace == SELF for question in questions):
-            from commonplace import config
-            from commonplace.notes import scan
-
-            root = own()
-            collections = scan.sources(os.fspath(root), config.load(root))[1:]
-            roots = {source.name: source.root for source in collections}
-            return QuestionSet(queries, questions, root, own=True, roots=roots)
+        if not of_files and {question.workspace for question in questions} == {SELF}:
+            return _own_set(queries, questions, own())
         folder = own() if of_files else folder
     return QuestionSet(queries, tuple(_located(questions, folder)) if of_files else questions, folder)
+
+
+def _own_set(queries: Path, questions: tuple[Question, ...], root: Path) -> QuestionSet:
+    """A set about a workspace of the owner's, with its collections."""
+    from commonplace import config
+    from commonplace.notes import scan
+
+    roots = {source.name: source.root for source in scan.sources(os.fspath(root), config.load(root))[1:]}
+    return QuestionSet(queries, questions, root, own=True, roots=roots)
 
 
 def _located(questions: Sequence[Question], folder: Path) -> Iterator[Question]:
@@ -240,7 +243,7 @@ Record = Mapping[str, Any]
 
 @contextmanager
 def _placed(place: str) -> Iterator[None]:
-    """Say of what is wrong with a record where that stands."""
+    """Name the place of a record in what is wrong with it."""
     try:
         yield
     except ValueError as error:
@@ -257,18 +260,22 @@ def _fixture(path: Path) -> list[tuple[str, Record]]:
     questions: list[tuple[str, Record]] = []
     for number, query in enumerate(queries if isinstance(queries, list) else [], 1):
         place = f"{path}: query {number}"
-        if not isinstance(query, Mapping):
-            raise ConfigError(place, "a query must be an object")
-        files = query.get("expected_files")
-        if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
-            raise ConfigError(place, "'expected_files' must be a list of paths")
-        # `qmd://collection/docs/a.md` is docs/a.md.
-        plain = [f.partition("://")[2].partition("/")[2] if f.startswith("qmd://") else f for f in files]
-        evidence = [{"path": f.strip("/"), "start_line": 1, "end_line": LAST_LINE} for f in plain]
-        names = {"id": query.get("id"), "question": query.get("query"), "category": query.get("type")}
-        collection = fixture.get("collection") or SELF
-        questions.append((place, {**names, "workspace": collection, "evidence": evidence}))
+        with _placed(place):
+            questions.append((place, _fixture_question(query, fixture.get("collection") or SELF)))
     return questions
+
+
+def _fixture_question(query: object, workspace: str) -> Record:
+    if not isinstance(query, Mapping):
+        raise ValueError("a query must be an object")
+    files = query.get("expected_files")
+    if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
+        raise ValueError("'expected_files' must be a list of paths")
+    # `qmd://collection/docs/a.md` is docs/a.md.
+    plain = [f.partition("://")[2].partition("/")[2] if f.startswith("qmd://") else f for f in files]
+    evidence = [{"path": f.strip("/"), "start_line": 1, "end_line": LAST_LINE} for f in plain]
+    names = {"id": query.get("id"), "question": query.get("query"), "category": query.get("type")}
+    return {**names, "workspace": workspace, "evidence": evidence}
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Record]]:

@@ -159,20 +159,22 @@ def digest(changes: Sequence[Change]) -> str:
 
 def of_change(change: Change) -> str:
     """Return the diff of one file; a line that says so where there is nothing to compare."""
-    path, sides = screen.one_line(change.path), [change.before, change.after]
+    path, sides = screen.one_line(change.path), (change.before, change.after)
     sizes = ", then ".join("no file" if side is None else screen.size(len(side)) for side in sides)
-    if max(len(side or b"") for side in sides) > LARGEST:
+    before, after = (side or b"" for side in sides)
+    if len(before) > LARGEST or len(after) > LARGEST:
         return f"# {path}: too large to be shown ({sizes})"
-    before, after = (_shown(side or b"") for side in sides)
-    if before is None or after is None:
+    old, new = _shown(before), _shown(after)
+    if old is None or new is None:
         return f"# {path}: not a text ({sizes})"
     names = ["/dev/null" if side is None else f"{one}/{path}" for one, side in zip("ab", sides, strict=True)]
-    rows = unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm="")
+    rows = unified_diff(_lines(old), _lines(new), names[0], names[1], n=CONTEXT, lineterm="")
     if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
-    notes = {0: "made empty", 1: "removed, empty"}
-    same = "only what is not shown has changed (private parts, secrets, line ends)"
-    return f"# {path}: {notes[sides.index(None)] if None in sides else same}"
+    note = "only what is not shown has changed (private parts, secrets, line ends)"
+    if None in sides:
+        note = "removed, empty" if change.after is None else "made empty"
+    return f"# {path}: {note}"
 
 
 def _shown(data: bytes) -> str | None:

@@ -258,7 +258,8 @@ class Repository:
             if part.startswith(b":"):
                 _, mode, _, blob, _ = part.decode().split()
                 path = next(parts, b"").decode("utf-8", "surrogateescape")
-                files |= {path: Entry(mode, blob)} if blob.strip("0") else {}
+                if blob.strip("0"):
+                    files[path] = Entry(mode, blob)
             elif part:  # once for each parent of a merge
                 files = commits.setdefault(part.decode().strip(), {})
         return [Commit(name, files) for name, files in commits.items()]

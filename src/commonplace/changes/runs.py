@@ -397,16 +397,21 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
         if run.kept or run.state == "begun":
             sides = (_sides(workspace, aside, run, place) for place in range(len(run.files)))
             diff = [line for one in sides for line in unified_diff(*one, lineterm="")]
-        effect = "a change of notes that was made; its texts are not kept, so nothing can take it back"
-        if run.state == "begun":
-            effect = "a change of notes that was begun: the next command that changes notes carries it out"
-        elif run.kept:
-            effect = f"a change of notes that was made: {remedies.say('undo')}"
+        effect = _effect(run)
     values = [json.dumps(value, ensure_ascii=False) for value in aside.values]
     text = "\n".join([effect, *values, *diff])
     if len(text) > MOST or len(text := folded.visible(text)) > MOST:
         raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
     return screen.clean(text)
+
+
+def _effect(run: Run) -> str:
+    """What becomes of a run that somebody signs."""
+    if run.state == "begun":
+        return "a change of notes that was begun: the next command that changes notes carries it out"
+    if run.kept:
+        return f"a change of notes that was made: {remedies.say('undo')}"
+    return "a change of notes that was made; its texts are not kept, so nothing can take it back"
 
 
 def _hidden(aside: Aside, reason: str) -> NoteUnreadable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -143,17 +143,7 @@ def _make(
     settings: History | None,
 ) -> Run:
     """Write a run down and make its changes, all or none, under the lock."""
-    seen: dict[Path, str] = {}
-    with_modes = []
-    for change in changes:
-        if (same := seen.setdefault(contain(workspace, change.path), change.path)) != change.path:
-            reason = f"is the same file as {paths.shown(same)}, so nothing was written"
-            raise NoteUnreadable(paths.shown(change.path), reason)
-        if change.before is not None:  # the permissions of the file that is there, for an undo
-            with suppress(OSError):  # it is gone, which the exchange finds
-                mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
-                change = replace(change, mode=mode)
-        with_modes.append(change)
+    with_modes = list(_with_modes(workspace, changes))
     from commonplace.redaction.redact import public
 
     about = about if isinstance(about, About) else about()
@@ -177,6 +167,20 @@ def _make(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
+
+
+def _with_modes(workspace: paths.Workspace, changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield changes with the permissions of files that are there, for an undo. Raises NoteUnreadable."""
+    seen: dict[Path, str] = {}
+    for change in changes:
+        if (same := seen.setdefault(contain(workspace, change.path), change.path)) != change.path:
+            reason = f"is the same file as {paths.shown(same)}, so nothing was written"
+            raise NoteUnreadable(paths.shown(change.path), reason)
+        mode = change.mode
+        if change.before is not None:
+            with suppress(OSError):  # it is gone, which the exchange finds
+                mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
+        yield replace(change, mode=mode)
 
 
 def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:

@@ -133,12 +133,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     Raises NotUndone.
     """
     if not name:
-        last = None
-        for run in (one for one in runs.newest_first(workspace) if not one.undone):
-            if run.about.kind != "undo":
-                return run
-            last = last or run
-        raise NothingToUndo(last)
+        return _newest(workspace)
     names = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(names) != 1:
         several = f"more than one run begins so: {', '.join(names[:3])}"
@@ -146,6 +141,15 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     if (named := runs.load(workspace, names[0])) is None:
         raise NotUndone(name, runs.unusable(workspace, names[0]))
     return named
+
+
+def _newest(workspace: paths.Workspace) -> Run:
+    last = None
+    for run in (one for one in runs.newest_first(workspace) if not one.undone):
+        if run.about.kind != "undo":
+            return run
+        last = last or run
+    raise NothingToUndo(last)
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
@@ -205,14 +209,11 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
 
 def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
     """Which later runs changed a file as well and would have to be undone first."""
-    later = [
-        other
-        for other in _since(workspace, run)[:-1]
-        if any(file.path == path and not file.left for file in other.files)
-    ]
-    if gone := next((other.id for other in later if not other.kept), ""):
-        return f"; what {gone} forgot there cannot be brought back, so change the file itself"
+    others = _since(workspace, run)[:-1]
+    later = [one for one in others if any(file.path == path and not file.left for file in one.files)]
     if not later:
         return "; change the file itself"
+    if gone := [one.id for one in later if not one.kept]:
+        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""
-    return f"; undo {', '.join(other.id for other in later[:3])}{more} first, or all of them with --since"
+    return f"; undo {', '.join(one.id for one in later[:3])}{more} first, or all of them with --since"

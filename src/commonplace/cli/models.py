@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.providers.breaker import Opened
+    from commonplace.providers.catalog import Provider, Spec
     from commonplace.providers.costs import Accounts
     from commonplace.providers.downloads import Fetched, Offer
     from commonplace.providers.probe import Trial
-    from commonplace.providers.spec import Provider, Spec
     from commonplace.render.screen import Look
 
 _WIDE = 100  # cells; below this, how long vectors are is left out
@@ -150,8 +150,7 @@ def pull(ctx: click.Context, name: str) -> None:
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
-    from commonplace.providers.catalog import EMBEDDERS
-    from commonplace.providers.spec import Spec
+    from commonplace.providers.catalog import EMBEDDERS, Spec
 
     settings = _settings(ctx)
     # The model of a provider, or one of fastembed's by itself.
@@ -658,7 +657,7 @@ def fetch(spec: Spec) -> Fetched:
 def spec_of(name: str, settings: Embedding) -> Spec:
     """Return the specification of `PROVIDER[/MODEL]`, with address and key of settings that name it."""
     from commonplace.providers import opening
-    from commonplace.providers.spec import Spec
+    from commonplace.providers.catalog import Spec
 
     provider, _, model = name.partition("/")
     active = opening.specs(settings)[0]
@@ -670,7 +669,7 @@ def spec_of(name: str, settings: Embedding) -> Spec:
 def llm_spec_of(provider: str, settings: Llm) -> Spec:
     """Return the specification of a provider of language models, as `spec_of` does."""
     from commonplace.config import credentials
-    from commonplace.providers.spec import Spec
+    from commonplace.providers.catalog import Spec
 
     if provider != settings.provider:
         return Spec(provider)

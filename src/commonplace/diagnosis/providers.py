@@ -26,8 +26,8 @@ from commonplace.types import Finding, State
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from commonplace.providers.catalog import Provider, Spec
     from commonplace.providers.probe import Trial
-    from commonplace.providers.spec import Provider, Spec
 
 _KEY_REFUSED = re.compile(r"HTTP 40[13]\b")
 _MENDED = "mend what it says; it is asked again by itself then, and by `commonplace models test` at once"

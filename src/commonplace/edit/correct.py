@@ -8,7 +8,7 @@ read back before anything is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -182,20 +182,14 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     curated = draft.corpus.curated()
     looked_at = {statement.path for statement in curated}
     others = [statement for statement in draft.corpus.like(old) if statement.path not in looked_at]
-    stays = [
-        one for one in (*curated, *others)
-        if not one.struck and one != there and (one.path, one.first) not in gone
-    ]  # fmt: skip
-
-    def is_near(text: str) -> bool:
-        return similarity.may_share(words, text) and similarity.share(old, text) >= similarity.NEAR
-
-    cited = {
-        draft.citation(one): resolve.shortened(one.text)
-        for one in stays
-        if is_near(one.text) or _rests_on(one, gone)
-    }
-    return [Cited(citation, text) for citation, text in cited.items()]
+    stays = [one for one in (*curated, *others) if not one.struck and one != there]
+    cited: dict[str, Cited] = {}
+    for one in (one for one in stays if (one.path, one.first) not in gone):
+        near = similarity.may_share(words, one.text) and similarity.share(old, one.text) >= similarity.NEAR
+        if near or _rests_on(one, gone):
+            citation = draft.citation(one)
+            cited[citation] = Cited(citation, resolve.shortened(one.text))
+    return list(cited.values())
 
 
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
@@ -264,9 +258,7 @@ def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
     try:
         matches = resolve.find(corpus, named, owner=owner)
     except StatementNotFound:
-        tokens = Words.of(named).said.tokens
-        standing = [(one, _guess(one.text)) for one in corpus.like(named) if not one.struck]
-        matches = [Match(one) for one, guess in standing if guess and Words.of(guess).said.tokens == tokens]
+        matches = list(_guessed(corpus, named))
         if not matches:
             raise
     whole = [match.statement for match in matches if not match.part]
@@ -276,6 +268,15 @@ def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
     if not guesses:
         raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(matches))
     return guesses
+
+
+def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
+    """The statements that say some words behind the prefix of a guess."""
+    tokens = Words.of(named).said.tokens
+    for statement in corpus.like(named):
+        guess = None if statement.struck else _guess(statement.text)
+        if guess and Words.of(guess).said.tokens == tokens:
+            yield Match(statement)
 
 
 def _guess(text: str) -> str | None:
@@ -369,22 +370,26 @@ class Draft:
     def _check(self, path: str, document: Document) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
         after = {statement.first: statement for statement in document.statements}
-        shorter = {statement.first for statement in self._unmarked.get(path, ())}
         if path in self._inserted and (line := self._inserted[path][2].lines[0]) not in after:
             reason = "the new statement would be read there as something else; change it by hand"
             raise NoteUnreadable(f"{path}#L{line}", reason)
+        shorter = {statement.first for statement in self._unmarked.get(path, ())}
+        for statement, strike in self._struck(path):
+            line = self._moved(path, statement.first)
+            now = after.get(line)
+            is_cut = statement.first in shorter
+            if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
+                raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
+
+    def _struck(self, path: str) -> Iterator[tuple[Statement, Strike | None]]:
+        """The statements of a note as read, each with what strikes it."""
         strikes = sorted(self._strikes.get(path, ()), key=lambda strike: -strike.statement.first)
-        last: Strike | None = None  # none is within another, but for what part of one is struck
+        last, end = None, 0  # none is within another, but for what part of one is struck
         for statement in self.corpus.statements(path):
             while strikes and strikes[-1].statement.first <= statement.first:
                 last = strikes.pop()
-            end = 0 if last is None else last.statement.first if last.only else last.statement.end
-            strike = last if statement.first <= end else None
-            line = self._moved(path, statement.first)
-            is_cut = statement.first in shorter
-            now = after.get(line)
-            if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
-                raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
+                end = last.statement.first if last.only else last.statement.end
+            yield statement, last if statement.first <= end else None
 
 
 def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_cut: bool) -> bool:

@@ -104,8 +104,9 @@ class Breaker:
 
     def opened(self) -> list[Opened]:
         """Return the providers that are left alone now, for people to read."""
-        states = [_opened(name, one) for name, one in sorted(self._read().items()) if one.get("until_s")]
-        return [state for state in states if state.until_s > self._clock()]
+        now = self._clock()
+        states = sorted(self._read().items())
+        return [_opened(name, state) for name, state in states if state.get("until_s", 0.0) > now]
 
     def find(self, name: str) -> Opened | None:
         """Return a provider if it is left alone now."""
@@ -121,8 +122,8 @@ class Breaker:
             loaded = json.loads(paths.root_of(self.path).read(self.path, limit=_MOST_BYTES) or b"{}")
         except (OSError, ValueError, RecursionError):
             return {}
-        states = loaded if isinstance(loaded, dict) else {}
-        return {str(name): state for name, state in states.items() if _is_state(state)}
+        states = loaded.items() if isinstance(loaded, dict) else ()
+        return {name: state for name, state in states if isinstance(state, dict) and _sound(state)}
 
     def _change(self, change: Callable[[dict[str, dict[str, Any]]], object]) -> None:
         """Change the file under its lock; where it cannot be written, nothing is remembered."""
@@ -168,8 +169,6 @@ def _opened(name: str, state: Mapping[str, Any]) -> Opened:
     return Opened(name, float(state["until_s"]), reason, bool(state.get("for_good")), failures)
 
 
-def _is_state(state: object) -> bool:
-    if not isinstance(state, dict):
-        return False
-    numbers = [state.get(name, 0) for name in ("until_s", "claimed_s", "permanent", "passing")]
+def _sound(state: Mapping[str, Any]) -> bool:
+    numbers = (state.get(name, 0) for name in ("until_s", "claimed_s", "permanent", "passing"))
     return all(isinstance(value, int | float) and 0 <= value < _LARGEST for value in numbers)

@@ -328,17 +328,11 @@ def vectors_file() -> Path:
 
 def vector_models() -> list[str]:
     """Return the fingerprints of the models with vectors in the cache; none of a damaged one."""
-    if not paths.root_of(vectors_file()).is_file(vectors_file()):
-        return []
-    database = Database(vectors_file(), "")
+    cache = VectorCache()
     try:
-        with database.reading() as connection:
-            rows: Any = connection.execute("SELECT DISTINCT model FROM vectors")
-            return [row[0] for row in rows]
-    except NoteUnreadable:
-        return []
+        return list(cache.stats().models) if paths.root_of(cache.path).is_file(cache.path) else []
     finally:
-        database.close()
+        cache.close()
 
 
 def vector_key(model: str, kind: str, text: str) -> bytes:

@@ -324,7 +324,15 @@ class Budget:
         if cap is None:
             return
         money, today = "dollars" in key, key.endswith("day")
-        taken = self._taken(connection, money=money, today=today)
+        spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
+        # In tokens or billionths of a dollar.
+        taken: int = connection.execute(
+            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached"
+            f" AND {'at >= ?' if today else 'run = ?'})"
+            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
+            f"{'' if today else ' AND run = ?'})",
+            (self.kind, _midnight(), self.kind) if today else (self.kind, self.run) * 2,
+        ).get
         if taken + asked <= (int(cap * NANO) if money else cap):
             return
         remedy = (
@@ -337,19 +345,6 @@ class Budget:
         raise BudgetExceeded(
             f"{self.kind}.{key}", f"{amounts}; {remedy}", cap=cap, spent=taken / unit, asked=asked / unit
         )
-
-    def _taken(self, connection: apsw.Connection, *, money: bool, today: bool) -> int:
-        """What is spent and reserved, in tokens or billionths of a dollar."""
-        spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
-        row = connection.execute(
-            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached"
-            f" AND {'at >= ?' if today else 'run = ?'})"
-            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
-            f"{'' if today else ' AND run = ?'})",
-            (self.kind, _midnight(), self.kind) if today else (self.kind, self.run) * 2,
-        ).fetchone()
-        assert row is not None
-        return int(row[0])
 
 
 def _midnight() -> float:

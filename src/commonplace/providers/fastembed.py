@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import local, runtime
-from commonplace.providers.catalog import EMBEDDERS, RERANKERS
+from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.local import LocalEmbedder, LocalReranker, Pairing, Traits
-from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.spec import Spec
+from commonplace.providers.reranking import sigmoid
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

@@ -24,12 +24,12 @@ from commonplace.base import paths
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import attempts, local, runtime
+from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.llm.base import Completion, Request
 from commonplace.providers.llm.chat import Collector, Malformed
 from commonplace.providers.local import LocalEmbedder, Traits
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.spec import Spec
 from commonplace.render import screen
 
 if TYPE_CHECKING:

@@ -15,19 +15,18 @@ from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
 from commonplace.providers.breaker import Breaker, name_of
-from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
-from commonplace.providers.spec import Spec
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.providers.cache import ScoreCache
+    from commonplace.providers.catalog import Reranker
     from commonplace.providers.costs import Accounts, Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
-    from commonplace.providers.reranking.base import Reranker
-    from commonplace.providers.reranking.remote import GuardedReranker
+    from commonplace.providers.reranking import GuardedReranker
     from commonplace.types import Estimate
 
 AUTO, NONE = "auto", "none"
@@ -203,20 +202,16 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
 def is_remote(model: Embedder) -> bool:
     """Whether a model made here is behind a server, so that embedding may take long and cost money."""
-    from commonplace.providers.embedding.remote import GuardedEmbedder
-
-    return isinstance(model, GuardedEmbedder)
+    return hasattr(model, "try_out")
 
 
 def trouble(model: Embedder) -> str:
     """Return why a model made here does not answer now; empty if it does, or runs in this process."""
-    from commonplace.providers.embedding.remote import GuardedEmbedder
-
-    if isinstance(model, GuardedEmbedder):
-        try:
-            model.try_out()
-        except CommonplaceError as error:
-            return str(error)
+    try:
+        if is_remote(model):
+            model.try_out()  # type: ignore[attr-defined]
+    except CommonplaceError as error:
+        return str(error)
     return ""
 
 
@@ -333,14 +328,22 @@ def open_reranker(
     if chosen.provider == NONE:
         return None
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.reranking.remote import GuardedReranker, RemoteReranker
+    from commonplace.providers.reranking import GuardedReranker, RemoteReranker
 
     if not _scores:
         _scores.append(ScoreCache())
     store, state = (None, trial) if trial else (_scores[0], breaker())
     if chosen.provider == LLM:
-        inner = _language_reranker(settings, accounts, state, run, keep=trial is None)
-        return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+        from commonplace.providers.llm.reranker import LlmReranker
+        from commonplace.redaction import redact
+
+        if settings.llm.provider == NONE:
+            message = f"llm needs a language model; {remedies.say('models.llm')}"
+            raise ConfigError("reranking.provider", message)
+        ledger = accounts.ledger if accounts is not None else None
+        client = _llm(settings, ledger, state, None if trial else redact.holds_secret, run=run)
+        language = LlmReranker(client, chosen.timeout_s)
+        return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
     inner = RERANKERS.create(reranker_spec(chosen))
     if not isinstance(inner, RemoteReranker):
         return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
@@ -368,22 +371,8 @@ def reranker_spec(chosen: Reranking) -> Spec:
 
 def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
     """Return the name of a reranker's failures, "" for one without; a new key or address begins anew."""
-    from commonplace.providers.reranking.remote import RemoteReranker
+    from commonplace.providers.reranking import RemoteReranker
 
     if not isinstance(inner, RemoteReranker):
         return ""
     return name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal())
-
-
-def _language_reranker(
-    settings: Settings, accounts: Accounts | None, breaker: Breaker, run: str, *, keep: bool
-) -> Reranker:
-    from commonplace.providers.reranking.llm import LlmReranker
-    from commonplace.redaction import redact
-
-    if settings.llm.provider == NONE:
-        message = f"llm needs a language model; {remedies.say('models.llm')}"
-        raise ConfigError("reranking.provider", message)
-    ledger = accounts.ledger if accounts is not None else None
-    client = _llm(settings, ledger, breaker, redact.holds_secret if keep else None, run=run)
-    return LlmReranker(client, settings.reranking.timeout_s)

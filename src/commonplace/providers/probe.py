@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,8 @@ from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.providers import opening
 from commonplace.providers.breaker import Insisting
-from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog
+from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog, Spec
 from commonplace.providers.opening import LLM, NONE
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
@@ -94,15 +93,14 @@ def embedder(
     With `measure` a batch of passages is timed as well.
     """
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
-    began = time.perf_counter()
-
-    def attempt(made: list[Any]) -> dict[str, object]:
+    trial = _Trying(EMBEDDERS, spec.provider, model_of(spec), "embedding" if spec.key else "")
+    with trial:
         model: Any = EMBEDDERS.create(spec)
         ask = model.embed
         if not opening.is_local(spec):
             from commonplace.providers.embedding.remote import GuardedEmbedder
 
-            made.append(model)  # to be closed: it is not the one that searches use
+            trial.opened = model  # to be closed: it is not the one that searches use
             ask = GuardedEmbedder(
                 model,
                 breaker=Insisting(),
@@ -113,13 +111,13 @@ def embedder(
             ).try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
-        seconds, speed = time.perf_counter() - began, 0.0
+        seconds, speed = time.perf_counter() - trial.began, 0.0
         if measure:
             ask([f"{PASSAGE} ({number})" for number in range(BATCH)], "passage")
-            speed = BATCH / max(time.perf_counter() - began - seconds, 1e-9)
-        return {"dimensions": dimensions, "scripts": model.scripts, "seconds": seconds, "texts_per_s": speed}
-
-    return _tried(spec.provider, model_of(spec), attempt, lambda error: remedy(spec, error))
+            speed = BATCH / max(time.perf_counter() - trial.began - seconds, 1e-9)
+        trial.fields |= {"dimensions": dimensions, "scripts": model.scripts}
+        trial.fields |= {"seconds": seconds, "texts_per_s": speed}
+    return trial.result()
 
 
 def llm(
@@ -131,20 +129,15 @@ def llm(
         return None
     from commonplace.providers.llm.base import Message
 
-    names = [chosen.model]
-
-    def attempt(made: list[Any]) -> dict[str, object]:
+    with _Trying(LLMS, chosen.provider, chosen.model) as trial:
         client = opening.open_llm(workspace, settings, breaker=Insisting(), environ=environ)
         assert client is not None
-        made.append(client.model)
-        names.append(client.model.name)
-        answer = client.complete(
-            [Message("user", PROMPT)], max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test"
-        )
-        return {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
-
-    trial = _tried(chosen.provider, "", attempt, lambda error: llm_remedy(settings, names[-1], error))
-    return replace(trial, model=names[-1])
+        trial.opened = client.model
+        trial.model = client.model.name
+        prompt = [Message("user", PROMPT)]
+        answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
+        trial.fields |= {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
+    return trial.result()
 
 
 def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | None:
@@ -153,31 +146,23 @@ def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | No
     if chosen.provider == NONE:
         return None
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
-
-    def attempt(made: list[Any]) -> dict[str, object]:
+    table = "reranking" if chosen.key_file or chosen.keyring else ""
+    trial = _Trying(RERANKERS, chosen.provider, reranker_model(settings), table)
+    if chosen.provider == LLM:
+        trial.mended_as = (LLMS, settings.llm.provider, settings.llm.model, "")
+    with trial:
         model = opening.open_reranker(patient, accounts, trial=Insisting())
         assert model is not None
-        made.append(model)
+        trial.opened = model
         scores = model.try_out(QUESTION, TEXTS)
-        return {"scores": tuple(scores), "best": TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]}
-
-    def mend(error: CommonplaceError) -> str:
-        if chosen.provider == LLM:
-            return llm_remedy(settings, settings.llm.model, error)
-        place = "the one that reranking.key_file or reranking.keyring names"
-        return _remedy(error, RERANKERS, chosen.provider, place if chosen.key_file or chosen.keyring else "")
-
-    return _tried(chosen.provider, reranker_model(settings), attempt, mend)
+        best = TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]
+        trial.fields |= {"scores": tuple(scores), "best": best}
+    return trial.result()
 
 
 def model_of(spec: Spec) -> str:
     """Return what people call the model of a specification: as configured, the file, or the default."""
-    if spec.model or spec.path:
-        return spec.model or os.path.basename(spec.path.rstrip("/\\"))
-    try:
-        return EMBEDDERS.find(spec.provider).model
-    except ConfigError:
-        return ""
+    return _name(EMBEDDERS, spec.provider, spec.model, spec.path)
 
 
 def reranker_model(settings: Settings) -> str:
@@ -185,59 +170,59 @@ def reranker_model(settings: Settings) -> str:
     chosen = settings.reranking
     if chosen.provider == LLM:
         return "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
-    if chosen.model or chosen.path:
-        return chosen.model or chosen.path.rstrip("/\\").rpartition("/")[2]
+    return _name(RERANKERS, chosen.provider, chosen.model, chosen.path)
+
+
+def _name(catalog: Catalog[Any], provider: str, model: str, path: str) -> str:
     try:
-        return RERANKERS.find(chosen.provider).model
+        return model or os.path.basename(path.rstrip("/\\")) or catalog.find(provider).model
     except ConfigError:
         return ""
 
 
-def remedy(spec: Spec, error: CommonplaceError) -> str:
-    """Return what mends an error of an embedding provider: a command or one line; empty if unknown."""
-    named = "the one that embedding.key_file or embedding.keyring names" if spec.key else ""
-    return _remedy(error, EMBEDDERS, spec.provider, named) or _ollama(spec.provider, model_of(spec), error)
+class _Trying:
+    """A trial under way: errors become `trouble` with a remedy, and what was opened is closed then.
+
+    `table` names the table of settings that says where the key is.
+    """
+
+    def __init__(self, catalog: Catalog[Any], provider: str, model: str, table: str = "") -> None:
+        self.provider, self.model = provider, model
+        self.mended_as: tuple[Catalog[Any], str, str, str] | None = None  # whom the remedy is about
+        self.fields: dict[str, Any] = {}
+        self.opened: Any = None
+        self.began = time.perf_counter()
+        self._catalog, self._table = catalog, table
+
+    def __enter__(self) -> _Trying:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self.fields.setdefault("seconds", time.perf_counter() - self.began)
+        if hasattr(self.opened, "close"):
+            self.opened.close()
+        if not isinstance(error, CommonplaceError):
+            return False
+        about = self.mended_as or (self._catalog, self.provider, self.model, self._table)
+        self.fields |= {"trouble": str(error), "remedy": _remedy(error, *about)}
+        return True
+
+    def result(self) -> Trial:
+        return Trial(self.provider, self.model, **self.fields)
 
 
-def llm_remedy(settings: Settings, model: str, error: CommonplaceError) -> str:
-    """Return what mends an error of a language model: a command or one line; empty if unknown."""
-    provider = settings.llm.provider
-    return _remedy(error, LLMS, provider, "") or _ollama(provider, model, error)
-
-
-def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, named: str) -> str:
-    """What mends a missing extra and a refused key; `named` is where settings say that the key is."""
+def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model: str, table: str) -> str:
+    """What mends an error of a provider: a command or one line; empty if unknown."""
     if isinstance(error, MissingExtra):
         return error.remedy
-    if not isinstance(error, ProviderError) or error.status not in (401, 403):
+    if not isinstance(error, ProviderError):
         return ""
-    variables = " or ".join(filter(None, (catalog.variable, *catalog.find(provider).keys)))
-    return f"check the key ({named or variables or f'set {catalog.kind}.key_file'})"
-
-
-def _ollama(provider: str, model: str, error: CommonplaceError) -> str:
-    if provider != "ollama" or not isinstance(error, ProviderError):
+    if error.status in (401, 403):
+        named = f"the one that {table}.key_file or {table}.keyring names" if table else ""
+        variables = " or ".join(filter(None, (catalog.variable, *catalog.find(provider).keys)))
+        return f"check the key ({named or variables or f'set {catalog.kind}.key_file'})"
+    if provider != "ollama" or catalog is RERANKERS:
         return ""
     if error.status == 404:
         return remedies.say("models.pull", f"ollama/{model}")
     return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""
-
-
-def _tried(
-    provider: str,
-    model: str,
-    attempt: Callable[[list[Any]], dict[str, Any]],
-    mend: Callable[[CommonplaceError], str],
-) -> Trial:
-    """Try, and close then what the attempt has put into its list; it opens again when it is asked again."""
-    made: list[Any] = []
-    began = time.perf_counter()
-    try:
-        fields = attempt(made)
-    except CommonplaceError as error:
-        fields = {"trouble": str(error), "remedy": mend(error)}
-    seconds = time.perf_counter() - began
-    for one in made:
-        if hasattr(one, "close"):
-            one.close()
-    return Trial(**{"provider": provider, "model": model, "seconds": seconds, **fields})

@@ -6,7 +6,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -20,30 +20,35 @@ LONGEST_WAIT_S = 86_400.0  # whoever asks for more is believed for a day
 # 409 is a lock that another request holds (OpenAI's SDK asks again as well), 425 "too early".
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})  # 5xx that stays
+_MAXIMUM = [f"{most} {of}tokens" for most in ("max", "maximum") for of in ("", "0 ", "number of ")]
 # How providers say that an input, or all of them together, is longer than the model takes. Tried on the words
 # of OpenAI, Mistral, Voyage, Cohere, Gemini, Ollama, llama.cpp (with status 500), vLLM, TEI, DashScope and
-# SiliconFlow; the last two name the number of inputs by `batch size`.
-_TOO_LARGE = re.compile(
-    r"maximum (?:context|input) length|context (?:length|window|size)|input length|too large to process"
-    r"|too many (?:tokens|inputs)|max(?:imum)? (?:allowed )?(?:number of |\d+ )?tokens|max_tokens_per_request"
-    r"|must have less than \d+ tokens|token count .{0,40}exceeds|exceeds? .{0,40}token"
-    r"|payload size exceeds|at most \d+ requests|input is too (?:long|large)|too long"
-    r"|batch size .{0,40}(?:larger than|>|exceed|maximum)",
-    re.IGNORECASE,
-)
+# SiliconFlow; the last two name the number of inputs by `batch size`. Phrases as `says` reads them.
+_TOO_LARGE = (
+    "maximum input length", "context length", "context window", "context size", "input length",
+    "too large to process", "too many tokens", "too many inputs", "max allowed tokens",
+    "maximum allowed tokens", *_MAXIMUM, "max_tokens_per_request", "must have less than 0 tokens",
+    "token count … exceeds", "exceed … token", "exceeds … token", "payload size exceeds",
+    "at most 0 requests", "input is too large", "too long", "batch size … larger than", "batch size … >",
+    "batch size … exceed", "batch size … maximum",
+)  # fmt: skip
 _TOO_LARGE_STATUS = frozenset({400, 413, 422, 500})
 # OpenAI refuses so what is more than the limit of a whole minute; waiting does not help.
-_LARGER_THAN_THE_RATE = re.compile(r"request too large", re.IGNORECASE)
-_QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|quota (?:has been |is )?(?:exceeded|exhausted|used up)"
-    r"|exceeded .{0,40}quota|out of credits|insufficient (?:credits|balance|funds)"
-    r"|spending limit|/ ?month|per month",
-    re.IGNORECASE,
-)
+_LARGER_THAN_THE_RATE = ("request too large",)
+_GONE = ("exceeded", "exhausted", "used up")
+_QUOTA = (
+    "insufficient_quota", "exceeded … quota", "out of credits", "insufficient credits",
+    "insufficient balance", "insufficient funds", "spending limit", "/ month", "per month",
+    *(f"quota {verb}{end}" for verb in ("", "is ", "has been ") for end in _GONE),
+)  # fmt: skip
 # A limit of so much a minute passes by itself, whatever else the sentence says about billing.
-_RATE = re.compile(
-    r"per[ _-]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[RT]PM\b", re.IGNORECASE
+_RATE = (
+    *(f"per{gap}{unit}" for gap in ("", " ", "_") for unit in ("second", "minute", "hour")),
+    *(f"/ {unit} " for unit in ("s", "sec", "min", "minute", "hour")),
+    " rpm ",
+    " tpm ",
 )
+_NEAR = 40  # characters between the two halves of a phrase
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _ASKED = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)\b", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -67,21 +72,30 @@ def translate(
     text = body.decode("utf-8", "replace")
     said = reason(text, key)
     message = f"HTTP {status}" + (f": {said}" if said else "")
-    if _is_too_large(status, text):
+    larger = status == 429 and says(text, _LARGER_THAN_THE_RATE)
+    if status == 413 or larger or (status in _TOO_LARGE_STATUS and says(text, _TOO_LARGE)):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     # Whether asking again is of no use until somebody changes something.
     stays = status in _NEVER or (status < 500 and status not in _PASSING)
     if status == 429:
-        stays = wait is None and bool(_QUOTA.search(text)) and not _RATE.search(text)
+        stays = wait is None and says(text, _QUOTA) and not says(text, _RATE)
     return ProviderError(provider, message, wait, permanent=stays, status=status)
 
 
-def _is_too_large(status: int, text: str) -> bool:
-    """Whether a refusal says that a shorter request may be answered."""
-    if status == 429:
-        return _LARGER_THAN_THE_RATE.search(text) is not None
-    return status == 413 or (status in _TOO_LARGE_STATUS and _TOO_LARGE.search(text) is not None)
+def says(text: str, phrases: Iterable[str]) -> bool:
+    """Tell whether a text holds a phrase, whatever its case and punctuation; 0 stands for any whole number.
+
+    Of `batch size … maximum` the second half follows the first within some characters.
+    """
+    plain = "".join(c if c.isalnum() or c in "_>" else " / " if c == "/" else " " for c in text.lower())
+    plain = f" {' '.join('0' if word.isdigit() else word for word in plain.split())} "
+    halves = (phrase.partition(" … ") for phrase in phrases)
+    return any(
+        second in rest[: _NEAR + len(second)]
+        for first, _, second in halves
+        for rest in plain.split(first)[1:]
+    )
 
 
 def reason(text: str, key: Secret = NO_KEY) -> str:
@@ -96,39 +110,49 @@ def reason(text: str, key: Secret = NO_KEY) -> str:
 def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     """Return how long a provider asks to wait, in seconds, or None where it does not say.
 
-    Understood are `retry-after-ms` (OpenAI), `retry-after` (RFC 9110: seconds or a date), the reset headers
-    of rate limits that are used up, the `retryDelay` in the body (google.rpc.RetryInfo), and "try again in
-    1.2s" in its words.
+    Understood are `retry-after-ms` (OpenAI), `retry-after` (RFC 9110: seconds or a date), the longest reset
+    among the rate limits that are used up (`x-ratelimit-reset-tokens: 6m0s`), the `retryDelay` in the body
+    (google.rpc.RetryInfo), and "try again in 1.2s" in its words.
     """
-    named = {name.lower(): value.strip() for name, value in headers.items()}
-    after = named.get("retry-after", "")
+    values = {name.lower(): value.strip() for name, value in headers.items()}
+    after = values.get("retry-after", "")
     until = None
     with suppress(ValueError, TypeError, OverflowError, IndexError):
         until = max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
+    delays: list[float | None] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        delays.extend(
+            _span(value) for name, value in pairs if name == "retryDelay" and isinstance(value, str)
+        )
+
+    if "retryDelay" in text:
+        with suppress(ValueError, RecursionError):
+            json.loads(text, object_pairs_hook=note)
     asked = _ASKED.search(text)
-    candidates = [
-        _number(named.get("retry-after-ms", ""), 0.001),
+    waits = (
+        _number(values.get("retry-after-ms", ""), 0.001),
         _number(after, 1.0),
         until,
-        _longest_reset(named),
-        _retry_delay(text),
+        _longest_reset(values),
+        *delays,
         _span(asked[1]) if asked else None,
-    ]
-    return next((min(wait, LONGEST_WAIT_S) for wait in candidates if wait is not None), None)
+    )
+    return next((min(wait, LONGEST_WAIT_S) for wait in waits if wait is not None), None)
 
 
-def _longest_reset(named: Mapping[str, str]) -> float | None:
-    """The longest reset among the limits that are used up, such as `x-ratelimit-reset-tokens: 6m0s`.
+def _longest_reset(values: Mapping[str, str]) -> float | None:
+    """The longest reset among the limits that are used up, by the headers in lower case.
 
-    One is used up when less remains than one request takes; Mistral says how much that is.
+    A limit is used up when less remains than one request takes; Mistral says how much that is.
     """
     resets = []
     # `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
     # `anthropic-ratelimit-tokens-reset`.
-    for name in (name for name in named if "reset" in name.partition("ratelimit")[2]):
-        remaining = _number(named.get(name.replace("reset", "remaining"), ""), 1.0)
-        cost = _number(named.get(name.replace("reset", "query-cost"), ""), 1.0)
-        reset = _until_reset(named[name])
+    for name in (name for name in values if "reset" in name.partition("ratelimit")[2]):
+        remaining = _number(values.get(name.replace("reset", "remaining"), ""), 1.0)
+        cost = _number(values.get(name.replace("reset", "query-cost"), ""), 1.0)
+        reset = _until_reset(values[name])
         if remaining is not None and remaining < max(cost or 1.0, 1.0) and reset is not None:
             resets.append(reset)
     return max(resets, default=None)
@@ -151,19 +175,6 @@ def _message(value: object) -> str:
     if isinstance(value, dict):
         return next(filter(None, (_message(value.get(k)) for k in ("error", "message", "detail", "msg"))), "")
     return ""
-
-
-def _retry_delay(text: str) -> float | None:
-    """The `"retryDelay": "3.5s"` among the details of an error (google.rpc.RetryInfo)."""
-    waits: list[float | None] = []
-
-    def note(pairs: list[tuple[str, object]]) -> None:
-        waits.extend(_span(value) for name, value in pairs if name == "retryDelay" and isinstance(value, str))
-
-    if "retryDelay" in text:
-        with suppress(ValueError, RecursionError):
-            json.loads(text, object_pairs_hook=note)
-    return next((wait for wait in waits if wait is not None), None)
 
 
 def _number(value: str, unit: float) -> float | None:

@@ -42,58 +42,51 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     for what it lacks.
     """
     provider, given = _checked(name, flags, EMBEDDERS, (AUTO, NONE))
-    kept = _kept(former, provider, given)
-    values: dict[str, Any] = {
-        key: given.get(key, kept.get(key, keys.find(f"embedding.{key}", "").default))
-        for key in OWN["embedding"]
-    }
-    needs = {"onnx": ("path",), "gguf": ("path",), "compatible": ("base_url", "model")}
-    for key in needs.get(provider, ()):
-        if not values[key]:
+    active = opening.choose(former)
+    stays = _kept("embedding", former, active.provider, provider, given)
+    if stays and given.get("model", active.model) == active.model:
+        stays |= {"model": active.model, "dimensions": former.dimensions}
+    chosen = former._replace(provider=provider, **_values("embedding", stays | given))
+    for key in {"onnx": ("path",), "gguf": ("path",), "compatible": ("base_url", "model")}.get(provider, ()):
+        if not getattr(chosen, key):
             raise ConfigError(f"embedding.{key}", f"{provider} needs one; add --{key.replace('_', '-')}")
-    chosen = former._replace(provider=provider, **values)
     others = (n for n in former.fallback if n not in (provider, opening.choose(chosen).shown))
     return chosen._replace(fallback=tuple(others))
-
-
-def _kept(former: Embedding, provider: str, given: Mapping[str, object]) -> dict[str, object]:
-    """What stays of former settings beside those that are given: a key is for an address."""
-    active = opening.choose(former)
-    if active.provider != provider or not given.keys().isdisjoint(("base_url", "path")):
-        return {}
-    kept = {key: getattr(former, key) for key in _PLACE if key in takes(provider)}
-    if given.get("model", active.model) == active.model:
-        kept |= {"model": active.model, "dimensions": former.dimensions}
-    return kept
 
 
 def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None) -> Llm:
     """Return settings with another language model, as `select` does."""
     provider, given = _checked(name, flags, LLMS, (NONE,))
-    moved = not given.keys().isdisjoint(("base_url", "path"))  # a key is for an address
-    stays = _PLACE if former.provider == provider and not moved else ()
-    values: dict[str, Any] = {
-        key: given.get(key, getattr(former, key) if key in stays else "") for key in OWN["llm"]
-    }
-    chosen = former._replace(provider=provider, **values)
-    _check_whole(chosen)
+    stays = _kept("llm", former, former.provider, provider, given)
+    chosen = former._replace(provider=provider, **_values("llm", stays | given))
+    row = LLMS.rows.get(provider)
+    served = row is not None and takes(provider, "llm") == _SERVER["llm"]
+    lacks = (
+        ("command", provider == "command" and not chosen.command,
+         f"needs a program; {remedies.say('llm.command')}"),
+        ("path", provider == "gguf" and not chosen.path, "gguf needs one; add --path"),
+        ("base_url", served and not (chosen.base_url or (row and row.base_url)),
+         f"{provider} needs one; add --base-url"),
+        ("model", served and not (chosen.model or (row and row.model)),
+         f"{provider} needs one; name it as {provider}/MODEL"),
+    )  # fmt: skip
+    for key, lacking, message in lacks:
+        if lacking:
+            raise ConfigError(f"llm.{key}", message)
     return chosen
 
 
-def _check_whole(chosen: Llm) -> None:
-    """Raise ConfigError where a language model lacks what its provider needs."""
-    provider = chosen.provider
-    if provider == "command" and not chosen.command:
-        raise ConfigError("llm.command", f"needs a program; {remedies.say('llm.command')}")
-    if provider == "gguf" and not chosen.path:
-        raise ConfigError("llm.path", "gguf needs one; add --path")
-    row = LLMS.rows.get(provider)
-    if row is None or takes(provider, "llm") != _SERVER["llm"]:
-        return
-    if not (chosen.base_url or row.base_url):
-        raise ConfigError("llm.base_url", f"{provider} needs one; add --base-url")
-    if not (chosen.model or row.model):
-        raise ConfigError("llm.model", f"{provider} needs one; name it as {provider}/MODEL")
+def _kept(
+    kind: str, former: Embedding | Llm, active: str, provider: str, given: Mapping[str, object]
+) -> dict[str, object]:
+    """The place and key that stay with the same provider; a key is for an address, and goes with it."""
+    if active != provider or not given.keys().isdisjoint(("base_url", "path")):
+        return {}
+    return {key: getattr(former, key) for key in _PLACE if key in takes(provider, kind)}
+
+
+def _values(kind: str, values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: values.get(key, keys.find(f"{kind}.{key}", "").default) for key in OWN[kind]}
 
 
 def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
@@ -108,15 +101,15 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
     Only models that the settings name are asked, so it becomes the first that stands in, where it does not
     ship or is at the same place anyway. Returns the settings and a line that says what answers until then.
     """
-    name = opening.choose(former).shown
+    shown = opening.choose(former).shown
     note = _answers_anyway(former, chosen)
     if note is not None:
         return chosen, note
     if trouble := _unfit_to_stand_in(former):
-        return chosen, f"full text answers until then ({name} cannot: {trouble})"
-    others = (other for other in chosen.fallback if other != name)
-    note = f"{name} was put first into embedding.fallback, so its vectors answer until then"
-    return chosen._replace(fallback=(name, *others)), note
+        return chosen, f"full text answers until then ({shown} cannot: {trouble})"
+    others = (other for other in chosen.fallback if other != shown)
+    note = f"{shown} was put first into embedding.fallback, so its vectors answer until then"
+    return chosen._replace(fallback=(shown, *others)), note
 
 
 def _answers_anyway(former: Embedding, chosen: Embedding) -> str | None:
@@ -155,11 +148,8 @@ def _checked(
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     if model and given.setdefault("model", model) != model:
         raise ConfigError(f"{kind}.model", f"{model} and {given['model']} are two models; name one")
-    if (
-        kind == "embedding"
-        and provider in opening.SHIPPED
-        and given.get("model") == catalog.rows[provider].model
-    ):
+    ships = kind == "embedding" and provider in opening.SHIPPED
+    if ships and given.get("model") == catalog.rows[provider].model:
         del given["model"]  # the only one it has
     for key, value in given.items():
         if key not in takes(provider, kind):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.providers.costs import Accounts
     from commonplace.providers.embedding.base import Embedder, Floats
     from commonplace.providers.embedding.builtin import Tokens
-    from commonplace.providers.reranking.remote import GuardedReranker
+    from commonplace.providers.reranking import GuardedReranker
 
 # A question and candidates to what each says of it: a similarity (local) or a probability (a model).
 Read = Callable[[str, Sequence[Candidate]], Sequence[float]]

@@ -1,7 +1,7 @@
 """The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
 
 Streamable HTTP of the Model Context Protocol. Nothing is kept between two requests, so there are no sessions
-to end, and nothing is told unasked, so there is no stream to open: GET and DELETE are refused. A client that
+to end, and nothing is sent unasked, so there is no stream to open: GET and DELETE are refused. A client that
 shows people questions is given the name of a session that says so; what it asks for and needs a yes is
 answered by a stream of events, the question first.
 """
@@ -62,8 +62,8 @@ def build(
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and what else is to be served beside them.
 
-    `identity` is what `/health` tells, so that a server is known again; `record` is given a line a request,
-    without anything that was asked or answered.
+    `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
+    that was asked or answered.
     """
 
     questions = Questions(MOST_ASKING)
@@ -115,7 +115,7 @@ class Guard:
                 await answer(scope, receive, noting)
         finally:
             took_ms = (time.perf_counter() - started) * 1000
-            # What was asked for is recorded as far as it is a name of ours: all else may be somebody's words.
+            # Only names that this program defines are recorded: anything else may be somebody's words.
             path = scope["path"] if "route" in scope or scope["path"] in (ENDPOINT, HEALTH) else "-"
             method = f" {scope[_METHOD]}" if _METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
@@ -124,24 +124,16 @@ class Guard:
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
-    # What a form of a foreign page can send is of another type.
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return JSONResponse({"error": "the content type must be application/json"}, 415)
-    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
     try:
         body = await _body(request)
-    except ClientDisconnect:
-        return Response(status_code=400)
-    if body is None:
-        return JSONResponse({"error": f"a body has {LARGEST:,} bytes at most"}, 413)
+    except _Unserved as error:
+        return JSONResponse({"error": error.reason}, error.status)
     message: object = None
     version = headers.get("mcp-protocol-version", "")
     try:
         message = await run_in_threadpool(protocol.decode, body)
-        method = mapping(message).get("method")
-        if isinstance(method, str) and method in METHODS:
+        method = str(mapping(message).get("method"))
+        if method in METHODS:
             request.scope[_METHOD] = method
         _check_headers(message, version, headers)
     except Refusal as refusal:
@@ -214,16 +206,35 @@ async def _events(
         over.set()
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body of a request; None for one that is too large, which is not read to its end."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > LARGEST:
-        return None
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            return None
+class _Unserved(Exception):
+    """A request that is not read: HTTP status and a line."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; one that is too large is not read to its end. Raises `_Unserved`."""
+    headers = request.headers
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise _Unserved(415, "the content type must be application/json")
+    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        raise _Unserved(406, "answers are application/json; accept it")
+    length, body = headers.get("content-length", "0"), bytearray()
+    large = not length.isdecimal() or int(length[:20]) > LARGEST
+    try:
+        if not large:
+            async for part in request.stream():
+                body += part
+                if large := len(body) > LARGEST:
+                    break
+    except ClientDisconnect as error:
+        raise _Unserved(400, "the client went away") from error
+    if large:
+        raise _Unserved(413, f"a body has {LARGEST:,} bytes at most")
     return bytes(body)
 
 

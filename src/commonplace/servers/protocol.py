@@ -105,7 +105,7 @@ def encode(message: object) -> bytes:
 
 
 def mapping(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the object that these keys lead to, empty where there is none: anything may have been sent."""
+    """Return the object that these keys lead to, empty where it is missing: a client may send anything."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
@@ -123,32 +123,32 @@ def failure(id_: int | str | None, refusal: Refusal) -> Result:
     return {"jsonrpc": "2.0", "id": id_, "error": {"code": refusal.code, "message": refusal.message, **data}}
 
 
+def require(valid: bool, code: int, message: str) -> None:
+    """Raise Refusal where what was sent is not valid."""
+    if not valid:
+        raise Refusal(code, message)
+
+
 def read(message: object, connection: Connection, ask: Ask | None = None) -> Request | None:
     """Read a request or a notification; None for an answer, since nothing was asked. Raises Refusal."""
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise Refusal(INVALID, 'a message is an object with "jsonrpc": "2.0"')
-    if "method" not in message and ("result" in message or "error" in message):
+    fields = mapping(message)
+    require(fields.get("jsonrpc") == "2.0", INVALID, 'a message is an object with "jsonrpc": "2.0"')
+    if "method" not in fields and ("result" in fields or "error" in fields):
         return None
-    method, params, id_ = message.get("method"), message.get("params", {}), id_of(message)
-    if not isinstance(method, str):
-        raise Refusal(INVALID, "the method is missing")
-    if id_ is None and "id" in message:
-        raise Refusal(INVALID, "an id is a text or an integer")
-    if not isinstance(params, dict):
-        raise Refusal(PARAMS, "params must be an object")
+    method, params, id_ = fields.get("method"), fields.get("params", {}), id_of(message)
+    require(isinstance(method, str), INVALID, "the method is missing")
+    require(id_ is not None or "id" not in fields, INVALID, "an id is a text or an integer")
+    require(isinstance(params, dict), PARAMS, "params must be an object")
     meta = mapping(params, "_meta")
-    if VERSION_KEY not in meta or method == "initialize":
-        about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
-        return Request(method, params, connection, id_, *about, ask)
-    version = meta[VERSION_KEY]
-    if CAPABILITIES_KEY not in meta:
-        raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
-    if not isinstance(version, str):
-        raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
-    if version not in MODERN:
-        raise unsupported(version)
-    about = version, client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
-    return Request(method, params, connection, id_, *about, ask)
+    about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
+    if VERSION_KEY in meta and method != "initialize":
+        version = meta[VERSION_KEY]
+        require(CAPABILITIES_KEY in meta, PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
+        require(isinstance(version, str), PARAMS, f"{VERSION_KEY} must be a text")
+        if version not in MODERN:
+            raise unsupported(version)
+        about = version, client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
+    return Request(str(method), params, connection, id_, *about, ask)
 
 
 def elicits(capabilities: object) -> bool:
@@ -175,7 +175,7 @@ def client_name(info: object) -> str:
 
 METHOD = "elicitation/create"
 WAITS_S = 600.0  # as long as a preview may be confirmed
-_LOOKS_S = 0.5  # how often whoever waits sees whether anybody still wants an answer
+_LOOKS_S = 0.5  # between two looks whether anybody still wants an answer
 _KEY = "approve"
 _NO_FIELDS = {"type": "object", "properties": {}}
 

@@ -35,17 +35,19 @@ def conversation(value: Value) -> Conversation:
     return Conversation(content.text(value, "title"), content.time(value.get("create_time")), turns[::-1])
 
 
+def _spoken(parts: object) -> str:
+    """The text of the parts of a message, some of which are mappings: what was spoken, written down."""
+    items = parts if isinstance(parts, list) else []
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in items]
+    return "\n".join(text for text in texts if text and isinstance(text, str))
+
+
 def _turn(message: Value) -> Turn | None:
     role = content.mapping(message, "author").get("role")
     body, at = content.mapping(message, "content"), content.time(message.get("create_time"))
     if content.mapping(message, "metadata").get(_HIDDEN) or role not in ("user", "assistant"):
         return None
-    parts = body.get("parts")
-    # A part may be a mapping: what was spoken, written down.
-    texts = [
-        p.get("text") if isinstance(p, Mapping) else p for p in (parts if isinstance(parts, list) else [])
-    ]
-    text = "\n".join(part for part in texts if part and isinstance(part, str))
+    text = _spoken(body.get("parts"))
     recipient = content.text(message, "recipient")
     if role == "assistant" and recipient not in ("", "all"):
         return Turn("assistant", "", at, (Call("", recipient, content.text(body, "text") or text),))

@@ -22,11 +22,15 @@ def turn(value: Value) -> Turn | None:
         return None
     text = value.get("content")
     for mark in content.mappings(list(value.values())):
-        suffix, blocks = mark.get("suffix"), mark.get("blocks")
-        if mark.get("version") != 1:
-            continue
-        if isinstance(text, str) and isinstance(suffix, str) and suffix:
-            text = text.removesuffix(suffix).rstrip("\n")
-        elif isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
-            text = text[: len(text) - len(blocks)]
+        if mark.get("version") == 1:
+            text = _without(text, mark.get("suffix"), mark.get("blocks"))
     return openai.turn({**value, "content": text} if "content" in value else value)
+
+
+def _without(text: object, suffix: object, blocks: object) -> object:
+    """Return a content without what its host appended to it."""
+    if isinstance(text, str) and isinstance(suffix, str) and suffix:
+        return text.removesuffix(suffix).rstrip("\n")
+    if isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
+        return text[: len(text) - len(blocks)]
+    return text

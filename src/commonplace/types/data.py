@@ -12,21 +12,23 @@ def to_data(value: object) -> Any:  # noqa: ANN401 - what `json.dumps` takes
     A class says in `JSON` which attributes are shown, in that order; `also=others` shows `others` as `also`.
     Without it a dataclass shows its fields and a named tuple its items.
     """
-    from dataclasses import fields, is_dataclass
-
-    spec = getattr(value, "JSON", "")
-    if not spec and is_dataclass(value):
-        spec = " ".join(field.name for field in fields(value))
-    elif not spec:
-        spec = " ".join(getattr(value, "_fields", ()))
-    if spec:
-        pairs = (name.partition("=") for name in spec.split())
+    if names := getattr(value, "JSON", "") or _names(value):
+        pairs = (name.partition("=") for name in names.split())
         return {name: to_data(getattr(value, attribute or name)) for name, _, attribute in pairs}
     if isinstance(value, Mapping):
         return {key: to_data(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [to_data(inner) for inner in value]
     return value
+
+
+def _names(value: object) -> str:
+    """The fields of a dataclass, the items of a named tuple; empty for anything else."""
+    from dataclasses import fields, is_dataclass
+
+    if is_dataclass(value):
+        return " ".join(field.name for field in fields(value))
+    return " ".join(getattr(value, "_fields", ()))
 
 
 def cite(path: str, start_line: int, end_line: int) -> str:

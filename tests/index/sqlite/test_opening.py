@@ -17,7 +17,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.opening import open_index
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.fake import FakeEmbedder
 
 PAGE = 4096
 IDENTITY = changes.identity(DEFAULT)

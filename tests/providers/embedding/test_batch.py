@@ -15,7 +15,7 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.batch import (
     BatchEmbedder,
     GeminiJobs,
@@ -26,11 +26,10 @@ from commonplace.providers.embedding.batch import (
     Store,
     supports,
 )
-from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.providers.embedding.services import Call
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.http import Endpoint
-from commonplace.providers.spec import Spec
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
 from tests.providers.server import Reply, Server, serving

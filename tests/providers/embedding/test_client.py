@@ -15,8 +15,8 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers.breaker import Breaker
 from commonplace.providers.cache import VectorCache
 from commonplace.providers.embedding.base import Kind, quantize, unit_rows
-from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.providers.embedding.remote import GuardedEmbedder
+from commonplace.providers.fake import FakeEmbedder
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

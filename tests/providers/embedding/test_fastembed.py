@@ -16,10 +16,9 @@ import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import fastembed, local
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.fastembed import load
 from commonplace.providers.local import LocalEmbedder
-from commonplace.providers.spec import Spec
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
@@ -221,7 +220,7 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
         "from fastembed import TextEmbedding\n"
         "from fastembed.common.model_description import ModelSource, PoolingType\n"
         f"TextEmbedding.add_custom_model('{MEAN}', PoolingType.MEAN, True, ModelSource(hf='{MEAN}'), 6, 'model.onnx')\n"
-        "from commonplace.providers.spec import Spec\n"
+        "from commonplace.providers.catalog import Spec\n"
         f"EMBEDDERS.create(Spec('fastembed', '{MEAN}', path=sys.argv[1])).embed(['tea'], 'query')\n"
         "time.sleep(0.5)\n"
         "for entry in os.scandir('/proc/self/fd') if os.path.isdir('/proc/self/fd') else ():\n"

@@ -22,9 +22,8 @@ import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import gguf, runtime
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.local import LocalEmbedder
-from commonplace.providers.spec import Spec
 
 TEXTS = ["tea", "", "walnut desk", "milk " * 50, "words that nobody knows", "a\x00b", "\ud800"]
 
@@ -264,7 +263,7 @@ def test_a_real_file_that_cannot_be_used_is_told(tmp_path: Path, capfd: pytest.C
 REAL_FORK = """
 import os, sys
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.spec import Spec
+from commonplace.providers.catalog import Spec
 
 model = EMBEDDERS.create(Spec("gguf", path=sys.argv[1]))
 texts = ["walnut tea " * 20, "milk"]

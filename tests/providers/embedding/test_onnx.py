@@ -15,10 +15,9 @@ from onnx import TensorProto
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import local
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import builtin
 from commonplace.providers.local import LocalEmbedder
-from commonplace.providers.spec import Spec
 from tests.providers.embedding.graphs import (
     POSITIONS,
     SEGMENTS,

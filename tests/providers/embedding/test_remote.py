@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http, packing
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import families, services
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.remote import RemoteEmbedder
-from commonplace.providers.spec import Spec
 from tests.providers.embedding import apis
 from tests.providers.server import Reply, Request, Server
 
@@ -490,7 +489,7 @@ class TestKeys:
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     program = (
-        "from commonplace.providers.catalog import EMBEDDERS; from commonplace.providers.spec import Spec;"
+        "from commonplace.providers.catalog import EMBEDDERS; from commonplace.providers.catalog import Spec;"
         "print(EMBEDDERS.create(Spec('compatible', 'Qwen/Qwen3-Embedding-0.6B', base_url='http://gpu:8000/v1')).fingerprint);"
         "import sys; print('httpx' in sys.modules or 'numpy' in sys.modules)"
     )

@@ -16,11 +16,10 @@ from commonplace.index import sync
 from commonplace.memory import estimate
 from commonplace.providers import attempts, opening
 from commonplace.providers.cache import VectorCache
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import Costs, open_ledger
 from commonplace.providers.embedding.batch import BatchEmbedder
 from commonplace.providers.embedding.remote import GuardedEmbedder, RemoteEmbedder
-from commonplace.providers.spec import Spec
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
 from tests.providers.server import Reply, Request, Server

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
+from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import remote, services
-from commonplace.providers.spec import Spec
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 

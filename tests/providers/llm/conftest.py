@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from commonplace.config.credentials import Secret
+from commonplace.providers.catalog import Spec
 from commonplace.providers.llm.base import Message
 from commonplace.providers.llm.chat import ChatModel
-from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Server
 
 KEY = "sk-test-0123456789abcdefghij"

@@ -17,11 +17,11 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
+from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import chat
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.chat import ChatModel
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.spec import Spec
 from tests.providers.llm.conftest import (
     KEY,
     QUESTION,
@@ -615,7 +615,7 @@ def test_no_log_holds_the_key(server: Server, caplog: pytest.LogCaptureFixture, 
 
 def test_nothing_is_imported_before_the_first_question() -> None:
     code = (
-        "import sys; from commonplace.providers.catalog import LLMS; from commonplace.providers.spec import Spec;"
+        "import sys; from commonplace.providers.catalog import LLMS; from commonplace.providers.catalog import Spec;"
         "LLMS.create(Spec('ollama', 'm')); print('httpx' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

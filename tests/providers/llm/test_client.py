@@ -8,13 +8,13 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.providers.cache import AnswerCache
+from commonplace.providers.catalog import Spec
 from commonplace.providers.costs import Budget, Caps, Ledger
+from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Llm, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
 from commonplace.providers.llm.command import CommandModel
-from commonplace.providers.llm.fake import Answer, FakeModel
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.spec import Spec
 from tests.providers.conftest import PRICES
 from tests.providers.llm.conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
 from tests.providers.server import Reply, Server

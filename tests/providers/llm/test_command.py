@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import command
 from commonplace.providers.llm.base import Completion, Message, Request, ToolSpec
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.command import CommandModel
 from commonplace.providers.refusals import Unanswered
-from commonplace.providers.spec import Spec
 
 REQUEST = Request((Message("user", "When do we deploy?"),), deadline_s=20)
 

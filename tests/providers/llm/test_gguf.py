@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.providers.catalog import Spec
 from commonplace.providers.gguf import GgufModel
 from commonplace.providers.llm.base import Completion, Message, Request, ToolSpec
 from commonplace.providers.llm.client import Client
 from commonplace.providers.refusals import TooLarge, Unanswered
-from commonplace.providers.spec import Spec
 
 REQUEST = Request((Message("system", "Be brief."), Message("user", "When?")), max_tokens=50, deadline_s=10)
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}

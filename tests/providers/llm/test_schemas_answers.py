@@ -7,10 +7,10 @@ import time
 import pytest
 
 from commonplace.base.errors import ProviderError
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from tests.providers.llm.conftest import QUESTION, answer, model_at
 from tests.providers.server import Reply, Server
 

@@ -8,9 +8,8 @@ import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, opening
-from commonplace.providers.catalog import RERANKERS
-from commonplace.providers.reranking.remote import RemoteReranker
-from commonplace.providers.spec import Spec
+from commonplace.providers.catalog import RERANKERS, Spec
+from commonplace.providers.reranking import RemoteReranker
 from tests.providers.reranking import apis
 from tests.providers.server import Server
 

@@ -11,11 +11,10 @@ import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import downloads, fastembed
-from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.fastembed import folder, load_reranker
 from commonplace.providers.local import LocalReranker
-from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.spec import Spec
+from commonplace.providers.reranking import sigmoid
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")

@@ -11,10 +11,9 @@ import pytest
 pytest.importorskip("onnx", reason="graphs are made with onnx")
 
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.local import LocalReranker, Pairing, load_onnx_reranker
-from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.spec import Spec
+from commonplace.providers.reranking import sigmoid
 from tests.providers.embedding.graphs import write_json
 from tests.providers.reranking.graphs import logit, write_model, write_tokenizer
 

@@ -10,9 +10,9 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import packing
-from commonplace.providers.reranking import remote
-from commonplace.providers.reranking.remote import Pairs, RemoteReranker
-from commonplace.providers.spec import Spec
+from commonplace.providers import reranking as remote
+from commonplace.providers.catalog import Spec
+from commonplace.providers.reranking import Pairs, RemoteReranker
 from tests.providers.reranking import apis
 from tests.providers.reranking.conftest import Make
 from tests.providers.server import Reply, Server

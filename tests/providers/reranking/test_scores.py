@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.providers.reranking import remote
+from commonplace.providers import reranking as remote
 
 LOGITS = st.floats(-1e300, 1e300)
 

@@ -11,9 +11,9 @@ import pytest
 
 from commonplace.markdown import comments
 from commonplace.memory import Memory
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.redaction.redact import redact
 from commonplace.upkeep.consolidation import consolidate, grounding, page, sources
 from tests.upkeep.consolidation import plans, verifier

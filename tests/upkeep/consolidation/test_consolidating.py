@@ -15,8 +15,8 @@ from commonplace.base.errors import NoteUnreadable, ProviderError
 from commonplace.changes import transaction, undo
 from commonplace.markdown.document import Document, Edit
 from commonplace.memory import Memory
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.upkeep.consolidation import Consolidation, consolidate, run, sources
 from commonplace.upkeep.consolidation import page as standing
 from commonplace.upkeep.schedule import due
@@ -395,7 +395,7 @@ from pathlib import Path
 from commonplace.memory import Memory
 from commonplace.upkeep.consolidation import consolidate
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
+from commonplace.providers.fake import FakeModel
 from tests.upkeep.consolidation import plans, verifier
 os.fsync = lambda descriptor: None  # a kill cuts no power
 template, folder, stride, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), 0

@@ -11,9 +11,9 @@ import pytest
 
 from commonplace.base.errors import ProviderError
 from commonplace.memory import Memory
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
 from commonplace.upkeep.consolidation import Consolidation, consolidate, verify
 from tests.upkeep.consolidation import plans, verifier
 

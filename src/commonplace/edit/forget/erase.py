@@ -301,17 +301,23 @@ def _explained(
     own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
     holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
     of_collections = any(one.what.startswith("collection ") for one in unreachable)
+
+    def is_named(trace: Trace, *, is_index: bool) -> bool:
+        path = Path(os.path.realpath(workspace.root / trace.path))
+        return (
+            trace.path in blocked
+            or (is_index and of_collections)
+            or any(path.is_relative_to(root) for root in roots)
+        )
+
     traces = []
     for trace in left:
-        path = Path(os.path.realpath(workspace.root / trace.path))
         is_index = trace.path.removesuffix("-wal") in indexes
-        is_named = trace.path in blocked or (is_index and of_collections)
-        if is_named or any(path.is_relative_to(root) for root in roots):
-            continue
-        remedy = trace.remedy or _remedy(trace.path, own)
-        if is_index and holding and not trace.remedy:
-            remedy = f"it goes with what still says it: {residue.listed(holding)}"
-        traces.append(replace(trace, remedy=remedy))
+        if not is_named(trace, is_index=is_index):
+            remedy = trace.remedy or _remedy(trace.path, own)
+            if is_index and holding and not trace.remedy:
+                remedy = f"it goes with what still says it: {residue.listed(holding)}"
+            traces.append(replace(trace, remedy=remedy))
     return traces
 
 

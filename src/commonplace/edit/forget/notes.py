@@ -171,12 +171,7 @@ def compose(
 ) -> Composed:
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
-
-    def cuts_of(notes: Mapping[str, bytes]) -> dict[str, Cut]:
-        cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
-        return {name: cut for name, cut in cuts if cut is not None}
-
-    source, cuts = before, cuts_of(before)
+    source, cuts = before, _cuts(before, targets, page)
     # Of the transcripts of forgotten sessions no line is left that a reference could point at.
     stems = map(transcript.stem_of, targets.sessions)
     transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
@@ -186,12 +181,17 @@ def compose(
         if not moved:
             break
         source = before | moved
-        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | cuts_of(moved)
+        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets, page)
         if _lines(cuts) == lines:
             break
     after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
     return Composed(changes, cuts)
+
+
+def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
+    cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
+    return {name: cut for name, cut in cuts if cut is not None}
 
 
 def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:

@@ -347,14 +347,12 @@ def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
 def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
     commits = repository.commits(folder)
-    files = {entry.blob for one in commits for entry in one.files.values() if entry.mode != SUBMODULE}
-    holding, unread = _holding(repository, files, targets)
+    entries = [(one.name, path, entry) for one in commits for path, entry in one.files.items()]
+    blobs = {entry.blob for _, _, entry in entries if entry.mode != SUBMODULE}
+    holding, unread = _holding(repository, blobs, targets)
     messages = repository.messages(one.name for one in commits)
     names = {name for name, message in messages if targets.matches(message)}
-    for one in commits:
-        blobs = {entry.blob for entry in one.files.values()}
-        if not holding.isdisjoint(blobs) or any(map(targets.matches, one.files)):
-            names.add(one.name)
+    names |= {name for name, path, entry in entries if entry.blob in holding or targets.matches(path)}
     if names:
         yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:

@@ -122,12 +122,11 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
         raise ConfigError("forget", f"no selection of {', '.join(kinds)}: {selection!r}")
     value = selection.value.strip()
     if selection.kind in ("text", "person"):
-        words = [value, *(also.strip() for also in selection.also)]
+        field = "people" if selection.kind == "person" else "texts"
+        words = (*getattr(targets, field), value, *(also.strip() for also in selection.also))
         if not all(any(map(str.isalnum, word)) for word in words):
             raise ConfigError("forget", f"{value!r} is no word that could be looked for")
-        if selection.kind == "person":
-            return replace(targets, people=(*targets.people, *words))
-        return replace(targets, texts=(*targets.texts, *words))
+        return replace(targets, **{field: words})  # type: ignore[arg-type]
     if selection.kind == "session":
         session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
         if not session.isprintable() or session.startswith(".") or set(session or "/") & set("/\\"):
@@ -390,14 +389,18 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
     page = Page.read(read(path) or b"", path)
     for first, last, text in sorted(_units(page)):
         over = (rank for rank, hit in ranked if first <= hit.end_line and last >= hit.start_line)
-        # All that goes where these lines do, if nothing between them stays.
-        start, end, numbers = first, last, going(page, first, last)
-        if len(numbers) == numbers[-1] - numbers[0] + 1:
-            start, end = numbers[0], numbers[-1]
-        public = page.shown(first, last)
-        shown = text if public == page.written(first, last) else " ".join(public.split()) or "(private)"
-        offer = Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
+        offer = _offer(page, first, last, text)
         yield _Part(text, next(over, len(hits)), first in page.titles, offer)
+
+
+def _offer(page: Page, first: int, last: int, text: str) -> Offer:
+    # All that goes where these lines do, if nothing between them stays.
+    start, end, numbers = first, last, going(page, first, last)
+    if len(numbers) == numbers[-1] - numbers[0] + 1:
+        start, end = numbers[0], numbers[-1]
+    public = page.shown(first, last)
+    shown = text if public == page.written(first, last) else " ".join(public.split()) or "(private)"
+    return Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
 
 
 def _units(page: Page) -> Iterator[tuple[int, int, str]]:

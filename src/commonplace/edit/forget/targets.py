@@ -143,16 +143,19 @@ class Targets:
     def clean(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON value without what is forgotten; `key` is the one that it stands under."""
         if isinstance(value, str):
-            plainly = self.matches(value)
-            is_hidden = not plainly and "\\u" in value and self.matches(unescaped(value))
-            if key == "arguments":  # of a call, as JSON or however a model wrote them
-                return self.parts.clean_arguments(value) if plainly or is_hidden else value
-            return MARK if is_hidden or self.takes_whole(value) else self.parts.mask(value)
+            return self._clean_text(value, key)
         if isinstance(value, list):
             return [self.clean(one, key) for one in value]
         if isinstance(value, dict):
             return {self.mask(str(name)): self.clean(one, str(name)) for name, one in value.items()}
         return value
+
+    def _clean_text(self, text: str, key: str) -> str:
+        plainly = self.matches(text)
+        is_hidden = not plainly and "\\u" in text and self.matches(unescaped(text))
+        if key == "arguments":  # of a call, as JSON or however a model wrote them
+            return self.parts.clean_arguments(text) if plainly or is_hidden else text
+        return MARK if is_hidden or self.takes_whole(text) else self.parts.mask(text)
 
     def owns(self, path: str) -> bool:
         """Whether the whole of a note goes, because of its name or because it was asked for."""

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.base.errors import ProviderError
 from commonplace.base.root import read_named
 from commonplace.providers import runtime
+from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.runtime import Shared
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer

@@ -21,7 +21,7 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing
 from commonplace.providers.cache import vector_key
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Embedder, Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
@@ -29,7 +29,6 @@ from commonplace.providers.embedding.services import SERVICES, Call, Service
 from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Store, Watcher, unwatched
 from commonplace.providers.http import Endpoint
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
@@ -360,15 +359,20 @@ class GuardedEmbedder:
         if len(rest) < len(texts):
             places = [place for place, key in enumerate(keys) if key in known]
             yield places, unpack([known[keys[place]] for place in places])
-        if not rest:
-            return
+        if rest:
+            yield from self._by_batches(texts, keys, rest)
+
+    def _by_batches(
+        self, texts: Sequence[str], keys: Sequence[bytes], rest: Sequence[int]
+    ) -> Iterator[tuple[list[int], Floats]]:
+        """Ask for the texts at some places, and keep what comes before it is handed on."""
         assert self._batches is not None
-        with guard.asking():
+        with self._guard.asking():
             watcher = partial(self._request, "embed", {})
             for some, rows in self._batches([texts[place] for place in rest], watcher):
                 places = [rest[at] for at in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
-                guard.keep({keys[place]: vector for place, vector in zip(places, vectors, strict=True)})
+                self._guard.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
                 yield places, unpack(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:

@@ -20,10 +20,10 @@ from commonplace.base import paths, tokens
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import attempts
+from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Request, counted
 from commonplace.providers.refusals import Unanswered
-from commonplace.providers.spec import Spec
 from commonplace.render import screen
 
 MAX_OUTPUT_BYTES = 4_000_000

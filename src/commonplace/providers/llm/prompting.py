@@ -72,7 +72,10 @@ def _read(name: str, path: Path) -> Prompt:
     head, end, rest = _text(name, path).partition("\n---\n")
     if not head.startswith("---\n") or not end:
         _refuse(path, "must begin with a header between two lines of ---")
-    header = _header(path, head.splitlines()[1:])
+    rows = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
+    header = {key.strip(): value.strip() for key, _, value in rows}
+    if tuple(sorted(header)) != _HEADER:
+        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
     variables = frozenset(header["variables"].replace(",", " ").split())
     parts = _parts(rest)
     if not parts or not all(part for _, part in parts):
@@ -83,25 +86,18 @@ def _read(name: str, path: Path) -> Prompt:
     return Prompt(name, path, header["purpose"], variables, parts)
 
 
-def _header(path: Path, lines: list[str]) -> dict[str, str]:
-    rows = [line.partition(":") for line in lines if line.strip()]
-    header = {name.strip(): value.strip() for name, _, value in rows}
-    if tuple(sorted(header)) != _HEADER:
-        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
-    return header
-
-
 def _text(name: str, path: Path) -> str:
     try:
         data = paths.read_contained(path, [Path(path.resolve()).parent])
-    except CommonplaceError as error:
-        raise ConfigError(f"prompt {name}", str(error)) from error
-    if len(data) > MAX_BYTES:
-        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
-    try:
+        if len(data) > MAX_BYTES:
+            _refuse(path, f"larger than {MAX_BYTES:,} bytes")
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(paths.shown(path), "not UTF-8") from error
+    except ConfigError:
+        raise
+    except CommonplaceError as error:
+        raise ConfigError(f"prompt {name}", str(error)) from error
 
 
 def _parts(text: str) -> tuple[tuple[Role, str], ...]:

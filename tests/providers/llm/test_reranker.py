@@ -14,11 +14,11 @@ from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.providers import opening
 from commonplace.providers.costs import Accounts, open_ledger
+from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Request, TokenChance
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.fake import FakeModel
+from commonplace.providers.llm.reranker import LlmReranker, yes_of
 from commonplace.providers.refusals import TooLarge
-from commonplace.providers.reranking.llm import LlmReranker, yes_of
 from tests.providers.server import Reply, Server
 from tests.providers.server import Request as HttpRequest
 

@@ -1,4 +1,4 @@
-"""The fake model: vectors that can be computed by hand."""
+"""Models for tests: vectors and scores that can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.catalog import RERANKERS, Spec
+from commonplace.providers.fake import FakeEmbedder, FakeReranker
 
 
 def test_each_word_adds_one_to_its_dimension() -> None:
@@ -50,3 +51,19 @@ def test_any_texts_give_unit_rows_whatever_the_batch(texts: list[str]) -> None:
     assert rows.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.ones(len(texts)), atol=1e-6)
     assert [model.embed([text], "passage").tobytes() for text in texts] == [row.tobytes() for row in rows]
+
+
+def test_a_reranker_scores_by_the_words_that_both_hold() -> None:
+    found = FakeReranker()
+    assert found.score("Green tea, green cups", ["TEA and cups", "coffee", "green tea cups"]) == [2 / 3, 0, 1]
+    assert found.score("", ["tea"]) == [0]
+    assert found.calls == [
+        ("Green tea, green cups", ("TEA and cups", "coffee", "green tea cups")),
+        ("", ("tea",)),
+    ]
+
+
+def test_a_reranker_has_a_name_and_is_made_once() -> None:
+    assert RERANKERS.create("fake").name == "fake:words"
+    assert RERANKERS.create(Spec("fake", "mine")).name == "fake:mine"
+    assert RERANKERS.create("fake") is RERANKERS.create("fake")

@@ -1,4 +1,6 @@
-"""A reranker behind HTTP, whoever provides it: texts cut and packed, asked for, scores put in their places.
+"""Models that read a question and a text together and say how well the one answers the other.
+
+A reranker behind HTTP, whoever provides it: texts cut and packed, asked for, scores put in their places.
 
 A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a
 reranker touches no network.
@@ -21,13 +23,11 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import packing
 from commonplace.providers.cache import score_key
-from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.catalog import RERANKERS, Reranker, Spec
 from commonplace.providers.guard import Call, Guard, Store, Watcher, count_at, unwatched
 from commonplace.providers.http import Endpoint
 from commonplace.providers.packing import Limits
 from commonplace.providers.refusals import TooLarge
-from commonplace.providers.reranking.base import Reranker, sigmoid
-from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
 _REFUSED = frozenset({400, 422})
 _ROUNDED = 1e-6  # a probability that was rounded may lie so far outside 0 to 1
+
+
+def sigmoid(logit: float) -> float:
+    """Return the probability that a logit stands for."""
+    if logit >= 0:
+        return 1.0 / (1.0 + math.exp(-logit))
+    return math.exp(logit) / (1.0 + math.exp(logit))
 
 
 @dataclass(frozen=True, slots=True)
