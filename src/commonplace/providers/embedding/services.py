@@ -160,8 +160,8 @@ _ROWS = (
         Limits(inputs=96, tokens=32_000, input_tokens=8192),  # 96 is its own limit
         usage=count_at("meta", "billed_units", "input_tokens"),
     ),
-    # Vectors shorter than the model's own come unnormalised; all are made unit rows. The key goes into a header,
-    # because addresses end up in logs.
+    # Vectors shorter than the model's own come unnormalised; all are made unit rows. The key goes into a
+    # header, because addresses end up in logs.
     Service(
         "gemini",
         lambda call: f"{gemini_resource(call.model)}:batchEmbedContents",
