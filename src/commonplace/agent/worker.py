@@ -77,7 +77,7 @@ class Chore:
         return self._thread is not None and self._thread.is_alive()
 
     def call(self) -> None:
-        """Have it done soon, on its thread; starts that if there is none."""
+        """Have it done soon, on its thread, which is started if there is none."""
         if self._calls.empty():
             self._calls.put(True)
         if not self.alive:
@@ -113,7 +113,7 @@ class Chore:
     def _wait(self, pause: float) -> bool:
         """Wait for a call, or for the pause after a failure, and let more calls come in; False for none."""
         if pause:
-            self._ended.wait(pause)  # whoever calls
+            self._ended.wait(pause)  # whether or not there is a call
         called = pause > 0 or (not self._ended.is_set() and self._calls.get())
         if called:
             # Not by waiting for calls: each would wake this thread, and the caller might have to make room.
@@ -130,7 +130,7 @@ class Chore:
     def _attempt(self) -> bool:
         try:
             return self._work()
-        # A thread that dies of a mistake of ours would leave all later calls unanswered.
+        # A thread that dies of a fault in `work` would leave all later calls unanswered.
         except Exception as error:  # noqa: BLE001
             logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
             return False
@@ -203,12 +203,12 @@ class IndexWorker:
 
     @property
     def state(self) -> WorkerState:
-        """How the work stands."""
+        """The state of the work."""
         waiting = len(self._queue) + len(self._held)
         return WorkerState(waiting, self._written, self._lost, "; ".join(self._troubles.values()))
 
     def stop(self, deadline_s: float = 5.0) -> bool:
-        """Finish what is submitted, within the deadline; tell whether all of it stands in notes.
+        """Finish what is submitted, within the deadline; tell whether all of it is in notes.
 
         What does not stays in the spool. A worker that is given something afterwards starts again.
         """

@@ -97,7 +97,7 @@ class Cloze(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question that nobody has looked at, with the lines that answer it; `about` tells duplicates."""
+    """A question that nobody has looked at, and the lines that answer it; duplicates share `about`."""
 
     question: str
     answer: str
@@ -227,7 +227,7 @@ def usable_lines(note: Note, section: Section) -> list[int]:
 
 
 def _drafts(note: Note) -> Iterator[Draft]:
-    """The sentences of a note with a blank, and what stands under each heading that names a subject."""
+    """Questions from the sentences of a note, and from each heading that names a subject."""
     for section in structure.sections(note):
         lines = usable_lines(note, section)
         for number in lines:
@@ -240,7 +240,7 @@ def _drafts(note: Note) -> Iterator[Draft]:
 
 
 def _heading_question(title: str, headings: Sequence[str]) -> str:
-    """Ask what stands under the last heading; empty where it names no subject."""
+    """Ask for what the last heading is about; empty where it names no subject."""
     above, heading = ("", title, *headings)[-2:]
     if not headings or _is_unnamed(heading):
         return ""
@@ -280,7 +280,7 @@ SCHEMA: Schema = {
 
 
 class Piece(NamedTuple):
-    """A passage to ask about, and where it stands."""
+    """A passage to ask about, and its lines."""
 
     note: Note
     headings: tuple[str, ...]
