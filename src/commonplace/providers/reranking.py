@@ -214,7 +214,7 @@ _ROWS = (
         Limits(inputs=64, tokens=64_000, input_tokens=4000),
         usage=count_at("usage", "total_tokens"),
     ),
-    # 1000 documents and 600,000 tokens, the question counted with each of them; the smallest model takes half.
+    # 1000 documents and 600,000 tokens, the question counted with each; the smallest model takes half.
     Service(
         "voyage",
         partial(_documents, limit="top_k"),
