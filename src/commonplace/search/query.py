@@ -154,8 +154,12 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     text = clean(text)
     text, found = _filters(text, keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
-    if any(item.operator for item in items):
-        return _boolean(text, items)._replace(filters=found)
+    if any(item.operator for item in items):  # every hit must satisfy the question as a whole
+        parser = _Parser(items[:MAX_ITEMS])
+        if tree := parser.alternatives():
+            return Query(text, " ".join(parser.words), (), required=tree, filters=found)
+        plain = " ".join(item.text for item in items)
+        return Query(text, plain, tuple(terms(plain)), filters=found)
     unwanted = [item for item in items if item.negative]
     wanted = [item for item in items if not item.negative]
     if not wanted and not found:
@@ -249,17 +253,6 @@ def _word(word: str, negative: bool) -> _Item:
     return _Item(stem if prefix else word, negative=negative, prefix=prefix)
 
 
-def _boolean(text: str, items: Sequence[_Item]) -> Query:
-    """A question with operators: every hit must satisfy it as a whole."""
-    parser = _Parser(items[:MAX_ITEMS])
-    tree = parser.alternatives()
-    words = " ".join(parser.words)
-    if not tree:
-        plain = " ".join(item.text for item in items)
-        return Query(text, plain, tuple(terms(plain)))
-    return Query(text, words, (), required=tree)
-
-
 class _Parser:
     """Recursive descent over items: OR binds loosest, then AND (also unwritten), then NOT."""
 
@@ -303,7 +296,14 @@ class _Parser:
         if item.operator in ("AND", "OR", "NOT") or item.text == ")":
             return ""
         if item.text == "(":
-            return self.group() if self.depth < MAX_DEPTH else ""
+            if self.depth == MAX_DEPTH:
+                return ""
+            self.depth += 1
+            inner = self.alternatives()
+            self.depth -= 1
+            closing = self.peek()
+            self.place += closing is not None and closing.text == ")"
+            return inner
         if not negative:
             self.words.append(item.text)
         if item.operator == "NEAR":
@@ -312,14 +312,6 @@ class _Parser:
             return _literal(item)
         others = _spellings(item.text)
         return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
-
-    def group(self) -> str:
-        self.depth += 1
-        inner = self.alternatives()
-        self.depth -= 1
-        if (closing := self.peek()) is not None and closing.text == ")":
-            self.place += 1
-        return inner
 
 
 def _near(body: str) -> str:
