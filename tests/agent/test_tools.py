@@ -371,7 +371,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(root: Path, path: str, **given: int) -> Answer:
-    return tools._read_file(Memory.open(root), {"path": path, **given}, Caller())
+    return tools.READ_FILE.run(Memory.open(root), {"path": path, **given}, Caller())
 
 
 def test_a_file_is_shown_without_secrets_and_private_parts(root: Path) -> None:

@@ -246,6 +246,73 @@ def test_private_parts_stay_in_their_tags_and_fences_end_with_their_day(make: Ma
     assert "- <private>a\n- b</private>\n" in month(memory)
 
 
+@pytest.mark.parametrize(
+    ("open_", "closed"),
+    [
+        ("- code\n\n  ~~~\n  left open\n", "  left open\n  ~~~\n"),
+        ("<private>\n\n```\nboth open\n", "both open\n```\n</private>\n"),
+    ],
+)
+def test_what_a_day_leaves_open_ends_with_it(make: Make, open_: str, closed: str) -> None:
+    memory = make(
+        {
+            "memory/2026-01-02.md": f"# 2026-01-02\n\n{open_}",
+            "memory/2026-01-03.md": "# 2026-01-03\n\n- after it\n",
+        }
+    )
+    roll(memory)
+    assert f"{closed}# 2026-01-03\n- after it\n" in month(memory)
+    note = parse(month(memory), "memory/2026-01.md")
+    assert [heading.text for heading in note.headings] == ["2026-01-02", "2026-01-03"]
+
+
+def test_a_month_that_leaves_something_open_says_so(make: Make) -> None:
+    memory = make({"memory/2026-01.md": "# January\n\n~~~\nopen\n", "memory/2026-01-03.md": "# 2026-01-03\n\n- a\n"})
+    (refused,) = roll(memory).months
+    told = "memory/2026-01.md leaves a code fence or a private part open; close it"
+    assert refused.refused == f"2026-01: {told}; its notes stay as they are"
+    memory = make({"memory/2026-01.md": "# January\n", "memory/2026-01-03.md": "# 2026-01-03\n\n<!-- a\n\n- b\n"})
+    assert "memory/2026-01-03.md leaves a comment open" in roll(memory).months[0].refused
+
+
+def test_links_to_headings_of_a_day_lead_to_that_day(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": "# 2026-01-13\n\n## Plan\n\n- one\n",
+            "memory/2026-01-14.md": "# 2026-01-14\n\n## Plan\n\n- two\n\n## Costs\n\n- three\n",
+            "MEMORY.md": "# M\n\n- [a](memory/2026-01-13.md#plan), [b](memory/2026-01-14.md#plan), [[2026-01-14#Plan]],"
+            " [[2026-01-14#Costs|c]], [d](memory/2026-01-14.md#costs), [e](memory/2026-01-14.md#gone)\n",
+        }
+    )
+    roll(memory)
+    assert memory.workspace.memory_file.read_text().splitlines()[2] == (
+        "- [a](memory/2026-01.md#plan), [b](memory/2026-01.md#plan-1), [[2026-01#2026-01-14#Plan]],"
+        " [[2026-01#Costs|c]], [d](memory/2026-01.md#costs), [e](memory/2026-01.md#gone)"
+    )
+
+
+def test_labels_of_links_that_two_days_define_stay_apart(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": "# 2026-01-13\n\n- see [it][1] and [x]\n\n[1]: https://a.example\n[x]: https://x.example\n",
+            "memory/2026-01-14.md": "# 2026-01-14\n\n- see [it][1], [1] and [x]\n\n[1]: https://b.example\n[x]: https://x.example\n",
+        }
+    )
+    roll(memory)
+    first, second = month(memory).split("# 2026-01-14\n")
+    assert "- see [it][1] and [x]\n" in first
+    assert "- see [it][1-2026-01-14], [1][1-2026-01-14] and [x]\n" in second
+    assert "[1-2026-01-14]: https://b.example\n[x]: https://x.example\n" in second
+
+
+def test_who_wrote_a_note_by_its_front_matter_is_known_in_the_month(make: Make) -> None:
+    head = "---\nby: agent\nagent: nanobot\nsession: 8f3a\n---\n"
+    memory = make({"memory/2026-01-20.md": f"{head}# 2026-01-20\n\n- Tea is in the tin.\n"})
+    assert [hit.start_line for hit in memory.search("tea session:8f3a").hits]
+    roll(memory)
+    assert [hit.path for hit in memory.search("tea session:8f3a agent:nanobot").hits] == ["memory/2026-01.md"]
+
+
 def test_what_a_note_says_of_itself_goes_with_its_heading(make: Make) -> None:
     head = "---\ntags: [rome]\nimportance: 8\npinned: true\n---\n# Trip to Rome <!-- project: kestrel -->\n"
     memory = make({"memory/2026-01-20-trip.md": f"{head}\nFlight at nine.\n"})

@@ -30,8 +30,8 @@ Ask = Callable[[str, str], Said]
 class Caller:
     """Who calls a tool, for what is noted of it, and how the person behind it is asked.
 
-    `ask` shows a person a text, which a code stands for, and returns what they said; None where nobody can be
-    asked. With `asks_itself` whoever runs the tool asks before a call that confirms something.
+    `ask` shows a person a text, with the code that confirms it, and returns what they did; None where nobody
+    can be asked. With `asks_itself` the host asks before it runs a call that confirms something.
     """
 
     agent: str = ""
@@ -259,7 +259,7 @@ def written(entry: Written) -> Answer:
 
 
 def corrected(done: Corrected) -> Answer:
-    """Say what was struck, where the new one stands, and what similar statements still stand."""
+    """Say what was struck, where the new statement is, and which similar ones are still there."""
     similar = "These say nearly the same and still stand; correct them too if they are wrong:"
     text = [
         f"Struck: {', '.join(done.struck)}.",
@@ -322,7 +322,7 @@ def preview(selection: Selection, erasure: Erasure) -> str:
 def offered(
     selection: Selection, erasure: Erasure, text: str, code: str, *, to_owner: bool = False
 ) -> Answer:
-    """Show a preview with the code that confirms it; the words of notes stand in the frame of data.
+    """Show a preview with the code that confirms it; the words of notes are framed as data.
 
     `to_owner` says that nobody can be asked from here: the owner is to approve on the command line.
     """

@@ -57,7 +57,7 @@ _CLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some lines of one note in the block: of which part, as they stand there, and where they come from."""
+    """Some lines of one note in the block: of which part, their text, and where they come from."""
 
     name: str
     text: str
@@ -134,7 +134,7 @@ class ContextBuilder:
         files: bool | None = None,
         budget: int | None = None,
     ) -> Context:
-        """Compose the block without noting that it was given: for whoever may not use it."""
+        """Compose the block without noting that it was given: for a host that may not use it."""
         settings, workspace = self.settings, self.memory.workspace
         today = now.date() if isinstance(now, datetime) else now or date.today()
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
@@ -202,7 +202,7 @@ class Block:
         self.left_out: list[LeftOut] = []
         self._memory, self._injected, self._session = memory, injected, session
         self._told = Repeats()
-        self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
+        self._lines: set[tuple[str, str]] = set()  # of the block, each with its note
         self._parts: list[Part] = []
         self._passages: list[Hit] = []
         self._recall: Recall | None = None
@@ -237,9 +237,9 @@ class Block:
         self._show(name, joined(fresh))
 
     def recall(self, message: str, today: date) -> None:
-        """Add the recall for a message, without what stands in the block."""
+        """Add the recall for a message, without what the block holds already."""
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
-        # What stands in the block already may be all that is found at first.
+        # The first hits may all be in the block already.
         recall = self._ask(
             message, partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today)
         )
@@ -277,7 +277,7 @@ class Block:
             return None
 
     def context(self) -> Context:
-        """The block as it stands now."""
+        """The block with what it holds now."""
         text = pack.enclosed(part.text for part in self._parts) if self._parts else ""
         recall, trouble = self._recall, self._injected.trouble
         warnings = (*(recall.warnings if recall else ()), *self._memory.settings.warnings)
@@ -295,7 +295,7 @@ class Block:
         )
 
     def _rest(self, piece: Piece) -> Piece | None:
-        """A piece without what is said already; None, and a line in the report, if it is not to be told."""
+        """A piece without what the block says already; None, and a line in the report, if nothing is left."""
         told = [] if piece.why else [self._told.rest(hit) for hit in piece.hits]
         hits = tuple(hit for hit in told if hit is not None)
         if not hits:

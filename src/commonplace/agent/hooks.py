@@ -1,19 +1,19 @@
-"""Hooks: a host tells whoever wants to know that a message came, a tool ran, an answer is about to go out."""
+"""Hooks: a host calls listeners when a message came, a tool ran, an answer is about to go out."""
 
 from __future__ import annotations
 
 import contextvars
 import logging
-import os
 import threading
 import time
 import traceback
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+from commonplace.base import fork
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,13 +26,13 @@ GROUP = "commonplace.hooks"  # the entry points of other packages
 DEADLINE_S, SUSPEND_AFTER, RESUME_AFTER_S = 5.0, 3, 300.0
 LONGEST_LINE = 100  # events in the line of one hook that nobody waits for
 LONGEST_S = threading.TIMEOUT_MAX  # what a thread can wait at most
-DEEPEST = 3  # an event told from inside a hook told from inside a hook: further down it only goes round
+DEEPEST = 3  # an event emitted by a hook that runs for a hook's event: further down it only goes round
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth of hooks", default=0)
 logger = logging.getLogger("commonplace.hooks")
 
 
 class AgentHook:
-    """Somebody who is told what happens; every method may be left out, and may be plain or async."""
+    """A listener to what happens; every method may be left out, and may be plain or async."""
 
     deadline_s: float | None = None  # how long this one may take, where it is not what the manager says
 
@@ -62,9 +62,9 @@ EVENTS = tuple(name for name in vars(AgentHook) if name.startswith("on_"))
 
 
 class HookManager:
-    """Tells hooks what happens, in order, and keeps whatever they do away from the host.
+    """Calls hooks with what happens, in order, and keeps their faults away from the host.
 
-    A hook is told of one event at a time, in the order in which they were emitted, on a thread of its own;
+    A hook gets one event at a time, in the order in which they were emitted, on a thread of its own;
     coroutines run there too, on a loop of their own. One that fails, or takes longer than its deadline, is
     logged and counted, and after some failures in a row it is left out for a while.
     """
@@ -79,7 +79,7 @@ class HookManager:
         entry_points: bool = True,
         disabled: Iterable[str] = (),
     ) -> None:
-        """Take hooks, in the order in which they are told; those of entry points follow at the first event.
+        """Take hooks, in the order in which they are called; those of entry points follow at the first event.
 
         `disabled` are globs of names of entry points that are left out.
         """
@@ -91,7 +91,7 @@ class HookManager:
         self._unknown: set[str] = set()
         for hook in hooks:
             self.add(hook)
-        _managers.add(self)
+        fork.renew_in_child(self, HookManager.renew)
 
     @classmethod
     def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
@@ -196,24 +196,12 @@ class HookManager:
                 self._add(point.name, lambda load=point.load: load()())  # type: ignore[misc]
 
 
-_managers: weakref.WeakSet[HookManager] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for manager in list(_managers):
-        manager.renew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-# --- one hook: the line of its events, the thread that tells it of them, and how it fares -----------------
+# --- one hook: the line of its events, the thread that calls it, and how it fares -------------------------
 
 
 @dataclass(slots=True)
 class Count:
-    """How often a hook was told of an event, failed at it, was too late, and what never reached it."""
+    """How often a hook got an event, failed at it, was too late, and how often one never reached it."""
 
     told: int = 0
     failed: int = 0
@@ -231,7 +219,7 @@ class Limits(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """One event on its way to one hook; `on_done` is called when it was told, or never will be."""
+    """One event on its way to one hook; `on_done` is called when the hook has run, or never will."""
 
     event: str
     value: object
@@ -242,9 +230,9 @@ class Call:
 
 
 class Lane:
-    """What stands between one hook and its host: events come in order, one at a time, on one thread.
+    """The queue between one hook and its host: events come in order, one at a time, on one thread.
 
-    There is never a second thread, so a hook that hangs costs one, whatever it is told afterwards.
+    There is never a second thread, so a hook that hangs costs one, however many events follow.
     """
 
     def __init__(self, name: str, make: Callable[[], object], limits: Limits) -> None:
@@ -268,7 +256,7 @@ class Lane:
         self._troubles: list[str] = []
 
     def take(self, hook: object) -> None:
-        """Bind to a hook that is there; what it did not override of `AgentHook` it is never told."""
+        """Bind to a hook; methods of `AgentHook` that it did not override are never called."""
         limit_s = getattr(hook, "deadline_s", None)
         if isinstance(limit_s, int | float):
             self.deadline_s = min(float(limit_s), LONGEST_S)
@@ -310,21 +298,27 @@ class Lane:
             if self.suspended or depth >= DEEPEST or (not waited and len(self._line) >= LONGEST_LINE):
                 self._counts[event].dropped += 1
                 return None
-            if self._thread is None or not self._thread.is_alive():
-                thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError as error:  # no more threads, or the interpreter is about to end
-                    self._counts[event].failed += 1
-                    self._fail(event, f"no thread for it: {error}")
-                    return None
-                self._thread = thread
+            if trouble := self._start():
+                self._counts[event].failed += 1
+                self._fail(event, trouble)
+                return None
             call = Call(event, value, contextvars.copy_context(), on_done)
             self._line.append(call)
             self._changed.notify_all()
             if self._overrun:
                 self._miss(call)
         return call if waited else None
+
+    def _start(self) -> str:
+        """Start the thread if it does not run; return why that cannot be."""
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads, or the interpreter is about to end
+                return f"no thread for it: {error}"
+            self._thread = thread
+        return ""
 
     def give_up(self, call: Call) -> None:
         """Leave a call behind whose deadline is over."""

@@ -22,19 +22,16 @@ def text(language: Language = "auto", like: str = "") -> str:
     They name all tools of `agent.tools`. Raises ConfigError for another language.
     """
     if language not in LANGUAGES:
-        raise ConfigError(
-            "language", f"{language!r} is not allowed; it must be one of {', '.join(LANGUAGES)}"
-        )
-    return _read(_chosen(like) if language == "auto" else language)
-
-
-def _chosen(like: str) -> str:
+        allowed = ", ".join(LANGUAGES)
+        raise ConfigError("language", f"{language!r} is not allowed; it must be one of {allowed}")
+    if language != "auto":
+        return _read(language)
     if like.strip():
         from commonplace.index.vectors import is_foreign
 
-        return "zh" if is_foreign(like) else "en"
-    set_to = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
-    return "zh" if set_to.lower().startswith("zh") else "en"
+        return _read("zh" if is_foreign(like) else "en")
+    setting = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return _read("zh" if setting.lower().startswith("zh") else "en")
 
 
 @cache

@@ -46,7 +46,7 @@ class ObservationHook(AgentHook):
 class SummaryHook(AgentHook):
     """Opens sessions, sums them up when they rest or end, and what earlier runs left behind first.
 
-    No host waits for a summary, but for the end of a session, and there no longer than told: what is not
+    No host waits for a summary, but for the end of a session, and there no longer than `wait_s`: what is not
     done by then is done at the next start.
     """
 
@@ -77,7 +77,7 @@ class SummaryHook(AgentHook):
             self._put(lambda: self._summarizer.summarize(event.session, agent=event.agent))
 
     def on_session_end(self, event: SessionEvent) -> None:
-        """Sum up what is new and let go of the session; wait for it as long as told."""
+        """Sum up what is new and let go of the session; wait for that at most `wait_s`."""
         if not self._enabled:
             return
         done = threading.Event()
@@ -130,7 +130,7 @@ class IdleTimer:
     """Tells hooks `on_session_idle` when a session was not touched for a while; any thread may use it."""
 
     def __init__(self, manager: HookManager, idle_s: float = IDLE_S) -> None:
-        """Bind to who is told, and after how many seconds; the thread starts with the first session."""
+        """Bind to the hooks to call, and after how many seconds; the thread starts with the first session."""
         self._manager, self._idle_s = manager, idle_s
         self._changed = threading.Condition()
         self._rests: dict[str, tuple[float, str]] = {}  # when each session will rest, and its agent
@@ -142,7 +142,7 @@ class IdleTimer:
         with self._changed:
             if self._closed:
                 return
-            self._rests.pop(session, None)  # so that they stand in the order in which they will rest
+            self._rests.pop(session, None)  # so that they are in the order in which they will rest
             self._rests[session] = (time.monotonic() + self._idle_s, agent)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="commonplace-idle", daemon=True)
@@ -156,7 +156,7 @@ class IdleTimer:
             self._rests.pop(session, None)
 
     def close(self) -> None:
-        """Tell nobody anything any more, and let the thread go."""
+        """Call no hook any more, and let the thread go."""
         with self._changed:
             self._closed = True
             self._rests.clear()

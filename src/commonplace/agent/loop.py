@@ -42,7 +42,7 @@ PURPOSE = "chat"
 ENOUGH = "not run: tools were called often enough for one answer; answer with what is known"
 STOPPED = "not run to its end: the user stopped the answer"
 MOST_CALLS = 16  # of one answer that are run; a model that asks for more has lost its way
-UNTOLD = '{"what": "not kept"}'  # stands for what a model asked to have forgotten
+UNTOLD = '{"what": "not kept"}'  # in place of what a model asked to have forgotten
 NOBODY = "not done: it needs the yes of a person, and nobody is here to give it; nothing was changed"
 DECLINED = "not done: the user said no; nothing was changed"
 INTERRUPTED = "interrupted: there is no result"
@@ -110,7 +110,7 @@ class AgentLoop:
         observing = ObservationHook(self._worker, settings, memory.workspace.root)
         self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries, *hooks])
         self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
-        self._given: list[Context] = []  # what stands in the conversation of notes
+        self._given: list[Context] = []  # notes that are in the conversation
         self._counted = (0, 0)  # tokens that the model counted last, and the turns they were of
         self._lock, self._stopping = threading.Lock(), threading.Event()
 
@@ -119,7 +119,7 @@ class AgentLoop:
     def start(self) -> None:
         """Begin the session, or go on where its transcript ends; what earlier ones left behind is done now.
 
-        Raises ConfigError for an id that is none, NoteUnreadable for a transcript that cannot be read.
+        Raises ConfigError for a bad session id, NoteUnreadable for a transcript that cannot be read.
         """
         self._read()
         self._hooks.emit("on_session_start", SessionEvent(self.session, self.agent))
@@ -289,7 +289,7 @@ class AgentLoop:
         return True
 
     def _anew(self) -> None:
-        """Let what went with turns that are gone be recalled again, and what stands in the others not."""
+        """Let notes that went with turns that are gone be recalled again; those in other turns not."""
         self._given = [one for one in self._given if any(one.text in turn.text for turn in self.history)]
         self._context.forget(self.session)
         for given in self._given:
@@ -354,7 +354,7 @@ class Toolbox:
         ]
 
     def refused(self, call: Call, error: str) -> ToolExecution:
-        """Return what stands for a call that was not run, or not to its end."""
+        """Return the outcome of a call that was not run, or not to its end."""
         at, by = datetime.now().astimezone(), self._caller
         arguments = parsed(call.arguments) or {}
         return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
@@ -372,7 +372,7 @@ class Toolbox:
         """Ask a person about what a call would do; return why it is not to run, empty where it is."""
         try:
             preview = tool.asks(self._memory, arguments) if tool.asks is not None else ""
-        except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
+        except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model gets the error
             return f"not done: what it would do cannot be told ({type(error).__name__}: {error})"
         if not preview:
             return ""
@@ -395,7 +395,7 @@ class Toolbox:
             try:
                 answer = tools.run(tool, self._memory, arguments, by)
                 result, error = ("", answer.text) if answer.is_error else (answer.text, "")
-            except Exception as raised:  # noqa: BLE001 - a tool may be anybody's; the model is told
+            except Exception as raised:  # noqa: BLE001 - a tool may be anybody's; the model gets the error
                 error = f"{call.name} failed: {type(raised).__name__}: {raised}"
         took_ms = (time.perf_counter() - started) * 1000
         return ToolExecution(by.session, call.name, arguments or {}, result, error, at, took_ms, by.agent)

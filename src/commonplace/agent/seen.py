@@ -161,7 +161,7 @@ def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
 
 
 def _parsed(record: Mapping[str, Any]) -> list[str]:
-    """The hashes of a record; what is none is passed over."""
+    """The hashes of a record; anything else in it is passed over."""
     digests = record.get("given") or ()
     texts = (digest for digest in digests if isinstance(digest, str) and len(digest) == _HEX)
     return [digest for digest in texts if _DIGITS.issuperset(digest)]

@@ -157,7 +157,7 @@ class Prefetch:
         return self._done.is_set()
 
     def result(self, timeout_s: float = DEADLINE_S) -> Context | None:
-        """Return the block, waiting no longer than told; None if it is late, failed or cancelled.
+        """Return the block, waiting at most `timeout_s`; None if it is late, failed or cancelled.
 
         What is returned counts as given to its session; what came late does not. Never raises.
         """
@@ -208,6 +208,6 @@ def _unix(text: str) -> str:
 
 
 def _keeps(before: str, after: str) -> bool:
-    """Whether all lines of a text that are not blank stand in another one, in their order."""
+    """Whether another text has all lines of a text that are not blank, in their order."""
     rest = iter(after.split("\n"))
     return all(any(line == other for other in rest) for line in before.split("\n") if line.strip())

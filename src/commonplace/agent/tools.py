@@ -51,7 +51,7 @@ STALE = (
 )
 SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".org", ".csv")  # of files that `read_file` reads
 MOST_BYTES = 2_000_000  # of one
-_MOST_NAMES = 20  # of a folder, told where a file is not found
+_MOST_NAMES = 20  # of a folder, shown where a file is not found
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +94,16 @@ def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Cal
     """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
     from commonplace.providers.llm import schemas
 
-    given = {key: value for key, value in arguments.items() if value is not None}
-    if problem := schemas.problem(given, tool.schema):
+    values = {key: value for key, value in arguments.items() if value is not None}
+    if problem := schemas.problem(values, tool.schema):
         return answers.failed(
             f"{tool.name}: {problem.removeprefix('$').removeprefix('.').removeprefix(': ')}"
         )
-    for key, value in given.items():
+    for key, value in values.items():
         if isinstance(value, float) and value.is_integer():
-            given[key] = int(value)  # JSON knows 5.0 as an integer
+            values[key] = int(value)  # JSON knows 5.0 as an integer
     try:
-        return tool.run(memory, given, caller)
+        return tool.run(memory, values, caller)
     except CommonplaceError as error:
         return answers.failed(f"{tool.name}: {error}")
 
@@ -121,33 +121,33 @@ def known() -> list[str]:
 # --- what runs them: searches, notes, entries -----------------------------------------------------------
 
 
-def _search(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
     from datetime import date
 
-    day = str(given.get("as_of", "")).strip()
+    day = str(arguments.get("as_of", "")).strip()
     try:
         as_of = date.fromisoformat(day) if day else None
     except ValueError as error:
         raise ConfigError("as_of", f"{day!r} is no day; write it as 2026-02-13") from error
     result = memory.search(
-        _filtered(given),
-        limit=given.get("limit"),
-        collections=tuple(given.get("collections", ())),
-        history=given.get("history", False),
+        _filtered(arguments),
+        limit=arguments.get("limit"),
+        collections=tuple(arguments.get("collections", ())),
+        history=arguments.get("history", False),
         as_of=as_of,
     )
-    budget = given.get("budget") or memory.settings.recall.budget
-    return answers.found(result, given["query"], given.get("layer", "full"), budget)
+    budget = arguments.get("budget") or memory.settings.recall.budget
+    return answers.found(result, arguments["query"], arguments.get("layer", "full"), budget)
 
 
-def _filtered(given: Mapping[str, Any]) -> str:
-    """The question with the filters that were given beside it."""
-    values = {name: str(given.get(name, "")).strip() for name in ("after", "before", "path")}
+def _filtered(arguments: Mapping[str, Any]) -> str:
+    """The question with the filters among the arguments."""
+    values = {name: str(arguments.get(name, "")).strip() for name in ("after", "before", "path")}
     for name, value in values.items():
         if '"' in value or "\n" in value:
             raise ConfigError(name, f"{value!r} is not allowed; leave out quotation marks and line breaks")
     filters = " ".join(f'{name}:"{value}"' for name, value in values.items() if value)
-    query = str(given["query"])
+    query = str(arguments["query"])
     if not filters:
         return query
     from commonplace.search import query_document
@@ -156,60 +156,49 @@ def _filtered(given: Mapping[str, Any]) -> str:
     return f"{filters} {query}" if query_document.parse(query) is None else f"{query}\nlex: {filters}"
 
 
-def _get(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    return answers.read(memory.get, given["path"], given.get("from"), given.get("lines"))
-
-
-def _timeline(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    timeline = memory.timeline(given["anchor"], before=given.get("before", 3), after=given.get("after", 3))
-    return answers.around(timeline)
-
-
-def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    long_term = given.get("long_term", False)
+def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    long_term = arguments.get("long_term", False)
     written = memory.remember(
-        given["text"],
+        arguments["text"],
         long_term=long_term,
-        tentative=given.get("tentative", False),
+        tentative=arguments.get("tentative", False),
         provenance=caller.provenance(),
-        **{"section" if long_term else "heading": given.get("heading")},
+        **{"section" if long_term else "heading": arguments.get("heading")},
     )
     return answers.written(written)
-
-
-def _status(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    return answers.state(memory.status())
 
 
 # --- what takes something back --------------------------------------------------------------------------
 
 
-def _correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    """Strike a statement and put the new one beside it; what cannot be done is told with the near misses."""
+def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    """Strike a statement and put the new one beside it; an answer that fails names the near misses."""
     from commonplace.edit.resolve import StatementNotFound
     from commonplace.redaction.redact import redact, strip_private
     from commonplace.render import screen
 
     # A reason as the record may keep it: one line of words, without secrets and private parts.
-    why = screen.one_line(redact(strip_private(given.get("why", "")))[0])[:LONGEST_REASON]
-    new = given.get("new", "")
+    why = screen.one_line(redact(strip_private(arguments.get("why", "")))[0])[:LONGEST_REASON]
+    new = arguments.get("new", "")
     try:
-        return answers.corrected(memory.correct(given["old"], new, why=why, provenance=caller.provenance()))
+        return answers.corrected(
+            memory.correct(arguments["old"], new, why=why, provenance=caller.provenance())
+        )
     except StatementNotFound as error:
         return answers.uncorrected(f"memory_correct: {error}", error.near)
 
 
-def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
     """Erase what a person approves of: asked now, by the code of a preview, or later on the command line."""
     by_agents = memory.settings.forget.by_agents
     if by_agents == "never":
         never = "agents may have nothing erased here (forget.by_agents); the owner does"
         return answers.failed(f"{FORGETS}: {never}: {remedies.say('forget')}")
-    selection, waiting = selection_of(given), confirmations_of(memory)
+    selection, waiting = selection_of(arguments), confirmations_of(memory)
     # What was asked for, apart from everything else; what of the notes that means, the preview knows.
     asked = json.dumps([selection.kind, selection.value, selection.also])
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
-    if code := given.get("confirm", "").strip():
+    if code := arguments.get("confirm", "").strip():
         text, preview = waiting.shown(code), waiting.redeem(code, request)
         if preview is None:
             return answers.failed(f"{FORGETS}: {STALE}")
@@ -238,27 +227,27 @@ def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
         return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
 
 
-def _awaiting(memory: Memory, given: Mapping[str, Any]) -> str:
+def _awaiting(memory: Memory, arguments: Mapping[str, Any]) -> str:
     """Return the preview that a call would confirm, for a person to approve of; empty for none."""
     if memory.settings.forget.by_agents != "ask":
         return ""
-    code = given.get("confirm")
+    code = arguments.get("confirm")
     return confirmations_of(memory).shown(code.strip()) if isinstance(code, str) else ""
 
 
-def selection_of(given: Mapping[str, Any]) -> Selection:
+def selection_of(arguments: Mapping[str, Any]) -> Selection:
     """Return what is to be forgotten; without a kind lines or a note where it reads as one, else words."""
     from commonplace.markdown.references import DOCID, REFERENCE
     from commonplace.types.changes import Selection
 
-    what = given["what"].strip()
+    what = arguments["what"].strip()
     lines = REFERENCE.fullmatch(what)
     path = lines["path"] if lines else what
     is_note = path.endswith(".md") or bool(DOCID.fullmatch(path))
     kind: SelectionKind = "text"
     if len(what.split()) == 1 and (is_note or (lines and lines["a"])):
         kind = "lines" if lines else "note"
-    return Selection(given.get("kind") or kind, what)
+    return Selection(arguments.get("kind") or kind, what)
 
 
 class _Offer(NamedTuple):
@@ -279,7 +268,7 @@ class Confirmations:
         self._lock = threading.Lock()
 
     def offer(self, request: str, text: str, preview: Erasure) -> str:
-        """Return a new code for a preview; `request` tells what was asked for from all else."""
+        """Return a new code for a preview; `request` identifies what was asked for."""
         code = secrets.token_urlsafe(_CODE_BYTES)
         with self._lock:
             offers = self._valid()
@@ -289,13 +278,13 @@ class Confirmations:
         return code
 
     def shown(self, code: str) -> str:
-        """Return the preview that a code stands for, as it was shown; empty for a code that is none."""
+        """Return the preview of a code, as it was shown; empty for an unknown code."""
         with self._lock:
             offer = self._valid().get(code)
         return offer.text if offer else ""
 
     def redeem(self, code: str, request: str) -> Erasure | None:
-        """Return the preview of a code; it is used up, also where it was given for something else."""
+        """Return the preview of a code; it is used up, also where it was arguments for something else."""
         with self._lock:
             offer = self._valid().pop(code, None)
         return offer.preview if offer and secrets.compare_digest(offer.request, request) else None
@@ -320,12 +309,6 @@ def confirmations_of(memory: Memory) -> Confirmations:
 # --- text files of the workspace: contained, capped, redacted -------------------------------------------
 
 
-def _read_file(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    """Show lines of a text file of the workspace; raises as `excerpt` does."""
-    get = partial(excerpt, memory.workspace.root)
-    return answers.read(get, given["path"], given.get("from"), given.get("lines"))
-
-
 def excerpt(folder: Path, reference: str) -> Excerpt:
     """Read lines of a file below a folder, private parts blanked and secrets redacted.
 
@@ -335,15 +318,15 @@ def excerpt(folder: Path, reference: str) -> Excerpt:
     from commonplace.markdown import references
     from commonplace.markdown.document import decode, parse
 
-    wanted = references.parse_reference(reference)
-    if not wanted.path:
+    target = references.parse_reference(reference)
+    if not target.path:
         reason = "name a file by its path; memory_get takes what hits are cited by"
         raise NoteNotFound(reference, reason=reason)
-    shown = paths.shown(wanted.path)
+    shown = paths.shown(target.path)
     try:
-        real = paths.contain(Path(wanted.path), [folder])
+        real = paths.contain(Path(target.path), [folder])
     except NoteNotFound as error:
-        raise NoteNotFound(shown, _beside(Root(folder), wanted.path), "no such file") from error
+        raise NoteNotFound(shown, _beside(Root(folder), target.path), "no such file") from error
     inside = real.relative_to(os.path.realpath(folder))
     if any(part.startswith(".") for part in inside.parts):
         raise OutsideRoots(shown, "hidden files are not read")
@@ -355,12 +338,12 @@ def excerpt(folder: Path, reference: str) -> Excerpt:
         raise NoteUnreadable(shown, paths.reason(error)) from error
     if size > MOST_BYTES:
         raise NoteUnreadable(shown, f"{size:,} bytes; only files of up to {MOST_BYTES:,} are read")
-    note = parse(decode(paths.read_contained(real, [folder])), wanted.path)
-    return references.cut(note, wanted.path, "", wanted)
+    note = parse(decode(paths.read_contained(real, [folder])), target.path)
+    return references.cut(note, target.path, "", target)
 
 
 def _beside(files: Root, path: str) -> list[str]:
-    """What stands where a file was looked for, as far as it may be read."""
+    """The names beside a file that is missing, as far as they may be read."""
     try:
         inside = os.path.relpath(files.resolve(os.path.dirname(path)), files.path)
         names = files.names(inside)
@@ -368,9 +351,9 @@ def _beside(files: Root, path: str) -> list[str]:
         names = []
     if not names:
         inside, names = "", files.names()
-    found = [os.path.join(inside, name) for name in names if not name.startswith(".")]
-    found = [name for name in found if name.endswith(SUFFIXES) or files.is_folder(name)]
-    return [os.path.normpath(name) for name in found[:_MOST_NAMES]]
+    paths_beside = [os.path.join(inside, name) for name in names if not name.startswith(".")]
+    paths_beside = [name for name in paths_beside if name.endswith(SUFFIXES) or files.is_folder(name)]
+    return [os.path.normpath(name) for name in paths_beside[:_MOST_NAMES]]
 
 
 # --- the table ------------------------------------------------------------------------------------------
@@ -422,7 +405,9 @@ TOOLS: tuple[Tool, ...] = (
             **{"from": _number(1, 999_999_999, "First line")},
             lines=_number(1, answers.MOST_LINES),
         ),
-        _get,
+        lambda memory, arguments, caller: answers.read(
+            memory.get, arguments["path"], arguments.get("from"), arguments.get("lines")
+        ),
     ),
     Tool(
         "memory_timeline",
@@ -433,7 +418,11 @@ TOOLS: tuple[Tool, ...] = (
             before=_number(0, MOST_AROUND),
             after=_number(0, MOST_AROUND),
         ),
-        _timeline,
+        lambda memory, arguments, caller: answers.around(
+            memory.timeline(
+                arguments["anchor"], before=arguments.get("before", 3), after=arguments.get("after", 3)
+            )
+        ),
     ),
     Tool(
         "memory_write",
@@ -481,7 +470,7 @@ TOOLS: tuple[Tool, ...] = (
         "memory_status",
         "What memory holds, its collections, how fresh it is. Use when searches find nothing.",
         _takes(""),
-        _status,
+        lambda memory, arguments, caller: answers.state(memory.status()),
     ),
 )
 
@@ -495,5 +484,10 @@ READ_FILE = Tool(
         **{"from": _value("integer", "First line", minimum=1)},
         lines=_value("integer", "How many", minimum=1),
     ),
-    _read_file,
+    lambda memory, arguments, caller: answers.read(
+        partial(excerpt, memory.workspace.root),
+        arguments["path"],
+        arguments.get("from"),
+        arguments.get("lines"),
+    ),
 )

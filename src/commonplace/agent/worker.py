@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import queue
 import threading
 import time
@@ -16,9 +15,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError
 from commonplace.upkeep.spool import Spool
 
@@ -77,7 +76,7 @@ class Chore:
         return self._thread is not None and self._thread.is_alive()
 
     def call(self) -> None:
-        """Have it done soon, on its thread; starts that if there is none."""
+        """Have it done soon, on its thread, which is started if there is none."""
         if self._calls.empty():
             self._calls.put(True)
         if not self.alive:
@@ -113,7 +112,7 @@ class Chore:
     def _wait(self, pause: float) -> bool:
         """Wait for a call, or for the pause after a failure, and let more calls come in; False for none."""
         if pause:
-            self._ended.wait(pause)  # whoever calls
+            self._ended.wait(pause)  # whether or not there is a call
         called = pause > 0 or (not self._ended.is_set() and self._calls.get())
         if called:
             # Not by waiting for calls: each would wake this thread, and the caller might have to make room.
@@ -130,7 +129,7 @@ class Chore:
     def _attempt(self) -> bool:
         try:
             return self._work()
-        # A thread that dies of a mistake of ours would leave all later calls unanswered.
+        # A thread that dies of a fault in `work` would leave all later calls unanswered.
         except Exception as error:  # noqa: BLE001
             logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
             return False
@@ -171,6 +170,7 @@ class IndexWorker:
         self._forked = self._leaving = False
         self._begin()
         _workers.add(self)
+        fork.renew_in_child(self, IndexWorker.renew)
         self._writing.call()
         self._syncing.call()
 
@@ -203,12 +203,12 @@ class IndexWorker:
 
     @property
     def state(self) -> WorkerState:
-        """How the work stands."""
+        """The state of the work."""
         waiting = len(self._queue) + len(self._held)
         return WorkerState(waiting, self._written, self._lost, "; ".join(self._troubles.values()))
 
     def stop(self, deadline_s: float = 5.0) -> bool:
-        """Finish what is submitted, within the deadline; tell whether all of it stands in notes.
+        """Finish what is submitted, within the deadline; tell whether all of it is in notes.
 
         What does not stays in the spool. A worker that is given something afterwards starts again.
         """
@@ -315,12 +315,10 @@ class IndexWorker:
             logger.info("%s: works again", part)
 
 
-def _all(do: Callable[[IndexWorker], None]) -> None:
-    for worker in list(_workers):
-        do(worker)
-
-
 _workers: weakref.WeakSet[IndexWorker] = weakref.WeakSet()
-atexit.register(_all, IndexWorker.leave)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=partial(_all, IndexWorker.renew))
+
+
+@atexit.register
+def _leave() -> None:
+    for worker in list(_workers):
+        worker.leave()

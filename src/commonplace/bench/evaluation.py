@@ -365,7 +365,7 @@ def reject(
 ) -> list[Rejection]:
     """Ask each set's workspaces `count` questions of the other sets, and as many of their own.
 
-    A set that stands alone is asked those of its other workspaces. Raises ConfigError where there are none,
+    A single set is asked the questions of its other workspaces. Raises ConfigError where there are none,
     and whatever opening and syncing raise.
     """
     plans = [plan(asked_sets, place, count) for place in range(len(asked_sets))]

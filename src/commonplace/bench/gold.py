@@ -53,7 +53,7 @@ LONGEST = 240  # characters of a sentence; a longer one is a paragraph, not a fa
 LONGEST_ANSWER = 40
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d{1,3}[.)])?\s*(?:\[[ xX]\]\s+)?(?:\d{1,2}:\d{2}\s+(?:-\s+)?)?")
 _EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
-_MONTH = rf"(?:{'|'.join(name[:3].title() for name in rules.listed('en', 'months'))})[a-z]*"
+_MONTH = rf"(?:{'|'.join(name.title() for name in rules.short_numbers('months'))})[a-z]*"
 _NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _ZH_NUMBER = rf"(?:{_NUMBER}|[零一二两三四五六七八九十百千万亿半]+)"
 _ZH_UNIT = r"\s?(?:小时|分钟|公里|公斤|星期|个?月|[年日号点岁元块天周次人层楼分秒米斤克])"
@@ -97,7 +97,7 @@ class Cloze(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question that nobody has looked at, with the lines that answer it; `about` tells duplicates."""
+    """A question that nobody has looked at, and the lines that answer it; duplicates share `about`."""
 
     question: str
     answer: str
@@ -227,7 +227,7 @@ def usable_lines(note: Note, section: Section) -> list[int]:
 
 
 def _drafts(note: Note) -> Iterator[Draft]:
-    """The sentences of a note with a blank, and what stands under each heading that names a subject."""
+    """Questions from the sentences of a note, and from each heading that names a subject."""
     for section in structure.sections(note):
         lines = usable_lines(note, section)
         for number in lines:
@@ -240,7 +240,7 @@ def _drafts(note: Note) -> Iterator[Draft]:
 
 
 def _heading_question(title: str, headings: Sequence[str]) -> str:
-    """Ask what stands under the last heading; empty where it names no subject."""
+    """Ask for what the last heading is about; empty where it names no subject."""
     above, heading = ("", title, *headings)[-2:]
     if not headings or _is_unnamed(heading):
         return ""
@@ -280,7 +280,7 @@ SCHEMA: Schema = {
 
 
 class Piece(NamedTuple):
-    """A passage to ask about, and where it stands."""
+    """A passage to ask about, and its lines."""
 
     note: Note
     headings: tuple[str, ...]

@@ -24,7 +24,7 @@ from commonplace.base.root import Root, read_named
 from commonplace.bench.metrics import LineSizes, Span
 from commonplace.types.data import to_data
 
-CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
+CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are distinguished
 SELF = "."  # the workspace of questions that are about the very folder
 LARGEST = 1 << 30  # bytes of a question set
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
@@ -243,7 +243,7 @@ Record = Mapping[str, Any]
 
 @contextmanager
 def _placed(place: str) -> Iterator[None]:
-    """Say of what is wrong with a record where that stands."""
+    """Name the place of a record in what is wrong with it."""
     try:
         yield
     except ValueError as error:

@@ -5,13 +5,13 @@ A provider's module is imported when its first model is made; one specification 
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from commonplace.base import fork
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, wherever they are
 _HERE = "commonplace.providers"
+_SERVED = "embedding.remote:load"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,13 @@ class Catalog(Generic[T]):
         """
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
-        self.lock = threading.Lock()
+        self.renew()
+        fork.renew_in_child(self, Catalog.renew)
         self.kind, self.group, self.noun, self.variable, self.local = kind, group, noun, variable, local
+
+    def renew(self) -> None:
+        """Begin with a lock that no thread holds: new, or in a child after a fork."""
+        self.lock = threading.Lock()
 
     def find(self, name: str) -> Provider:
         """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""
@@ -153,114 +159,54 @@ class Catalog(Generic[T]):
 
 def _chat(name: str, about: str, base_url: str, *keys: str, model: str = "", local: bool = False) -> Provider:
     """A row of a server that speaks OpenAI's chat completions."""
-    return Provider(
-        name, f"{_HERE}.llm.chat:ChatModel", about, keys=keys, model=model, base_url=base_url, local=local
-    )
+    place = f"{_HERE}.llm.chat:ChatModel"
+    return Provider(name, place, about, keys=keys, model=model, base_url=base_url, local=local)
 
 
+def _row(name: str, place: str, about: str, **fields: Any) -> Provider:  # noqa: ANN401
+    """A row whose factory is `module:function` of this package."""
+    return Provider(name, f"{_HERE}.{place}", about, **fields)
+
+
+# fmt: off
 EMBEDDERS: Catalog[Embedder] = Catalog(
     (
-        Provider(
-            "builtin",
-            f"{_HERE}.embedding.builtin:load",
-            "the bundled model, English; nothing to set up",
-            model="all-MiniLM-L6-v2",
-        ),
-        Provider(
-            "onnx",
-            f"{_HERE}.local:load_onnx",
-            "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
-        ),
-        Provider(
-            "fastembed",
-            f"{_HERE}.fastembed:load",
-            "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
-            " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
-            extra="fastembed",
-            model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
-        ),
-        Provider(
-            "gguf",
-            f"{_HERE}.gguf:load",
-            "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
-            extra="gguf",
-        ),
-        Provider("fake", f"{_HERE}.fake:load_embedder", "counts words, for tests"),
-        Provider(
-            "openai",
-            f"{_HERE}.embedding.remote:load",
-            "OpenAI's models",
-            keys=("OPENAI_API_KEY",),
-            model="text-embedding-3-small",
-            base_url="https://api.openai.com/v1",
-            local=False,
-        ),
-        Provider(
-            "compatible",
-            f"{_HERE}.embedding.remote:load",
-            "any server that speaks OpenAI's language: llama.cpp, LM Studio, vLLM, DeepInfra",
-            local=False,
-        ),
-        Provider(
-            "gemini",
-            f"{_HERE}.embedding.remote:load",
-            "Google's models, many languages",
-            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            model="gemini-embedding-001",
-            base_url="https://generativelanguage.googleapis.com/v1beta",
-            local=False,
-        ),
-        Provider(
-            "voyage",
-            f"{_HERE}.embedding.remote:load",
-            "Voyage AI's models, many languages",
-            keys=("VOYAGE_API_KEY",),
-            model="voyage-4-large",
-            base_url="https://api.voyageai.com/v1",
-            local=False,
-        ),
-        Provider(
-            "mistral",
-            f"{_HERE}.embedding.remote:load",
-            "Mistral AI's model",
-            keys=("MISTRAL_API_KEY",),
-            model="mistral-embed",
-            base_url="https://api.mistral.ai/v1",
-            local=False,
-        ),
-        Provider(
-            "cohere",
-            f"{_HERE}.embedding.remote:load",
-            "Cohere's models, many languages",
-            keys=("COHERE_API_KEY", "CO_API_KEY"),
-            model="embed-v4.0",
-            base_url="https://api.cohere.com/v2",
-            local=False,
-        ),
-        Provider(
-            "ollama",
-            f"{_HERE}.embedding.remote:load",
-            "models of an Ollama server, such as nomic-embed-text or bge-m3",
-            model="nomic-embed-text",
-            base_url="http://127.0.0.1:11434",
-        ),
+        _row("builtin", "embedding.builtin:load", "the bundled model, English; nothing to set up",
+             model="all-MiniLM-L6-v2"),
+        _row("onnx", "local:load_onnx",
+             "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json"),
+        _row("fastembed", "fastembed:load",
+             "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
+             " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
+             extra="fastembed", model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"),
+        _row("gguf", "gguf:load",
+             "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
+             extra="gguf"),
+        _row("fake", "fake:load_embedder", "counts words, for tests"),
+        _row("openai", _SERVED, "OpenAI's models", keys=("OPENAI_API_KEY",), model="text-embedding-3-small",
+             base_url="https://api.openai.com/v1", local=False),
+        _row("compatible", _SERVED,
+             "any server that speaks OpenAI's language: llama.cpp, LM Studio, vLLM, DeepInfra", local=False),
+        _row("gemini", _SERVED, "Google's models, many languages", keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+             model="gemini-embedding-001", base_url="https://generativelanguage.googleapis.com/v1beta",
+             local=False),
+        _row("voyage", _SERVED, "Voyage AI's models, many languages", keys=("VOYAGE_API_KEY",),
+             model="voyage-4-large", base_url="https://api.voyageai.com/v1", local=False),
+        _row("mistral", _SERVED, "Mistral AI's model", keys=("MISTRAL_API_KEY",), model="mistral-embed",
+             base_url="https://api.mistral.ai/v1", local=False),
+        _row("cohere", _SERVED, "Cohere's models, many languages", keys=("COHERE_API_KEY", "CO_API_KEY"),
+             model="embed-v4.0", base_url="https://api.cohere.com/v2", local=False),
+        _row("ollama", _SERVED, "models of an Ollama server, such as nomic-embed-text or bge-m3",
+             model="nomic-embed-text", base_url="http://127.0.0.1:11434"),
     ),
-    "embedding",
-    "commonplace.embedders",
-    "model",
-    local=True,
+    "embedding", "commonplace.embedders", "model", local=True,
 )
 LLMS: Catalog[Model] = Catalog(
     (
         _chat("openai", "OpenAI's models", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         _chat("anthropic", "Anthropic's models", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-        _chat(
-            "gemini",
-            "Google's models",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            "GEMINI_API_KEY",
-            "GOOGLE_API_KEY",
-        ),
+        _chat("gemini", "Google's models", "https://generativelanguage.googleapis.com/v1beta/openai",
+              "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         _chat("deepseek", "DeepSeek's models", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
         _chat("openrouter", "many providers' models", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
         _chat("ollama", "models of an Ollama server", "http://127.0.0.1:11434/v1", local=True),
@@ -268,75 +214,32 @@ LLMS: Catalog[Model] = Catalog(
         _chat("lmstudio", "models of LM Studio", "http://127.0.0.1:1234/v1", local=True),
         _chat("vllm", "models of a vLLM server", "http://127.0.0.1:8000/v1", local=True),
         _chat("compatible", "any other server that speaks OpenAI's language", ""),
-        Provider("command", f"{_HERE}.llm.command:CommandModel", "a program of yours: prompt in, answer out"),
-        Provider(
-            "gguf", f"{_HERE}.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
-        ),
-        Provider("fake", f"{_HERE}.fake:load_llm", "says what it is told, for tests", local=True),
+        _row("command", "llm.command:CommandModel", "a program of yours: prompt in, answer out"),
+        _row("gguf", "gguf:GgufModel", "a model file, in this process", extra="gguf", local=True),
+        _row("fake", "fake:load_llm", "says what it is told, for tests", local=True),
     ),
-    "llm",
-    "commonplace.llms",
-    variable=LLM_KEY,
+    "llm", "commonplace.llms", variable=LLM_KEY,
 )
 # The language model as a reranker is no row: it needs more than a `Spec` (`opening`).
 RERANKERS: Catalog[Reranker] = Catalog(
     (
-        Provider(
-            "fastembed",
-            f"{_HERE}.fastembed:load_reranker",
-            "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
-            " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
-            extra="fastembed",
-            model="Xenova/ms-marco-MiniLM-L-6-v2",
-            local=True,
-        ),
-        Provider(
-            "onnx",
-            f"{_HERE}.local:load_onnx_reranker",
-            "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json",
-            local=True,
-        ),
-        Provider(
-            "compatible",
-            f"{_HERE}.reranking:load",
-            "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference",
-        ),
-        Provider(
-            "cohere",
-            f"{_HERE}.reranking:load",
-            "Cohere's rerankers, many languages",
-            keys=("COHERE_API_KEY", "CO_API_KEY"),
-            model="rerank-v4.0-fast",
-            base_url="https://api.cohere.com/v2",
-        ),
-        Provider(
-            "jina",
-            f"{_HERE}.reranking:load",
-            "Jina AI's rerankers, many languages",
-            keys=("JINA_API_KEY",),
-            model="jina-reranker-v3",
-            base_url="https://api.jina.ai/v1",
-        ),
-        Provider(
-            "voyage",
-            f"{_HERE}.reranking:load",
-            "Voyage AI's rerankers, many languages",
-            keys=("VOYAGE_API_KEY",),
-            model="rerank-2.5",
-            base_url="https://api.voyageai.com/v1",
-        ),
-        Provider("fake", f"{_HERE}.fake:load_reranker", "counts words that both hold, for tests", local=True),
+        _row("fastembed", "fastembed:load_reranker",
+             "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
+             " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
+             extra="fastembed", model="Xenova/ms-marco-MiniLM-L-6-v2", local=True),
+        _row("onnx", "local:load_onnx_reranker",
+             "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json", local=True),
+        _row("compatible", "reranking:load",
+             "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference"),
+        _row("cohere", "reranking:load", "Cohere's rerankers, many languages",
+             keys=("COHERE_API_KEY", "CO_API_KEY"), model="rerank-v4.0-fast",
+             base_url="https://api.cohere.com/v2"),
+        _row("jina", "reranking:load", "Jina AI's rerankers, many languages", keys=("JINA_API_KEY",),
+             model="jina-reranker-v3", base_url="https://api.jina.ai/v1"),
+        _row("voyage", "reranking:load", "Voyage AI's rerankers, many languages", keys=("VOYAGE_API_KEY",),
+             model="rerank-2.5", base_url="https://api.voyageai.com/v1"),
+        _row("fake", "fake:load_reranker", "counts words that both hold, for tests", local=True),
     ),
-    "reranking",
-    "commonplace.rerankers",
+    "reranking", "commonplace.rerankers",
 )
-
-
-def _after_fork() -> None:
-    """Begin a forked child with locks that no thread of its parent holds."""
-    for catalog in (EMBEDDERS, LLMS, RERANKERS):
-        catalog.lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+# fmt: on

@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +55,8 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
         kind: fastembed.Kind = "reranking" if ranks else "embedding"
         return _fetch_files(fastembed.find(spec.model, kind), kind, progress)
     if spec.provider == "ollama":
-        server = OllamaServer(spec.base_url, spec.key)
-        try:
+        with closing(OllamaServer(spec.base_url, spec.key)) as server:
             kept = server.pull(spec.model, progress)
-        finally:
-            server.close()
         return Fetched(kept.name, server.origin, kept.bytes)
     message = "only models of fastembed and of an Ollama server are fetched"
     raise ConfigError("models", f"{message}, not those of {spec.provider}")
@@ -169,20 +166,20 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
     Asks the server where there is one of the owner's (`ollama`, `compatible`). Raises ConfigError,
     MissingExtra, ProviderError.
     """
-    if spec.provider == "fastembed":
-        models: Sequence[Offer] = _of_fastembed()
-    elif spec.provider == "ollama":
+    provider = spec.provider
+    if provider == "fastembed":
+        models = [_of_fastembed(row) for row in fastembed.table()]
+    elif provider == "ollama":
         models = _of_ollama(spec)
-    elif spec.provider == "compatible":
+    elif provider == "compatible":
         if not spec.base_url:
             message = "the compatible provider needs one to list its models"
             raise ConfigError("embedding.base_url", message)
-        names = _served(spec.provider, spec.base_url, spec.key)
-        models = [_known(spec.provider, name, here=True) for name in names]
+        names = _served(provider, spec.base_url, spec.key)
+        models = [_known(provider, name, here=True) for name in names]
     else:
-        row = EMBEDDERS.find(spec.provider)
-        known = dict.fromkeys(filter(None, (row.model, *_KNOWN.get(row.name, ()))))
-        models = [_known(row.name, name) for name in known]
+        known = dict.fromkeys((EMBEDDERS.find(provider).model, *_KNOWN.get(provider, ())))
+        models = [_known(provider, name) for name in known if name]
     return tuple(sorted(models, key=lambda one: (not one.suggested, not one.here, one.model.lower())))
 
 
@@ -200,39 +197,28 @@ def llm_offers(spec: Spec) -> tuple[str, ...]:
     return (row.model,) if row.model else ()
 
 
-def _of_fastembed() -> list[Offer]:
-    from commonplace.providers import fastembed
-
-    models = []
-    for row in fastembed.table():
-        # The part of the description that tells of languages.
-        pattern = r"(?i)\b(?:multi-?lingual|english|chinese|mixed)[^,.(]*(?:\([^)]*\))?"
-        words = re.search(pattern, str(row["description"]))
-        languages = words[0].replace(" input text", "").replace(" only", "").strip() if words else ""
-        model, size = str(row["model"]), int(float(row["size_in_GB"]) * 1e9)
-        suggested = model in SUGGESTED["fastembed"]
-        models.append(Offer(model, int(row["dim"]), size, languages, fastembed.is_here(row), suggested))
-    return models
+def _of_fastembed(row: Mapping[str, Any]) -> Offer:
+    """What fastembed says of a model; languages stand in a part of its description."""
+    pattern = r"(?i)\b(?:multi-?lingual|english|chinese|mixed)[^,.(]*(?:\([^)]*\))?"
+    words = re.search(pattern, str(row["description"]))
+    languages = words[0].replace(" input text", "").replace(" only", "").strip() if words else ""
+    model, size = str(row["model"]), int(float(row["size_in_GB"]) * 1e9)
+    suggested = model in SUGGESTED["fastembed"]
+    return Offer(model, int(row["dim"]), size, languages, fastembed.is_here(row), suggested)
 
 
 def _of_ollama(spec: Spec) -> list[Offer]:
-
-    server = OllamaServer(spec.base_url, spec.key)
-    try:
-        kept = {model.name.removesuffix(":latest"): model for model in server.models()}
-    finally:
-        server.close()
-    there = [_known("ollama", n, here=True, size=one.bytes, about=one.about) for n, one in kept.items()]
-    return there + [_known("ollama", name, here=False) for name in SUGGESTED["ollama"] if name not in kept]
+    """The models of an Ollama server, and the suggested ones that it has not fetched."""
+    with closing(OllamaServer(spec.base_url, spec.key)) as server:
+        here = {model.name.removesuffix(":latest"): model for model in server.models()}
+    models = [_known(PROVIDER, n, here=True, size=one.bytes, about=one.about) for n, one in here.items()]
+    return models + [_known(PROVIDER, name, here=False) for name in SUGGESTED[PROVIDER] if name not in here]
 
 
 def _served(provider: str, base_url: str, key: Secret) -> list[str]:
     """The names that a server of OpenAI's language lists."""
-    endpoint = Endpoint(provider, base_url, key)
-    try:
+    with closing(Endpoint(provider, base_url, key)) as endpoint:
         answer = endpoint.get("models", Deadline(LIST_S), attempts=1)
-    finally:
-        endpoint.close()
     try:
         return [str(row["id"]) for row in answer["data"]]  # type: ignore[index]
     except (KeyError, TypeError) as error:

@@ -11,7 +11,7 @@ import ipaddress
 import json
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -328,34 +328,28 @@ def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
     A key goes over plain HTTP only to this machine or to an address that no router forwards (a home's or an
     office's own network, where servers for models rarely have certificates). A name could lead anywhere.
     """
-    host, fault = _host_of(url)
+    host, fault = "", "the address is no http:// or https:// URL"
+    with suppress(ValueError):
+        address = urlsplit(url)
+        if address.scheme in ("http", "https") and address.hostname and address.port != 0:
+            extra = "@" in address.netloc or address.query or address.fragment
+            host = address.hostname
+            fault = "the address may hold no user, password, query or fragment" if extra else ""
     if not fault and key:
-        if not (key.reveal().isascii() and key.reveal().isprintable()):
-            fault = "the key holds characters that no key has"
-        elif not _is_near(host) and not url.lower().startswith("https://"):
-            fault = f"a key is not sent to {host} in clear: use https"
+        fault = _key_fault(host, url, key)
     if fault:  # the address itself is not quoted, it may hold a secret
         raise ProviderError(provider, fault, permanent=True)
     return host
 
 
-def _is_near(host: str) -> bool:
-    """Whether a host is this machine, or has an address that no router forwards."""
+def _key_fault(host: str, url: str, key: Secret) -> str:
+    """Why a key cannot go to an address, "" where it can."""
+    if not (key.reveal().isascii() and key.reveal().isprintable()):
+        return "the key holds characters that no key has"
     place = _address_of(host)
-    return is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
-
-
-def _host_of(url: str) -> tuple[str, str]:
-    """The host of an address, and why the address cannot be used, "" where it can."""
-    try:
-        address = urlsplit(url)
-        if address.scheme in ("http", "https") and address.hostname and address.port != 0:
-            extra = "@" in address.netloc or address.query or address.fragment
-            fault = "the address may hold no user, password, query or fragment" if extra else ""
-            return address.hostname, fault
-    except ValueError:
-        pass
-    return "", "the address is no http:// or https:// URL"
+    near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
+    secure = near or url.lower().startswith("https://")
+    return "" if secure else f"a key is not sent to {host} in clear: use https"
 
 
 def origin(url: str) -> str:

@@ -352,16 +352,7 @@ class Exported:
 
 def read_folder(path: Path, model: str = "") -> Exported:
     """Read the folder of a model, or the one around a graph. Raises ProviderError with what is missing."""
-    graph = path
-    if not path.is_file():
-        known = [path / name for name in GRAPHS if (path / name).is_file()]
-        graphs = known or sorted([*path.glob("*.onnx"), *path.glob("onnx/*.onnx")])
-        if not known and len(graphs) != 1:
-            message = "several graphs, none of them model.onnx; give the path of one of the files"
-            if not graphs:
-                message = "no model.onnx; export it with `optimum-cli export onnx`"
-            raise _refused(f"{paths.shown(path)}: {message}")
-        graph = graphs[0]
+    graph = _graph(path)
     folder = path if path.is_dir() else graph.parent
     if not (folder / "config.json").is_file() and folder.name == "onnx":
         folder = folder.parent
@@ -369,28 +360,42 @@ def read_folder(path: Path, model: str = "") -> Exported:
     if tokenizer is None:
         message = f"no {TOKENIZER}; save it there with `AutoTokenizer.save_pretrained`"
         raise _refused(f"{paths.shown(folder)}: {message}")
-    config = _json(folder / "config.json", {})
-    owner = folder.parent.parent.name  # of a snapshot in the cache of Hugging Face
-    cached = folder.parent.name == "snapshots" and owner.startswith("models--")
-    own_name = owner.removeprefix("models--").replace("--", "/") if cached else folder.name
-    name = model or str(config.get("_name_or_path") or "") or own_name
-    family = families.find(name)
     # Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize.
     rows = [row for row in _json(folder / "modules.json", []) if isinstance(row, dict)]
     stages = {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
+    traits = _traits(folder, model)
+    pooling = _pooling(folder / stages.get("Pooling", "1_Pooling") / "config.json", traits.name)
+    return Exported(graph, tokenizer, pooling, "Dense" in stages, traits)
+
+
+def _graph(path: Path) -> Path:
+    """The graph at a path, or the one that counts in a folder."""
+    if path.is_file():
+        return path
+    known = [path / name for name in GRAPHS if (path / name).is_file()]
+    graphs = known or sorted([*path.glob("*.onnx"), *path.glob("onnx/*.onnx")])
+    if known or len(graphs) == 1:
+        return graphs[0]
+    message = "several graphs, none of them model.onnx; give the path of one of the files"
+    if not graphs:
+        message = "no model.onnx; export it with `optimum-cli export onnx`"
+    raise _refused(f"{paths.shown(path)}: {message}")
+
+
+def _traits(folder: Path, model: str) -> Traits:
+    """What a folder says of its model, and else what is known of its family."""
+    config = _json(folder / "config.json", {})
+    owner = folder.parent.parent.name  # of a snapshot in the cache of Hugging Face
+    cached = folder.parent.name == "snapshots" and owner.startswith("models--")
+    folder_name = owner.removeprefix("models--").replace("--", "/") if cached else folder.name
+    name = model or str(config.get("_name_or_path") or "") or folder_name
+    family = families.find(name)
     # What stands before a question and a passage: as saved with the model, else as its family takes them.
     saved = as_dict(_json(folder / "config_sentence_transformers.json", {}).get("prompts"))
     prompts = {key: value for key, value in saved.items() if isinstance(value, str)}
-    traits = Traits(
-        PROVIDER,
-        name,
-        family.scripts,
-        _max_tokens(folder, config, family),
-        prompts.get("query", family.query),
-        prompts.get("passage", prompts.get("document", family.passage)),
-    )
-    pooling = _pooling(folder / stages.get("Pooling", "1_Pooling") / "config.json", name)
-    return Exported(graph, tokenizer, pooling, "Dense" in stages, traits)
+    query = prompts.get("query", family.query)
+    passage = prompts.get("passage", prompts.get("document", family.passage))
+    return Traits(PROVIDER, name, family.scripts, _max_tokens(folder, config, family), query, passage)
 
 
 def _pooling(path: Path, name: str) -> Pooling:
@@ -539,19 +544,21 @@ def open_network(exported: Exported) -> Network:
     def output(ports: Sequence[Any]) -> str:
         """The output that counts; the pooling it needs is noted."""
         names = [port.name for port in ports]
-        tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
-        if READY in names or (POOLED in names and not tokens and not exported.dense):
+        tokens = next((port for port in ports if port.name in TOKENS or len(ports) == 1), None)
+        if READY in names:
             pooling.append(None)
-            return READY if READY in names else POOLED
+            return READY
         if exported.dense:
             message = f"a dense layer follows the pooling and the graph has no {READY}"
-            remedy = "export it with optimum as a sentence model"
-            raise _refused(f"{message}: {remedy}")
-        if not tokens:
-            message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
-            raise _refused(f"{message}: export it for {TASK}")
-        pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
-        return str(tokens[0].name)
+            raise _refused(f"{message}: export it with optimum as a sentence model")
+        if tokens is not None:
+            pooling.append(None if len(tokens.shape) == 2 else exported.pooling)
+            return str(tokens.name)
+        if POOLED in names:
+            pooling.append(None)
+            return POOLED
+        message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
+        raise _refused(f"{message}: export it for {TASK}")
 
     graph = open_graph(exported, TASK, output)
     return Network(graph, pooling[0])

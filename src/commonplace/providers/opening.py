@@ -202,20 +202,16 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
 def is_remote(model: Embedder) -> bool:
     """Whether a model made here is behind a server, so that embedding may take long and cost money."""
-    from commonplace.providers.embedding.remote import GuardedEmbedder
-
-    return isinstance(model, GuardedEmbedder)
+    return hasattr(model, "try_out")
 
 
 def trouble(model: Embedder) -> str:
     """Return why a model made here does not answer now; empty if it does, or runs in this process."""
-    from commonplace.providers.embedding.remote import GuardedEmbedder
-
-    if isinstance(model, GuardedEmbedder):
-        try:
-            model.try_out()
-        except CommonplaceError as error:
-            return str(error)
+    try:
+        if is_remote(model):
+            model.try_out()  # type: ignore[attr-defined]
+    except CommonplaceError as error:
+        return str(error)
     return ""
 
 
@@ -338,8 +334,16 @@ def open_reranker(
         _scores.append(ScoreCache())
     store, state = (None, trial) if trial else (_scores[0], breaker())
     if chosen.provider == LLM:
-        inner = _language_reranker(settings, accounts, state, run, keep=trial is None)
-        return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+        from commonplace.providers.llm.reranker import LlmReranker
+        from commonplace.redaction import redact
+
+        if settings.llm.provider == NONE:
+            message = f"llm needs a language model; {remedies.say('models.llm')}"
+            raise ConfigError("reranking.provider", message)
+        ledger = accounts.ledger if accounts is not None else None
+        client = _llm(settings, ledger, state, None if trial else redact.holds_secret, run=run)
+        language = LlmReranker(client, chosen.timeout_s)
+        return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
     inner = RERANKERS.create(reranker_spec(chosen))
     if not isinstance(inner, RemoteReranker):
         return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
@@ -372,17 +376,3 @@ def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
     if not isinstance(inner, RemoteReranker):
         return ""
     return name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal())
-
-
-def _language_reranker(
-    settings: Settings, accounts: Accounts | None, breaker: Breaker, run: str, *, keep: bool
-) -> Reranker:
-    from commonplace.providers.llm.reranker import LlmReranker
-    from commonplace.redaction import redact
-
-    if settings.llm.provider == NONE:
-        message = f"llm needs a language model; {remedies.say('models.llm')}"
-        raise ConfigError("reranking.provider", message)
-    ledger = accounts.ledger if accounts is not None else None
-    client = _llm(settings, ledger, breaker, redact.holds_secret if keep else None, run=run)
-    return LlmReranker(client, settings.reranking.timeout_s)

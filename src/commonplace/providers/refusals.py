@@ -23,7 +23,7 @@ _NEVER = frozenset({501, 505})  # 5xx that stays
 _MAXIMUM = [f"{most} {of}tokens" for most in ("max", "maximum") for of in ("", "0 ", "number of ")]
 # How providers say that an input, or all of them together, is longer than the model takes. Tried on the words
 # of OpenAI, Mistral, Voyage, Cohere, Gemini, Ollama, llama.cpp (with status 500), vLLM, TEI, DashScope and
-# SiliconFlow; the last two name the number of inputs by `batch size`. Phrases as `_says` reads them.
+# SiliconFlow; the last two name the number of inputs by `batch size`. Phrases as `says` reads them.
 _TOO_LARGE = (
     "maximum input length", "context length", "context window", "context size", "input length",
     "too large to process", "too many tokens", "too many inputs", "max allowed tokens",
@@ -72,19 +72,19 @@ def translate(
     text = body.decode("utf-8", "replace")
     said = reason(text, key)
     message = f"HTTP {status}" + (f": {said}" if said else "")
-    larger = status == 429 and _says(text, _LARGER_THAN_THE_RATE)
-    if status == 413 or larger or (status in _TOO_LARGE_STATUS and _says(text, _TOO_LARGE)):
+    larger = status == 429 and says(text, _LARGER_THAN_THE_RATE)
+    if status == 413 or larger or (status in _TOO_LARGE_STATUS and says(text, _TOO_LARGE)):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     # Whether asking again is of no use until somebody changes something.
     stays = status in _NEVER or (status < 500 and status not in _PASSING)
     if status == 429:
-        stays = wait is None and _says(text, _QUOTA) and not _says(text, _RATE)
+        stays = wait is None and says(text, _QUOTA) and not says(text, _RATE)
     return ProviderError(provider, message, wait, permanent=stays, status=status)
 
 
-def _says(text: str, phrases: Iterable[str]) -> bool:
-    """Whether a text holds a phrase, whatever its case and punctuation; 0 stands for any whole number.
+def says(text: str, phrases: Iterable[str]) -> bool:
+    """Tell whether a text holds a phrase, whatever its case and punctuation; 0 stands for any whole number.
 
     Of `batch size … maximum` the second half follows the first within some characters.
     """
@@ -119,15 +119,6 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     until = None
     with suppress(ValueError, TypeError, OverflowError, IndexError):
         until = max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
-    resets: list[float | None] = []
-    # `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
-    # `anthropic-ratelimit-tokens-reset`.
-    for name in (name for name in values if "reset" in name.partition("ratelimit")[2]):
-        remaining = _number(values.get(name.replace("reset", "remaining"), ""), 1.0)
-        # A limit is used up when less remains than one request takes; Mistral says how much that is.
-        cost = _number(values.get(name.replace("reset", "query-cost"), ""), 1.0)
-        if remaining is not None and remaining < max(cost or 1.0, 1.0):
-            resets.append(_until_reset(values[name]))
     delays: list[float | None] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:
@@ -143,11 +134,28 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
         _number(values.get("retry-after-ms", ""), 0.001),
         _number(after, 1.0),
         until,
-        max((reset for reset in resets if reset is not None), default=None),
+        _longest_reset(values),
         *delays,
         _span(asked[1]) if asked else None,
     )
     return next((min(wait, LONGEST_WAIT_S) for wait in waits if wait is not None), None)
+
+
+def _longest_reset(values: Mapping[str, str]) -> float | None:
+    """The longest reset among the limits that are used up, by the headers in lower case.
+
+    A limit is used up when less remains than one request takes; Mistral says how much that is.
+    """
+    resets = []
+    # `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
+    # `anthropic-ratelimit-tokens-reset`.
+    for name in (name for name in values if "reset" in name.partition("ratelimit")[2]):
+        remaining = _number(values.get(name.replace("reset", "remaining"), ""), 1.0)
+        cost = _number(values.get(name.replace("reset", "query-cost"), ""), 1.0)
+        reset = _until_reset(values[name])
+        if remaining is not None and remaining < max(cost or 1.0, 1.0) and reset is not None:
+            resets.append(reset)
+    return max(resets, default=None)
 
 
 def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:

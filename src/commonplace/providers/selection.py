@@ -60,19 +60,18 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     stays = _kept("llm", former, former.provider, provider, given)
     chosen = former._replace(provider=provider, **_values("llm", stays | given))
     row = LLMS.rows.get(provider)
-    served = row is not None and takes(provider, "llm") == _SERVER["llm"]
-    lacks = (
-        ("command", provider == "command" and not chosen.command,
-         f"needs a program; {remedies.say('llm.command')}"),
-        ("path", provider == "gguf" and not chosen.path, "gguf needs one; add --path"),
-        ("base_url", served and not (chosen.base_url or (row and row.base_url)),
-         f"{provider} needs one; add --base-url"),
-        ("model", served and not (chosen.model or (row and row.model)),
-         f"{provider} needs one; name it as {provider}/MODEL"),
-    )  # fmt: skip
-    for key, lacking, message in lacks:
-        if lacking:
-            raise ConfigError(f"llm.{key}", message)
+    needs: tuple[str, ...] = {"command": ("command",), "gguf": ("path",)}.get(provider, ())
+    if row is not None and takes(provider, "llm") == _SERVER["llm"]:
+        needs = ("base_url", "model")
+    for key in needs:
+        if not (getattr(chosen, key) or getattr(row, key, "")):
+            remedy = {
+                "command": f"needs a program; {remedies.say('llm.command')}",
+                "path": "gguf needs one; add --path",
+                "base_url": f"{provider} needs one; add --base-url",
+                "model": f"{provider} needs one; name it as {provider}/MODEL",
+            }
+            raise ConfigError(f"llm.{key}", remedy[key])
     return chosen
 
 
@@ -101,21 +100,29 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
     Only models that the settings name are asked, so it becomes the first that stands in, where it does not
     ship or is at the same place anyway. Returns the settings and a line that says what answers until then.
     """
+    shown = opening.choose(former).shown
+    note = _answers_anyway(former, chosen)
+    if note is not None:
+        return chosen, note
+    if trouble := _unfit_to_stand_in(former):
+        return chosen, f"full text answers until then ({shown} cannot: {trouble})"
+    others = (other for other in chosen.fallback if other != shown)
+    note = f"{shown} was put first into embedding.fallback, so its vectors answer until then"
+    return chosen._replace(fallback=(shown, *others)), note
+
+
+def _answers_anyway(former: Embedding, chosen: Embedding) -> str | None:
+    """What answers until then with the settings as chosen, None where the former model has to stand in."""
     active = opening.choose(former)
     same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
     unchanged = same_place and former.dimensions == chosen.dimensions
     if chosen.provider == NONE or (unchanged and active.shown == opening.choose(chosen).shown):
-        return chosen, ""
+        return ""
     if active.provider == NONE:
-        return chosen, "full text answers until then"
+        return "full text answers until then"
     served = active.provider == chosen.provider and takes(active.provider) == _SERVER["embedding"]
-    if active.provider in opening.SHIPPED or (served and same_place):
-        return chosen, f"the vectors of {active.shown} answer until then"
-    if trouble := _unfit_to_stand_in(former):
-        return chosen, f"full text answers until then ({active.shown} cannot: {trouble})"
-    others = (other for other in chosen.fallback if other != active.shown)
-    note = f"{active.shown} was put first into embedding.fallback, so its vectors answer until then"
-    return chosen._replace(fallback=(active.shown, *others)), note
+    stays = active.provider in opening.SHIPPED or (served and same_place)
+    return f"the vectors of {active.shown} answer until then" if stays else None
 
 
 def _unfit_to_stand_in(settings: Embedding) -> str:
@@ -136,13 +143,7 @@ def _checked(
     """The provider of a name, and the flags that are set, with the model; each checked as a setting."""
     kind = catalog.kind
     provider, _, model = name.partition("/")
-    if provider not in (*others, *catalog.rows):
-        try:
-            catalog.find(provider)  # one that another package brings
-        except ConfigError:
-            near = keys.near(provider, (*catalog.rows, *others))
-            message = f"unknown provider {keys.quoted(provider)}{near}"
-            raise ConfigError(f"{kind}.provider", message) from None
+    _check_known(provider, catalog, others)
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     if model and given.setdefault("model", model) != model:
         raise ConfigError(f"{kind}.model", f"{model} and {given['model']} are two models; name one")
@@ -155,3 +156,15 @@ def _checked(
         whole = os.path.abspath(os.path.expanduser(str(value))) if key in ("path", "key_file") else value
         given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
     return provider, given
+
+
+def _check_known(provider: str, catalog: Catalog[Any], others: tuple[str, ...]) -> None:
+    """Raise ConfigError, with the nearest names, for a provider that neither ships nor is installed."""
+    if provider in (*others, *catalog.rows):
+        return
+    try:
+        catalog.find(provider)  # one that another package brings
+    except ConfigError:
+        near = keys.near(provider, (*catalog.rows, *others))
+        message = f"unknown provider {keys.quoted(provider)}{near}"
+        raise ConfigError(f"{catalog.kind}.provider", message) from None

@@ -1,13 +1,13 @@
 """Questions into the past: what once stood beside what stands, or what held on a day and nothing later.
 
 Struck text is found in a full text of its own, so that what it says changes no other question. Whatever it
-scores, what replaced it stands before it.
+scores, what replaced it stands before it (`order`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.index import facts
@@ -15,7 +15,6 @@ from commonplace.index.base import ALL, Has, HeldOn, Matches, Scope, WrittenBy
 from commonplace.index.facts import Place
 from commonplace.language import lexicon
 from commonplace.search import ranking
-from commonplace.search.ranking import Ranked
 from commonplace.search.terms import Terms, idf
 
 if TYPE_CHECKING:
@@ -26,14 +25,7 @@ if TYPE_CHECKING:
 
 # BM25's k1 in FTS5, for passages that are taken to be of ordinary length.
 SATURATION = 1.2
-# The next entry stands in the place of struck text if it says so; one that does not must answer this much of
-# what the struck text does, or a list of things done would lift what has nothing to do with the question.
-ANSWERS_ALIKE = 0.5
 _CHAIN = 16  # replacements of replacements that are followed
-
-
-# What stands in the place of struck passages, by id: the passages of each such place.
-Successors = Mapping[int, Sequence[Collection[int]]]
 
 
 class Replaced(NamedTuple):
@@ -187,47 +179,3 @@ def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
         return candidate
     del said["superseded-by"]
     return candidate._replace(annotations=json.dumps(said, ensure_ascii=False) if said else None)
-
-
-# --- the order ------------------------------------------------------------------------------------------
-
-
-def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
-    """What replaces each struck passage, now that the scores tell what answers alike."""
-    scores = {item.candidate.id: item.score for item in ranked}
-    found = {own: list(places) for own, places in known.surely.items()}
-    for own, places in known.perhaps.items():
-        least = ANSWERS_ALIKE * scores.get(own, 0.0)
-        alike = ({one for one in ids if scores.get(one, -1.0) >= least} for ids in places)
-        found.setdefault(own, []).extend(filter(None, alike))
-    return found
-
-
-def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
-    """Put the best of each place that replaces a struck passage before it, where all of it stands behind.
-
-    It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
-    """
-    found = list(ranked)
-    pairs = [(own, others) for own, places in successors.items() for others in places]
-    for _ in pairs:  # a circle of replacements ends as well
-        moved = [_put_before(found, own, others) for own, others in pairs]
-        if not any(moved):
-            break
-    return found
-
-
-def _put_before(found: list[Ranked], own: int, others: Collection[int]) -> bool:
-    """Move the best of some passages before another (in place), unless one is; whether it was moved."""
-    at = next((n for n, item in enumerate(found) if item.candidate.id == own), None)
-    best = next((n for n, item in enumerate(found) if item.candidate.id in others), None)
-    if at is None or best is None or best < at:
-        return False
-    found.insert(at, _lifted(found.pop(best), found[at].score))
-    return True
-
-
-def _lifted(item: Ranked, score: float) -> Ranked:
-    more = max(0.0, score - item.score)
-    parts = {**item.parts, "replaces": item.parts.get("replaces", 0.0) + more} if more else item.parts
-    return item._replace(score=item.score + more, parts=parts)

@@ -10,6 +10,7 @@ What only looks like one (`http://x`, `12:30`, a key that no note has) is left i
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -32,7 +33,7 @@ TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
 _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    ">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, "<": lambda a, b: a < b,
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
 }  # fmt: skip
 _FILTER = re.compile(
     r'"[^"]*+"?'  # what is quoted holds no filters
@@ -55,55 +56,50 @@ class Filter(NamedTuple):
 
 def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Filter, ...]]:
     """Take the filters out of a question; `keys` are those of front matter, in lower case."""
-    found: list[Filter] = []
+    filters: list[Filter] = []
 
     def take(match: re.Match[str]) -> str:
         item = _filter(match, keys) if match["key"] else None
-        if item is None:
-            return match[0]
-        found.append(item)
-        return " "
+        filters.extend([item] if item else [])
+        return " " if item else match[0]
 
     rest = _FILTER.sub(take, text)
-    return (rest, tuple(dict.fromkeys(found))) if found else (text, ())
+    return (rest, tuple(dict.fromkeys(filters))) if filters else (text, ())
 
 
 def may_name_keys(text: str) -> bool:
-    """Whether a question holds what would be a filter if some note had such a key."""
+    """Tell whether a question holds what would be a filter if some note had such a key."""
     return any(m["key"] and _built_in(m) is None for m in _FILTER.finditer(text))
 
 
 def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:
     """A filter of ours, or one of front matter; `type:` is of front matter where it says what ours cannot."""
-    found, key = _built_in(match), match["key"].lower()
-    if found is not None:
-        return found
-    known = key in keys or (key == "tag" and not keys.isdisjoint(TAGS))
-    if not known:
-        return Filter("type", _value(match)) if match["key"] == "type" and _sign(match) == ":" else None
-    sign, value = _sign(match), _value(match)
+    if item := _built_in(match):
+        return item
+    key, sign, value = _parts(match)
+    if key not in keys and not (key == "tag" and not keys.isdisjoint(TAGS)):
+        return Filter(key, value) if match["key"] == "type" and sign == ":" else None
     if sign == ":" and value.startswith("//"):
         return None  # an address
-    compared = re.match(r">=|<=|[><=]", value) if sign == ":" else None
-    if compared and len(value) > compared.end():
-        sign, value = compared[0], value[compared.end() :]
-    return Filter(key, value.strip(), "=" if sign == ":" else sign, bool(match["not"]))
+    if sign == ":":  # the value may begin with a comparison
+        signs = () if value in _COMPARED else (one for one in _COMPARED if value.startswith(one))
+        sign = next(iter(signs), "")
+        value = value.removeprefix(sign)
+    return Filter(key, value.strip(), sign or "=", bool(match["not"]))
 
 
 def _built_in(match: re.Match[str]) -> Filter | None:
-    key, value = match["key"], _value(match)
-    if key not in BUILT_IN or _sign(match) != ":" or (key == "type" and value not in TYPES):
+    _, sign, value = _parts(match)
+    key = match["key"]
+    if key not in BUILT_IN or sign != ":" or (key == "type" and value not in TYPES):
         return None
     return Filter(key, value, ":", bool(match["not"]))
 
 
-def _sign(match: re.Match[str]) -> str:
-    return match["sign"].replace("：", ":")
-
-
-def _value(match: re.Match[str]) -> str:
-    """The value without quotation marks."""
-    return next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None).strip()
+def _parts(match: re.Match[str]) -> tuple[str, str, str]:
+    """Key in lower case, sign, and the value without quotation marks."""
+    value = next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None)
+    return match["key"].lower(), match["sign"].replace("：", ":"), value.strip()
 
 
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
@@ -117,7 +113,7 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
             raise ConfigError("type", f"{item.value!r} is not allowed; it must be one of {', '.join(TYPES)}")
         if item.key == "path" and not item.value:
             raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
-        if item.key in DATES or item.key == AS_OF:
+        if item.key in (*DATES, AS_OF):
             _span(item, now)
         if item.key == AS_OF and item.negative:
             raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
@@ -125,44 +121,44 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
 
 def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
     """The notes that satisfy all filters."""
-    found = ALL
-    told: dict[tuple[str, str, bool], list[Filter]] = {}
+    covered = ALL
+    groups: dict[tuple[str, str, bool], list[Filter]] = {}
     for item in filters:
-        if item.key == AS_OF and item.sign == ":":
-            continue
         if item.key in DATES and item.sign == ":":
-            found &= _dated(item, now)
-        else:
-            told.setdefault((item.key, item.sign, item.negative), []).append(item)
-    noted: list[Sequence[Filter]] = []
-    for (key, sign, negative), items in told.items():
+            covered &= _dated(item, now)
+        elif (item.key, item.sign) != (AS_OF, ":"):
+            groups.setdefault((item.key, item.sign, item.negative), []).append(item)
+    of_notes: list[Sequence[Filter]] = []
+    for (key, sign, negative), items in groups.items():
         if sign == ":" and key in _FIELDS:
-            covered = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
+            scope = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
         elif key in FILTERS:
-            covered = _written(index, items)
+            scope = _written(index, items)
         else:
-            noted.append(items)
+            of_notes.append(items)
             continue
-        found &= Not(covered) if negative else covered
-    if noted:
-        notes = [fact.id for fact in facts.facts(index) if all(_agrees(fact, items) for items in noted)]
-        found &= In("note", frozenset(notes))
-    return found
+        covered &= Not(scope) if negative else scope
+    return covered & _of_notes(index, of_notes) if of_notes else covered
+
+
+def _of_notes(index: Index, groups: Sequence[Sequence[Filter]]) -> In:
+    """The notes that satisfy filters on their paths and front matter, one of each group."""
+    notes = (fact.id for fact in facts.facts(index) if all(_agrees(fact, items) for items in groups))
+    return In("note", frozenset(notes))
 
 
 def _written(index: Index, items: Sequence[Filter]) -> Scope:
     """What some writer wrote, by entry; front matter speaks for passages that do not say it themselves."""
     key = items[0].key
     own = {
-        passage: said[key]
+        passage: annotations[key]
         for passage, text in facts.annotated(index, FILTERS[key])
-        if key in (said := json.loads(text))
+        if key in (annotations := json.loads(text))
     }
-    wanted = [passage for passage, value in own.items() if any(_compare(value, item) for item in items)]
-    plain = [item._replace(negative=False) for item in items]
-    notes = [fact.id for fact in facts.facts(index) if _agrees(fact, plain)]
-    others = Scope((In("note", frozenset(notes)), Not(Scope((In("passage", frozenset(own)),)))))
-    return Scope((Either((Scope((In("passage", frozenset(wanted)),)), others)),))
+    said = frozenset(p for p, value in own.items() if any(_compare(value, item) for item in items))
+    others = Scope((_of_notes(index, [[item._replace(negative=False) for item in items]]),))
+    others &= Not(Scope((In("passage", frozenset(own)),)))
+    return Scope((Either((Scope((In("passage", said),)), others)),))
 
 
 def _span(item: Filter, now: date) -> tuple[str, str]:
@@ -234,14 +230,12 @@ def _compare(value: object, item: Filter) -> bool:
     if value is None:
         return False
     wanted = item.value.removeprefix("#") if item.key in TAGS else item.value
-    numbers = _number(value), _number(wanted)
-    if None not in numbers:
-        return _COMPARED[item.sign](*numbers) if item.sign != "=" else numbers[0] == numbers[1]
-    if item.sign == "=":
-        return str(value).strip().casefold() == wanted.casefold()
-    if numbers != (None, None):
+    compare, number, other = _COMPARED[item.sign], _number(value), _number(wanted)
+    if number is not None and other is not None:
+        return compare(number, other)
+    if item.sign != "=" and (number is not None or other is not None):
         return False
-    return _COMPARED[item.sign](str(value).strip().casefold(), wanted.casefold())
+    return compare(str(value).strip().casefold(), wanted.casefold())
 
 
 def _number(value: object) -> float | None:

@@ -33,7 +33,7 @@ from commonplace.types.results import Factor, Hit, Place
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.search.as_of import Replaced, Successors
+    from commonplace.search.as_of import Replaced
     from commonplace.search.candidates import Question
     from commonplace.search.request import Outcome
 
@@ -119,6 +119,47 @@ def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[facts.Plac
         if not moved:
             break
     return sorted(found, key=lambda item: -item.score) if named else found
+
+
+# --- what replaces struck text --------------------------------------------------------------------------
+
+# The next entry stands in the place of struck text if it says so; one that does not must answer this much of
+# what the struck text does, or a list of things done would lift what has nothing to do with the question.
+ANSWERS_ALIKE = 0.5
+# What stands in the place of struck passages, by id: the passages of each such place.
+Successors = Mapping[int, Sequence[Collection[int]]]
+
+
+def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
+    """Say what replaces each struck passage, now that the scores tell what answers alike."""
+    scores = {item.candidate.id: item.score for item in ranked}
+    successors = {own: list(places) for own, places in known.surely.items()}
+    for own, places in known.perhaps.items():
+        least = ANSWERS_ALIKE * scores.get(own, 0.0)
+        alike = ({one for one in ids if scores.get(one, -1.0) >= least} for ids in places)
+        successors.setdefault(own, []).extend(filter(None, alike))
+    return successors
+
+
+def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
+    """Put the best of each place that replaces a struck passage before it, where all of it stands behind.
+
+    It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
+    """
+    ordered = list(ranked)
+    pairs = [(own, others) for own, places in successors.items() for others in places]
+    for _ in pairs:  # a circle of replacements ends as well
+        moved = False
+        for own, others in pairs:
+            at = next((n for n, item in enumerate(ordered) if item.candidate.id == own), None)
+            best = next((n for n, item in enumerate(ordered) if item.candidate.id in others), None)
+            if at is not None and best is not None and best > at:
+                item, score = ordered.pop(best), ordered[at].score
+                ordered.insert(at, adjusted(item, "replaces", max(0.0, score - item.score)))
+                moved = True
+        if not moved:
+            break
+    return ordered
 
 
 # --- newer statements before older ones -----------------------------------------------------------------
@@ -448,10 +489,8 @@ def arrange(
     with outcome.timed("hits"):
         successors: Successors = {}
         if replaced:
-            from commonplace.search import as_of
-
-            successors = as_of.settled(ranked, replaced)
-            ranked = as_of.in_order(ranked, successors)
+            successors = settled(ranked, replaced)
+            ranked = in_order(ranked, successors)
         return _hits(question, ranked, successors, diversity)
 
 
@@ -477,15 +516,13 @@ def _hits(
 
 def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Statement]:
     """Statements with what replaces struck text before it again, whatever variety made of that."""
-    from commonplace.search import as_of
-
     by_id = {one.shown.item.candidate.id: one for one in statements}
     shown = {other.item.candidate.id: own for own, one in by_id.items() for other in one.others}
     known = {
         own: [{shown.get(other, other) for other in others} for others in places]
         for own, places in replaced.items()
     }
-    ordered = as_of.in_order([one.shown.item for one in statements], known)
+    ordered = in_order([one.shown.item for one in statements], known)
     each = ((by_id[item.candidate.id], item) for item in ordered)
     return [one._replace(shown=one.shown._replace(item=item)) for one, item in each]
 

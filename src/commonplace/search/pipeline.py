@@ -144,4 +144,4 @@ def _list(index: Index, asked: Query, covered: Scope, request: Request) -> list[
     _, known = as_of.replaced(index, listed, lambda _: set(), rest=request.as_of is None)
     if request.as_of:
         listed = as_of.as_it_stood(index, listed, covered)
-    return as_of.in_order([Ranked(candidate, 0.0, {}) for candidate in listed], known.surely)
+    return order.in_order([Ranked(candidate, 0.0, {}) for candidate in listed], known.surely)

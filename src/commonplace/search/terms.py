@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from commonplace.index.base import In, Index, Matches, Scope
@@ -49,12 +49,18 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
     spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
+    # A term that is not in the index and holds a function word of Chinese is no word at all.
+    noise = stopwords.CHINESE_CHARACTERS
+    weights = [idf(count, total) for count, term in counted if count or noise.isdisjoint(term)]
+    wanted: dict[str, int] = {}
+    postings = POSTINGS_WIDE if query.wide > 0.5 else POSTINGS
+    for count, term in sorted([*counted, *spelled], key=lambda pair: pair[0]):
+        if count and (len(wanted) < LEAST_TERMS or postings > 0):
+            wanted[term] = count
+            postings -= count
     return Terms(
-        wanted=_affordable(
-            sorted([*counted, *spelled], key=lambda pair: pair[0]),
-            POSTINGS_WIDE if query.wide > 0.5 else POSTINGS,
-        ),
-        ideal=_ideal(counted, total),
+        wanted=wanted,
+        ideal=math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS]),
         asked=len(counted),
         known=sum(map(bool, content)) or len(spelled),
         content=len(content),
@@ -93,24 +99,5 @@ def fts5_idf(count: int, total: int) -> float:
     return max(1e-6, math.log(_odds(count, total)))
 
 
-def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
-    weights = [idf(count, total) for count, term in counted if count or not _is_noise(term)]
-    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
-
-
 def _odds(count: int, total: int) -> float:
     return (total - count + 0.5) / (count + 0.5)
-
-
-def _is_noise(term: str) -> bool:
-    """Whether a term that is not in the index is a CJK bigram across a function word, so no word at all."""
-    return any(character in stopwords.CHINESE_CHARACTERS for character in term)
-
-
-def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, int]:
-    wanted: dict[str, int] = {}
-    for count, term in counted:
-        if count and (len(wanted) < LEAST_TERMS or postings > 0):
-            wanted[term] = count
-            postings -= count
-    return wanted

@@ -23,7 +23,7 @@ _SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are gues
 
 
 class Access(NamedTuple):
-    """What is asked of a request: a token if there is one, and names that stand for this machine.
+    """What a request must have: the token if there is one, and a host name of this machine.
 
     `anywhere` says that the server listens beyond this machine, where an address is as good as a name: only
     names can be made to lead elsewhere.
@@ -52,7 +52,7 @@ def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
 
 
 def own_token(path: Path, *, new: bool = False) -> Secret:
-    """Return the token in a file of the user, made where there is none or a `new` one is asked for.
+    """Return the token in a file of the user; it is made where the file is missing, or if `new`.
 
     Only the user may read the file and its folder. Raises ConfigError for a file that others could have read
     or put there, and where none can be kept.
@@ -113,7 +113,7 @@ def host_of(text: str) -> str:
     """Return the host of a Host header, without its port and the brackets of IPv6; empty for anything else.
 
     A host is a name, an IPv4 address or an IPv6 address in brackets: no user, path, zone or final dot.
-    Nothing is made fit: what two programs could read as two hosts is none.
+    Nothing is repaired: what two programs could read as two hosts is no host.
     """
     lower = text.lower() if text.isascii() else ""
     if lower.startswith("["):
@@ -122,9 +122,13 @@ def host_of(text: str) -> str:
     else:
         host, colon, rest = lower.partition(":")
         rest, valid = colon + rest, all(map(_is_label, host.split(".")))
-    port = rest.removeprefix(":")
-    numbered = rest.startswith(":") and port.isdigit() and len(port) < 6 and int(port) < 65_536
-    return host if valid and (not rest or numbered) else ""
+    return host if valid and (not rest or _is_port(rest)) else ""
+
+
+def _is_port(text: str) -> bool:
+    """Whether a text is a colon and a port."""
+    number = text.removeprefix(":")
+    return text.startswith(":") and number.isdigit() and len(number) < 6 and int(number) < 65_536
 
 
 def _is_label(text: str) -> bool:

@@ -20,17 +20,17 @@ from typing import NamedTuple
 from commonplace.base import atomic, installation, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 
-DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
+DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # set for a server that outlives the process which starts it
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
 _LARGEST_STATE = 1 << 16  # bytes of server.json
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
-_LOOK_S = 1.0  # between two looks whether the note of a server still stands
+_LOOK_S = 1.0  # between two looks whether the note of a server is still there
 _HEALTH_S = 2.0
 
 
 class Running(NamedTuple):
-    """A server: its process, the moment that was started, what `/health` tells of it, where it listens.
+    """A server: its process, when that was started, the id that `/health` returns, where it listens.
 
     `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
     none.
@@ -46,7 +46,7 @@ class Running(NamedTuple):
 
     @property
     def reached_at(self) -> str:
-        """The host to connect to; one that stands for all of them is reached by loopback."""
+        """The host to connect to; a server that listens on all addresses is reached by loopback."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - shown, not bound
 
     @property
@@ -130,15 +130,15 @@ def _served_already(other: Running | None, *, new_token: bool = False) -> Config
 def find(folder: Path) -> Running | None:
     """Return the server that runs, or None.
 
-    Raises ConfigError where one runs that cannot be told from another process.
+    Raises ConfigError where one runs and its process is not known for sure.
     """
     if not _is_held(folder / LOCK):
         return None
     end = time.monotonic() + 1.0  # one that has just begun has not noted itself yet
     while True:
-        found = _noted(folder / STATE)
-        if found is not None and started(found.pid) == found.started:
-            return found
+        running = _noted(folder / STATE)
+        if running is not None and started(running.pid) == running.started:
+            return running
         if not _is_held(folder / LOCK):
             return None
         if time.monotonic() > end:
@@ -153,21 +153,21 @@ def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
 
     Raises ConfigError where it does not end, or may not be ended.
     """
-    found = find(folder)
-    if found is None:
+    running = find(folder)
+    if running is None:
         return None
     try:
-        os.kill(found.pid, signal.SIGTERM)
+        os.kill(running.pid, signal.SIGTERM)
     except ProcessLookupError:
-        return found
+        return running
     except OSError as error:
-        raise ConfigError("serve", f"process {found.pid} cannot be ended: {paths.reason(error)}") from error
+        raise ConfigError("serve", f"process {running.pid} cannot be ended: {paths.reason(error)}") from error
     end = time.monotonic() + wait_s
-    while started(found.pid) == found.started and _is_held(folder / LOCK):
+    while started(running.pid) == running.started and _is_held(folder / LOCK):
         if time.monotonic() > end:
-            raise ConfigError("serve", f"process {found.pid} has not ended within {wait_s:g} s")
+            raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
-    return found
+    return running
 
 
 def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
@@ -226,7 +226,7 @@ def _environment() -> dict[str, str]:
 
 
 def started(pid: int) -> str:
-    """Return the moment a process was started, as the system tells it; empty where there is none."""
+    """Return when a process was started, in the system's words; empty where there is no such process."""
     with suppress(OSError, IndexError):
         # proc(5): field 22, in ticks since the machine was started; the name before may hold blanks
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]

@@ -1,7 +1,7 @@
 """The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
 
 Streamable HTTP of the Model Context Protocol. Nothing is kept between two requests, so there are no sessions
-to end, and nothing is told unasked, so there is no stream to open: GET and DELETE are refused. A client that
+to end, and nothing is sent unasked, so there is no stream to open: GET and DELETE are refused. A client that
 shows people questions is given the name of a session that says so; what it asks for and needs a yes is
 answered by a stream of events, the question first.
 """
@@ -62,8 +62,8 @@ def build(
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and what else is to be served beside them.
 
-    `identity` is what `/health` tells, so that a server is known again; `record` is given a line a request,
-    without anything that was asked or answered.
+    `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
+    that was asked or answered.
     """
 
     questions = Questions(MOST_ASKING)
@@ -115,7 +115,7 @@ class Guard:
                 await answer(scope, receive, noting)
         finally:
             took_ms = (time.perf_counter() - started) * 1000
-            # What was asked for is recorded as far as it is a name of ours: all else may be somebody's words.
+            # Only names that this program defines are recorded: anything else may be somebody's words.
             path = scope["path"] if "route" in scope or scope["path"] in (ENDPOINT, HEALTH) else "-"
             method = f" {scope[_METHOD]}" if _METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
@@ -132,8 +132,8 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
     version = headers.get("mcp-protocol-version", "")
     try:
         message = await run_in_threadpool(protocol.decode, body)
-        method = mapping(message).get("method")
-        if isinstance(method, str) and method in METHODS:
+        method = str(mapping(message).get("method"))
+        if method in METHODS:
             request.scope[_METHOD] = method
         _check_headers(message, version, headers)
     except Refusal as refusal:

@@ -32,13 +32,13 @@ from commonplace.servers.protocol import (
     failure,
     id_of,
     read,
+    require,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Ask
     from commonplace.agent.tools import Tool
     from commonplace.memory import Memory
-    from commonplace.types import NoteInfo
 
 
 class Service:
@@ -54,7 +54,7 @@ class Service:
     ) -> None:
         """Serve what `open_memory` opens.
 
-        `agent` is who asks where a client does not say; `tell` is told what goes wrong inside.
+        `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside.
         """
         self.agent, self.tell = agent, tell
         self._open, self._lock = open_memory, threading.Lock()
@@ -85,7 +85,7 @@ class Service:
 
         try:
             warm(self.memory)
-        except Exception:  # noqa: BLE001 - it is a favour; the first question meets the same and tells it
+        except Exception:  # noqa: BLE001 - the first question meets the same error and reports it
             return
 
 
@@ -104,7 +104,7 @@ _AN_HOUR_MS = 3_600_000  # what is part of the program
 
 
 class Offered(NamedTuple):
-    """A method: what answers, in which manners, and for how many milliseconds its result holds, if told."""
+    """A method: what answers, in which manners, and for how many milliseconds its result holds, if known."""
 
     run: Callable[[Service, Request], Result]
     handshake: bool = True
@@ -164,9 +164,8 @@ def _result(request: Request, service: Service) -> Result:
 def _initialize(service: Service, request: Request) -> Result:
     """Settle what a connection speaks: what the client asks for, or the newest with a handshake."""
     version, connection = request.params.get("protocolVersion"), request.connection
-    if not isinstance(version, str):
-        raise Refusal(PARAMS, "protocolVersion is missing")
-    connection.version = version if version in HANDSHAKE else HANDSHAKE[-1]
+    require(isinstance(version, str), PARAMS, "protocolVersion is missing")
+    connection.version = str(version) if version in HANDSHAKE else HANDSHAKE[-1]
     connection.client = client_name(request.params.get("clientInfo"))
     connection.elicits = elicits(request.params.get("capabilities"))
     return {"protocolVersion": connection.version, "serverInfo": service.info, **_ABOUT}
@@ -174,9 +173,8 @@ def _initialize(service: Service, request: Request) -> Result:
 
 def _required(request: Request, name: str) -> str:
     value = request.params.get(name)
-    if not isinstance(value, str) or not value:
-        raise Refusal(PARAMS, f"{name} is missing")
-    return value
+    require(isinstance(value, str) and bool(value), PARAMS, f"{name} is missing")
+    return str(value)
 
 
 # --- tools ----------------------------------------------------------------------------------------------
@@ -240,14 +238,15 @@ def page(memory: Memory, cursor: object = None) -> Result:
             raise Refusal(PARAMS, "cursor: not one that was given out")
         notes = [note for note in notes if note.path > last]
     more = {"nextCursor": _quoted(notes[PAGE - 1].path)} if len(notes) > PAGE else {}
-    return {"resources": [_listed(note) for note in notes[:PAGE]], **more}
-
-
-def _listed(note: NoteInfo) -> Result:
-    path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
-    about = {"uri": f"{SCHEME}{note.collection}/{_quoted(path)}", "name": note.path}
-    titled = {**about, "title": note.title} if note.title else about
-    return {**titled, "mimeType": _kind(note.path), "size": note.size}
+    listed = []
+    for note in notes[:PAGE]:
+        path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
+        title = {"title": note.title} if note.title else {}
+        uri = f"{SCHEME}{note.collection}/{_quoted(path)}"
+        listed.append(
+            {"uri": uri, "name": note.path, **title, "mimeType": _kind(note.path), "size": note.size}
+        )
+    return {"resources": listed, **more}
 
 
 def _quoted(path: str) -> str:
@@ -356,16 +355,10 @@ PROMPTS = (
 
 
 def _list_prompts(service: Service, request: Request) -> Result:
-    listed = [
-        {
-            "name": prompt.name,
-            "description": prompt.description,
-            "arguments": [
-                {"name": prompt.argument, "description": prompt.about, "required": prompt.required}
-            ],
-        }
-        for prompt in PROMPTS
-    ]
+    listed = []
+    for prompt in PROMPTS:
+        argument = {"name": prompt.argument, "description": prompt.about, "required": prompt.required}
+        listed.append({"name": prompt.name, "description": prompt.description, "arguments": [argument]})
     return {"prompts": listed}
 
 

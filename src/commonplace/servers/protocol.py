@@ -105,7 +105,7 @@ def encode(message: object) -> bytes:
 
 
 def mapping(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the object that these keys lead to, empty where there is none: anything may have been sent."""
+    """Return the object that these keys lead to, empty where it is missing: a client may send anything."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
@@ -175,7 +175,7 @@ def client_name(info: object) -> str:
 
 METHOD = "elicitation/create"
 WAITS_S = 600.0  # as long as a preview may be confirmed
-_LOOKS_S = 0.5  # how often whoever waits sees whether anybody still wants an answer
+_LOOKS_S = 0.5  # between two looks whether anybody still wants an answer
 _KEY = "approve"
 _NO_FIELDS = {"type": "object", "properties": {}}
 

@@ -42,15 +42,15 @@ from commonplace.servers.methods import Service
 from commonplace.servers.remedies import WORDS
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
-FINISH_S = 10  # for requests that are being answered when the server is told to end
+FINISH_S = 10  # for requests that are being answered when a signal ends the server
 _WAITING = 128  # connections that nobody has taken yet
 
 
 class Address(NamedTuple):
-    """Where to listen, what to ask for, and which further names stand for this machine.
+    """Where to listen, which token to ask for, and further host names of this machine.
 
     The token is that of `token_file`, of the environment, or of `own_token`, a file that is made where it is
-    missing, or `anew`; with none of them nothing is asked for.
+    missing, or `anew`; with none of them no token is asked for.
     """
 
     host: str
@@ -117,7 +117,7 @@ def serve(
                 timeout_graceful_shutdown=FINISH_S,
                 backlog=1,  # asyncio takes so many at a time, before the bound on connections is asked
             )
-            if detached:  # who started it in the foreground is told by `tell`
+            if detached:  # in the foreground `tell` says so
                 log.info("serving at %s", running.url)
             with remedies.spoken(WORDS):
                 _Server(config, lambda: tell(running), ending.is_set).run([bound])
@@ -230,7 +230,7 @@ def _log(path: Path | None) -> None:
 
 
 def leave_terminal(folder: Path) -> None:
-    """Let what is still printed go where the record is: whoever started this process is about to go."""
+    """Let what is still printed go into the log: the process that started this one is about to end."""
     log = folder / daemon.LOG
     descriptor = paths.root_of(log).descriptor(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for standard in (1, 2):
@@ -303,7 +303,7 @@ class Bounded(H11Protocol):
             self._timer = None
 
     def _end(self) -> None:
-        """End the connection at once: whoever sends nothing need not read anything either."""
+        """End the connection at once: a client that sends nothing needs no answer either."""
         self._stop()
         self.connections.discard(self)
         self.transport.abort()
@@ -312,7 +312,7 @@ class Bounded(H11Protocol):
 def seldom(
     log: logging.Logger, clock: Callable[[], float]
 ) -> Callable[[asyncio.AbstractEventLoop, Mapping[str, Any]], None]:
-    """Let a loop say at most once a minute that it accepts no connections; all else it says as before."""
+    """Let a loop log at most once a minute that it accepts no connections; other messages as before."""
     last = -SELDOM_S
 
     def handle(loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:

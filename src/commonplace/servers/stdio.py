@@ -61,7 +61,7 @@ def run(service: Service) -> int:
     except _Terminated:
         code = TERMINATED
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, signal.SIG_DFL)  # whoever asks a second time does not want to wait
+        signal.signal(one, signal.SIG_DFL)  # a second signal ends the process at once
     if server.drain(DRAIN_S):
         service.close()
         with suppress(OSError):
@@ -183,7 +183,7 @@ class Server:
                 self._workers += 1
 
     def _send(self, message: object | None) -> None:
-        """Write a message; None is none."""
+        """Write a message, unless it is None."""
         if message is None:
             return
         line = protocol.encode(message) + b"\n"

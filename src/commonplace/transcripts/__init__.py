@@ -1,1 +1,1 @@
-"""Conversations as programs write them down: formats told apart, and read as turns."""
+"""Conversations as programs write them down: formats recognised, and read as turns."""

@@ -40,12 +40,12 @@ class Conversation(NamedTuple):
 
 
 def text(value: Value, key: str) -> str:
-    """Return the text at a key, empty where there is none."""
+    """Return the text at a key, empty where that is missing."""
     return inner if isinstance(inner := value.get(key), str) else ""
 
 
 def mapping(value: Value, key: str) -> Value:
-    """Return the mapping at a key, empty where there is none."""
+    """Return the mapping at a key, empty where that is missing."""
     return inner if isinstance(inner := value.get(key), Mapping) else {}
 
 
@@ -100,7 +100,7 @@ def time(value: object) -> str:
 
 
 def day(at: str) -> str:
-    """Return the day of a time, on this machine's clock, as YYYY-MM-DD; empty where it is none."""
+    """Return the day of a time, on this machine's clock, as YYYY-MM-DD; empty for anything else."""
     try:
         moment = datetime.fromisoformat(at)
         return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()

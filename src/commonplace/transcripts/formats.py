@@ -72,7 +72,7 @@ FORMATS = (
 
 
 class Place(NamedTuple):
-    """A message, and the line of the file that it stands on; 0 in a file that is one value."""
+    """A message, and its line in the file; 0 in a file that is one value."""
 
     line: int
     turn: Turn
@@ -113,20 +113,25 @@ def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note
         renderer = Renderer()
         lines = [renderer.line(turn) for turn in _turns(map(ours.parsed, content.forwards(file, size)), name)]
         return _note(path, renderer.title, lines, renderer.first_day)
-    lines, headings, days, title = [], list[Heading](), set[str](), ""
     with _unpacked(file, path) as parts:
-        for conversation in _conversations(parts, name):
-            renderer = Renderer()
-            spoken = list(filter(None, map(renderer.line, conversation.turns)))
-            if not spoken:
-                continue
-            day, title = content.day(conversation.at) or renderer.first_day, renderer.title
-            days.add(day)
-            if conversation.title or conversation.at:
-                heading = f"{day} {clean(conversation.title) or title}".strip()
-                headings.append(Heading(2, heading, len(lines) + 1))
-                lines += [f"## {heading}", ""]
-            lines += [*spoken, ""]
+        return _archive(_conversations(parts, name), path)
+
+
+def _archive(conversations: Iterable[Conversation], path: str) -> Note:
+    """A note with a section for each conversation of a file that is one value."""
+    lines, headings, days, title = list[str](), list[Heading](), set[str](), ""
+    for conversation in conversations:
+        renderer = Renderer()
+        spoken = list(filter(None, map(renderer.line, conversation.turns)))
+        if not spoken:
+            continue
+        day, title = content.day(conversation.at) or renderer.first_day, renderer.title
+        days.add(day)
+        if conversation.title or conversation.at:
+            heading = f"{day} {clean(conversation.title) or title}".strip()
+            headings.append(Heading(2, heading, len(lines) + 1))
+            lines += [f"## {heading}", ""]
+        lines += [*spoken, ""]
     # An archive of years has no title and no day; its sections have theirs.
     return _note(path, "" if headings else title, lines, days.pop() if len(days) == 1 else "", headings)
 

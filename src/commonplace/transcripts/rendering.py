@@ -97,19 +97,22 @@ class Renderer:
 
         It holds the text and the calls, clean; the first message of a further day has that day before them.
         """
-        text = _text(turn) if turn and turn.role in LABELS else ""
+        text = _text(turn) if turn else ""
         if turn is None or not text:
             return ""
         if turn.role == "user":
             self.title = self.title or shortened(text, _TITLE_CHARACTERS)
         day = content.day(turn.at)
-        shown_day = f"({day}) " if day and self.day and day != self.day else ""
+        shown_day = f"({day}) " if day and self.day not in ("", day) else ""
         self.day = day or self.day
         self.first_day = self.first_day or day
         return f"**{LABELS[turn.role]}:** {shown_day}{text}"
 
 
 def _text(turn: Turn) -> str:
+    """What a person or a model says in a message, and the tools it calls, clean; empty for others."""
+    if turn.role not in LABELS:
+        return ""
     calls = "; ".join(filter(None, map(_call, turn.calls)))
     return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
 

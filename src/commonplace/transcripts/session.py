@@ -218,7 +218,7 @@ def _append(descriptor: int, data: bytes) -> None:
         if os.read(descriptor, 1) != b"\n":
             data = b"\n" + data
     view = memoryview(data)
-    while view:  # one that a full disk cuts short is told by the next write, which fails
+    while view:  # a write that a full disk cuts short is followed by one that fails
         view = view[os.write(descriptor, view) :]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from urllib.parse import quote, unquote
@@ -27,7 +27,8 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|/|#|\?")
 class Moved:
     """A note that was moved: where it is now, where each of its lines is, and the heading it has there.
 
-    `whole` is the reference that stands for all of it.
+    `whole` is the reference that stands for all of it. `headings` are its own, by their anchors: the anchor
+    that each has now, and what a wiki link calls it.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Moved:
     line: Line
     heading: str = ""
     whole: str = ""
+    headings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def follow(text: str, own: str, moved: Mapping[str, Moved]) -> str:
@@ -102,12 +104,14 @@ def _place(note: Moved, at: str, *, anchor: bool = True) -> tuple[str, str]:
         told = references.reference(f"{note.path}{at}", {note.path: note.line}) or note.now
         path, sign, rest = told.partition("#")
         return path, sign + rest
+    if known := note.headings.get(slug(at.lstrip("#"))):
+        return note.now, f"#{known[0] if anchor else known[1]}"
     if at or not note.heading:
         return note.now, at
-    return note.now, f"#{_slug(note.heading) if anchor else note.heading}"
+    return note.now, f"#{slug(note.heading) if anchor else note.heading}"
 
 
-def _slug(heading: str) -> str:
+def slug(heading: str) -> str:
     """The anchor that forges make of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 

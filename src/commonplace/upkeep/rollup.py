@@ -49,6 +49,7 @@ _PLAIN_KEYS = frozenset({"title", "date", "created"})
 _MOST_TAGS = 20  # private parts inside each other that are closed at the end of a note
 Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
+_DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*(\S.*)$", re.MULTILINE)
 _OLDER_MARK = re.compile(r" <!-- cp: from=[^<>]*-->$")  # what earlier versions said of every entry
 
 
@@ -218,9 +219,16 @@ def _compose(
     memory: Memory, month: str, path: str, notes: Sequence[tuple[str, str]], read: Read, plan: _Plan
 ) -> None:
     """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
-    dailies = [daily for name, day in notes if (daily := _moving(memory, name, day, path, read, plan))]
     before = read(path)
     existing = Document.read(before or b"", path).checked().text
+    stands: list[Line] = [(line, None) for line in existing.replace("\r\n", "\n").split("\n")]
+    if _sealed(stands) != stands:
+        raise NotRolledUp(month, f"{path} leaves a code fence or a private part open; close it")
+    moving = [daily for name, day in notes if (daily := _moving(memory, name, day, path, read, plan))]
+    for name, text in [(path, existing), *((daily.path, daily.text) for daily in moving)]:
+        if _leaves_comment_open(name, text):
+            raise NotRolledUp(month, f"{name} leaves a comment open, which would hide days; close it")
+    dailies = _without_clashes(moving, existing)
     lines, places, again = compose(path, dailies, existing)
     text = _written(lines, path, existing)
     if lost := _lost(path, dailies, existing, text, again):
@@ -266,6 +274,37 @@ def _lead_on(path: str, moved: Mapping[str, Moved], read: Read, plan: _Plan) -> 
             plan.changes.append(Change(path, data, Document.read(data).with_text(after).data))
 
 
+def _leaves_comment_open(path: str, text: str) -> bool:
+    """Whether a block of a note is a comment without an end."""
+    note = parse(text, path)
+    code = {number for first, last in note.fences for number in range(first, last + 1)}
+    lines = ["" if number in code else line for number, line in enumerate(text.splitlines(), 1)]
+    at = max((n for n, line in enumerate(lines) if line.lstrip().startswith("<!--")), default=len(lines))
+    return at < len(lines) and "-->" not in "\n".join(lines[at:])
+
+
+def _without_clashes(dailies: Sequence[Daily], existing: str) -> list[Daily]:
+    """The notes with labels of their own where two define a link reference (`[1]: …`) in two ways."""
+    known: dict[str, str] = {}
+    found = []
+    for daily in [None, *dailies]:
+        text = daily.text if daily else existing
+        for label, target in _DEFINITION.findall(text):
+            if known.setdefault(label.casefold(), target) != target and daily:
+                text = _relabelled(text, label, f"{label}-{daily.day}")
+        if daily:
+            found.append(daily._replace(text=text))
+    return found
+
+
+def _relabelled(text: str, label: str, new: str) -> str:
+    """A text in which a link reference has another label, also where it is its own text (`[1]`)."""
+    name = re.escape(label)
+    text = re.sub(rf"(?m)^( {{0,3}})\[{name}\]:", rf"\1[{new}]:", text)
+    text = re.sub(rf"\]\[{name}\]", f"][{new}]", text)
+    return re.sub(rf"(?<![\]\\!])\[({name})\](?![\[(:])", rf"[\1][{new}]", text)
+
+
 def _moved(
     path: str,
     dailies: Sequence[Daily],
@@ -283,14 +322,37 @@ def _moved(
 
         return line
 
+    names = _names(parse("\n".join(text for text, _ in lines), path))
     moved = {path: Moved(path, path, within(path, "", ()))} if existed else {}
     for daily in dailies:
         at = places.get((daily.path, 0), 0)
         heading = " ".join(comments.without(lines[at - 1][0].lstrip("# "), blanks=True).split()) if at else ""
         now, whole = (path, f"{path}#L{at}") if at else (daily.archived, daily.archived)
         line = within(daily.path, daily.archived, daily.text.split("\n"))
-        moved[daily.path] = Moved(daily.path, now, line, heading, whole)
+        own = {
+            moves.slug(one.text): names[place]
+            for one in reversed(parse(daily.text, daily.path).headings)  # of two alike the first
+            if (place := places.get((daily.path, one.line))) in names
+        }
+        moved[daily.path] = Moved(daily.path, now, line, heading, whole, own)
     return moved
+
+
+def _names(note: Note) -> dict[int, tuple[str, str]]:
+    """By the lines of headings their anchors, as forges number them, and what a wiki link calls each.
+
+    A wiki link leads to the first heading of a name; to another one through the heading of its day.
+    """
+    names: dict[int, tuple[str, str]] = {}
+    count: Counter[str] = Counter()
+    day = ""
+    for heading in note.headings:
+        day = heading.text if heading.level == 1 else day
+        anchor, number = moves.slug(heading.text), count[moves.slug(heading.text)]
+        within = f"{day}#{heading.text}" if number and day else heading.text
+        names[heading.line] = f"{anchor}-{number}" if number else anchor, within
+        count[anchor] += 1
+    return names
 
 
 # --- the note of the month --------------------------------------------------------------------------------
@@ -457,8 +519,15 @@ def _said_of_all(note: Note) -> Iterator[str]:
     """What front matter says of a whole note, as comments."""
     for key, value in comments.of_front_matter(note.metadata).items():
         flag = key if key == comments.PINNED else value if key == "status" else ""
-        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
-        yield f"<!-- {flag or f'{key}: {plain}'} -->"
+        further = comments.PROVENANCE if key == "by" else ()
+        values = [(key, value), *((name, str(note.metadata.get(name) or "")) for name in further)]
+        said = [f"{name}: {_plain(own)}" for name, own in values if own]
+        yield f"<!-- {flag or '; '.join(said)} -->"
+
+
+def _plain(value: str) -> str:
+    """A value without what would end its comment, or the value."""
+    return " ".join(re.sub(r"[<>;]|--", " ", value).split())
 
 
 def original(day: str) -> str:
@@ -505,17 +574,19 @@ def _together(text: str, note: Note) -> set[int]:
 
 
 def _sealed(lines: list[Line]) -> list[Line]:
-    """Close a private part and a code fence that a note leaves open: they would swallow the next day."""
+    """Close a fence and private parts that a note leaves open: they would swallow the next day."""
     text = "\n".join(line for line, _ in lines)
+    closing: list[str] = []
+    # As those see it who know no private parts: a fence in one is open to them as well.
+    if at := structure.open_fence(text.split("\n")):
+        opening = lines[at - 1][0]
+        mark = structure.fence_mark(opening) or opening.lstrip()
+        closing.append(" " * opening.index(mark) + mark)  # as far in as it was opened: in an item, inside it
     for _ in range(_MOST_TAGS):
-        if strip_private(f"{text}\nx").endswith("x"):
+        if strip_private("\n".join([text, *closing, "x"])).endswith("x"):
             break
-        text += "\n</private>"
-        lines = [*lines, ("</private>", None)]
-    note = parse(f"{text}\n# x", "x.md")
-    if note.fences and (not note.headings or note.headings[-1].line != len(note.lines)):
-        lines = [*lines, (structure.fence_mark(note.lines[note.fences[-1][0] - 1]) or "```", None)]
-    return lines
+        closing.append("</private>")
+    return [*lines, *((line, None) for line in closing)]
 
 
 def _written(lines: Sequence[Line], path: str, existing: str) -> str:
@@ -559,7 +630,9 @@ def _stated(path: str, text: str, without: Collection[Origin] = ()) -> Iterator[
 
 
 def _private(texts: Sequence[str]) -> Iterator[str]:
-    """Private parts; one that is left open may be closed, and blank lines at its end may go."""
+    """Private parts; one that is left open may be closed, with a fence in it, and lose blanks at its end."""
     for text in texts:
         for start, end, _ in private_parts(text):
-            yield text[start:end].removesuffix("</private>").rstrip()
+            part = text[start:end].removesuffix("</private>").rstrip()
+            last = part.rpartition("\n")[2]
+            yield part.removesuffix(last).rstrip() if structure.fence_mark(last) == last.strip() else part

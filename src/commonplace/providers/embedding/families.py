@@ -164,9 +164,9 @@ def plain(model: str) -> str:
     LM Studio puts `text-embedding-` before the names of all models and `@q8_0` behind.
     """
     name = model.lower().rpartition("/")[2].partition("@")[0].replace("_", "-")
-    return (
-        name if re.match(r"text-embedding-(?:3-|ada|0|v\d)", name) else name.removeprefix("text-embedding-")
-    )
+    rest = name.removeprefix("text-embedding-")
+    own = rest.startswith(("3-", "ada", "0")) or (rest[:1] == "v" and rest[1:2].isdecimal())
+    return name if own else rest
 
 
 def find(model: str) -> Family:

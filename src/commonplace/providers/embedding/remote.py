@@ -354,20 +354,25 @@ class GuardedEmbedder:
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = guard.known(keys)
         rest = [place for place, key in enumerate(keys) if key not in known]
-        if texts and not rest:
-            guard.record_known("embed", sum(map(packing.tokens, texts)))
         if len(rest) < len(texts):
+            if not rest:
+                guard.record_known("embed", sum(map(packing.tokens, texts)))
             places = [place for place, key in enumerate(keys) if key in known]
             yield places, unpack([known[keys[place]] for place in places])
-        if not rest:
-            return
+        if rest:
+            yield from self._by_batches(texts, keys, rest)
+
+    def _by_batches(
+        self, texts: Sequence[str], keys: Sequence[bytes], rest: Sequence[int]
+    ) -> Iterator[tuple[list[int], Floats]]:
+        """Ask for the texts at some places, and keep what comes before it is handed on."""
         assert self._batches is not None
-        with guard.asking():
+        with self._guard.asking():
             watcher = partial(self._request, "embed", {})
             for some, rows in self._batches([texts[place] for place in rest], watcher):
                 places = [rest[at] for at in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
-                guard.keep({keys[place]: vector for place, vector in zip(places, vectors, strict=True)})
+                self._guard.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
                 yield places, unpack(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:

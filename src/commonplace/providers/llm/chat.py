@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config import credentials
-from commonplace.providers import attempts
+from commonplace.providers import attempts, refusals
 from commonplace.providers.catalog import LLMS, Spec
 from commonplace.providers.http import Answer, Endpoint
 from commonplace.providers.llm import schemas
@@ -202,32 +201,38 @@ def _turn(message: Message) -> dict[str, Any]:
 
 def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
     """Return how to ask again after a refusal that names a parameter; None where nothing is left to try."""
-    said = refusal.lower()
-    if dialect.limit == "max_tokens" and "max_completion_tokens" in said:
+    if dialect.limit == "max_tokens" and refusals.says(refusal, ["max_completion_tokens"]):
         return dialect._replace(limit="max_completion_tokens")
-    if request.schema is not None and re.search(
-        r"response_?format|json_?(schema|object)|structured|grammar", said
-    ):
+    if request.schema is not None and refusals.says(refusal, _OF_A_SCHEMA):
         if dialect.schema == "json_schema":
             return dialect._replace(schema="json_object")
         if dialect.schema == "json_object":
             return dialect._replace(schema="words")
-    for pattern, names in _DISPENSABLE.items():
-        if re.search(pattern, said) and not names <= dialect.without:
+    for names, phrases in _DISPENSABLE:
+        if not names <= dialect.without and refusals.says(refusal, phrases):
             return dialect._replace(without=dialect.without | names)
     return None
 
 
-# By what a refusal says; of tools as Ollama ("does not support tools") and vLLM ("tool choice requires …")
-# put it, since a refusal may also name a tool that is well known.
-_DISPENSABLE = {
-    "logprobs": frozenset({"logprobs", "top_logprobs"}),
-    "temperature": frozenset({"temperature"}),
-    "stream_options": frozenset({"stream_options"}),
-    r"not support(ed)?\b.{0,40}\btools?\b|tool.choice requires|tools? (is|are) not supported": frozenset(
-        {"tools"}
+# Phrases of refusals (`refusals.says`), and the parameters that are left out then.
+_OF_A_SCHEMA = (
+    "response_format", "responseformat", "json_schema", "jsonschema", "json_object", "jsonobject",
+    "structured", "grammar",
+)  # fmt: skip
+_DISPENSABLE: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
+    (frozenset({"logprobs", "top_logprobs"}), ("logprobs",)),
+    (frozenset({"temperature"}), ("temperature",)),
+    (frozenset({"stream_options"}), ("stream_options",)),
+    # As Ollama ("does not support tools") and vLLM ("tool choice requires …") put it, since a refusal may
+    # also name a tool that is well known.
+    (
+        frozenset({"tools"}),
+        (
+            "not support … tool", "tool choice requires", "tool_choice requires", "tool is not supported",
+            "tools is not supported", "tool are not supported", "tools are not supported",
+        ),
     ),
-}
+)  # fmt: skip
 
 
 def completion(data: object, request: Request) -> Completion:

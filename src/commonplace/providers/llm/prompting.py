@@ -84,24 +84,27 @@ def _read(name: str, path: Path) -> Prompt:
 
 
 def _header(path: Path, lines: list[str]) -> dict[str, str]:
+    """The values of a header by their names, which must be those of `_HEADER`."""
     rows = [line.partition(":") for line in lines if line.strip()]
     header = {name.strip(): value.strip() for name, _, value in rows}
     if tuple(sorted(header)) != _HEADER:
-        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
+        message = f"the header must hold {_listed(_HEADER)}, not {_listed(header)}"
+        _refuse(path, message)
     return header
 
 
 def _text(name: str, path: Path) -> str:
     try:
         data = paths.read_contained(path, [Path(path.resolve()).parent])
-    except CommonplaceError as error:
-        raise ConfigError(f"prompt {name}", str(error)) from error
-    if len(data) > MAX_BYTES:
-        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
-    try:
+        if len(data) > MAX_BYTES:
+            _refuse(path, f"larger than {MAX_BYTES:,} bytes")
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(paths.shown(path), "not UTF-8") from error
+    except ConfigError:
+        raise
+    except CommonplaceError as error:
+        raise ConfigError(f"prompt {name}", str(error)) from error
 
 
 def _parts(text: str) -> tuple[tuple[Role, str], ...]:

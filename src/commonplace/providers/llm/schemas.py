@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +19,6 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, Request, Schema
 
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
-_NOTES = frozenset({"title", "description", "default", "examples", "$schema"})
-_KNOWN = _NOTES | {
-    "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf",
-    "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern",
-}  # fmt: skip
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -34,6 +28,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+Rule = tuple[Any, Callable[[Any, Any], bool], Callable[[Any, Any], str]]
 _SHOWN = 60  # characters of a value in a message
 
 
@@ -76,11 +71,7 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     # Models that think aloud put it before the answer; what they drafted there is not the answer.
     if text.lstrip().startswith("<think>") and "</think>" in text:
         text = text.partition("</think>")[2]
-    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
-    end = max(text.rfind("}"), text.rfind("]"))
-    # Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last.
-    bracketed = [text[start : end + 1]] if 0 <= start < end else []
-    for candidate in (text.strip(), *_FENCED.findall(text), *bracketed):
+    for candidate in _candidates(text):
         try:
             data = json.loads(candidate, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
@@ -93,6 +84,19 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     if completion.finish == "length":
         wrong += " (it was cut off: it must be shorter)"
     return None, wrong
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last."""
+    yield text.strip()
+    for fence in text.split("```")[1::2]:
+        language, _, body = fence.partition("\n")
+        if language.strip().lower() in ("", "json"):
+            yield body
+    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
+    end = max(text.rfind("}"), text.rfind("]"))
+    if 0 <= start < end:
+        yield text[start : end + 1]
 
 
 def instruction(schema: Schema) -> str:
@@ -130,13 +134,9 @@ def problem(value: object, schema: Mapping[str, Any]) -> str:
 
 def is_closed(schema: Mapping[str, Any]) -> bool:
     """Whether every object names and requires all its properties, as OpenAI's strict mode demands."""
-    if "object" in _names(schema):
-        properties = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(
-            properties
-        ):
-            return False
-    return all(map(is_closed, _parts(schema)))
+    complete = set(schema.get("required", ())) == set(schema.get("properties", {}))
+    open_ = schema.get("additionalProperties") is not False or not complete
+    return not ("object" in _names(schema) and open_) and all(map(is_closed, _parts(schema)))
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:
@@ -158,50 +158,25 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
     if names and not any(_is(value, name) for name in names):
         yield f"{place}: {_shown(value)} is not of type {' or '.join(names)}"
         return
-    yield from _outside(value, schema, place)
+    for keyword, limit in schema.items():
+        kind, fits, message = _RULES.get(keyword, _NO_RULE)
+        if isinstance(value, kind) and not fits(value, limit):
+            yield f"{place}: {message(value, limit)}"
+    for inside, part, expected in _inside(value, schema):
+        if isinstance(expected, Mapping):
+            yield from _problems(part, expected, f"{place}{inside}")
+        elif expected is False:
+            allowed = ", ".join(schema.get("properties", {})) or "none"
+            yield f"{place}: {_shown(inside[1:])} is not allowed; allowed are {allowed}"
+
+
+def _inside(value: object, schema: Mapping[str, Any]) -> Iterable[tuple[str, object, object]]:
+    """The parts of a value, each with its place and its schema: False for a name that is not allowed."""
     if isinstance(value, dict):
-        yield from _in_object(value, schema, place)
-    elif isinstance(value, list):
-        yield from _limits(len(value), schema, place, "Items", "items")
-        for number, part in enumerate(value if "items" in schema else ()):
-            yield from _problems(part, schema["items"], f"{place}[{number}]")
-    elif isinstance(value, str):
-        yield from _limits(len(value), schema, place, "Length", "characters")
-        if "pattern" in schema and not re.search(schema["pattern"], value):
-            yield f"{place}: {_shown(value)} does not match {schema['pattern']}"
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from _limits(value, schema, place, "imum", "as value")
-
-
-def _outside(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
-    """That a value is none of those which `enum`, `const` and `anyOf` allow."""
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
-        yield f"{place}: {_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield f"{place}: {_shown(value)} is not {_shown(schema['const'])}"
-    if "anyOf" in schema and all(problem(value, option) for option in schema["anyOf"]):
-        yield f"{place}: {_shown(value)} fits none of the allowed forms"
-
-
-def _in_object(value: dict[str, object], schema: Mapping[str, Any], place: str) -> Iterator[str]:
-    properties = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name not in value:
-            yield f"{place}: {name!r} is missing"
-    others = schema.get("additionalProperties", True)
-    for name, part in value.items():
-        inside = properties.get(name, others)
-        if inside is False:
-            yield f"{place}: {_shown(name)} is not allowed; allowed are {', '.join(properties) or 'none'}"
-        elif inside is not True:
-            yield from _problems(part, inside, f"{place}.{name}")
-
-
-def _limits(size: float, schema: Mapping[str, Any], place: str, name: str, unit: str) -> Iterator[str]:
-    if f"min{name}" in schema and size < schema[f"min{name}"]:
-        yield f"{place}: {size:g} {unit}, at least {schema[f'min{name}']:g} needed"
-    if f"max{name}" in schema and size > schema[f"max{name}"]:
-        yield f"{place}: {size:g} {unit}, at most {schema[f'max{name}']:g} allowed"
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        return ((f".{name}", part, properties.get(name, others)) for name, part in value.items())
+    parts = value if isinstance(value, list) else []
+    return ((f"[{at}]", part, schema.get("items")) for at, part in enumerate(parts))
 
 
 def _is(value: object, name: str) -> bool:
@@ -219,3 +194,49 @@ def _same(one: object, other: object) -> bool:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+# By keyword: the type of value it is about, whether a value fits, and what is wrong otherwise. A truth value
+# is no number here.
+_RULES: Mapping[str, Rule] = {
+    "required": (
+        dict,
+        lambda value, names: all(name in value for name in names),
+        lambda value, names: f"{next(name for name in names if name not in value)!r} is missing",
+    ),
+    "enum": (
+        object,
+        lambda value, allowed: any(_same(value, one) for one in allowed),
+        lambda value, allowed: f"{_shown(value)} is not one of {', '.join(map(_shown, allowed))}",
+    ),
+    "const": (object, _same, lambda value, only: f"{_shown(value)} is not {_shown(only)}"),
+    "anyOf": (
+        object,
+        lambda value, forms: any(not problem(value, form) for form in forms),
+        lambda value, forms: f"{_shown(value)} fits none of the allowed forms",
+    ),
+    "minItems": (list, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} items, at least {n:g} needed"),
+    "maxItems": (list, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} items, at most {n:g} allowed"),
+    "minLength": (str, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} characters, at least {n:g} needed"),
+    "maxLength": (str, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} characters, at most {n:g} allowed"),
+    "minimum": (
+        (int, float),
+        lambda value, least: isinstance(value, bool) or value >= least,
+        lambda value, least: f"{value:g} as value, at least {least:g} needed",
+    ),
+    "maximum": (
+        (int, float),
+        lambda value, most: isinstance(value, bool) or value <= most,
+        lambda value, most: f"{value:g} as value, at most {most:g} allowed",
+    ),
+    "pattern": (
+        str,
+        lambda value, pattern: re.search(pattern, value) is not None,
+        lambda value, pattern: f"{_shown(value)} does not match {pattern}",
+    ),
+}
+_NO_RULE: Rule = ((), _same, lambda value, limit: "")
+_KNOWN = {
+    "title", "description", "default", "examples", "$schema",
+    "type", "properties", "additionalProperties", "items", *_RULES,
+}  # fmt: skip
