@@ -38,13 +38,20 @@ def search(
             session.write(hits.in_form(result.hits, form, explain=explain))
         elif result.hits:
             session.write(_passages(memory, result, question, whole=full or layer == "full", explain=explain))
+    _close(result, form, rows=layer == "index", explain=explain)
+    return 0 if result.hits else failures.NOTHING_FOUND
+
+
+def _close(result: SearchResult, form: str, *, rows: bool, explain: bool) -> None:
+    """Say beside the result which level answered, and where the time went if that was asked."""
+    from commonplace.render import hits
+
     sys.stdout.flush()
     if form == "text" or (form == "md" and not result.hits):
-        tokens = sum(hits.row(hit).tokens for hit in result.hits) if layer == "index" else 0
+        tokens = sum(hits.row(hit).tokens for hit in result.hits) if rows else 0
         session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
     if explain:
         session.note("\n".join([*(f"+ {line}" for line in result.expanded), hits.timings(result)]))
-    return 0 if result.hits else failures.NOTHING_FOUND
 
 
 def _passages(memory: Memory, result: SearchResult, question: str, *, whole: bool, explain: bool) -> str:

@@ -70,11 +70,12 @@ def refuses(ranked: Sequence[Ranked], evidence: Evidence, *, plain: bool) -> boo
     head, size = ranked[:HEAD], gate_size(evidence.terms.passages)
     spoken_by = [frozenset(speakers(item.candidate)) for item in head]
     owned = any(not OWNER.isdisjoint(labels) for labels in spoken_by)
-    loose = _is_for_owner(evidence.query) and any(
-        item.relevance >= GATE_LOOSE * size and rules.pattern("preferences").search(item.candidate.text)
+    own = [
+        item
         for item, labels in zip(head, spoken_by, strict=True)
         if (not OWNER.isdisjoint(labels) if owned else not labels)
-    )
+    ]
+    loose = _is_preference(own, evidence.query, GATE_LOOSE * size)
     if best < gate(evidence, loose=loose):
         return True
     if any("reranking" in item.parts for item in head):  # another scale
@@ -89,9 +90,12 @@ def _least_score(head: Sequence[Ranked], evidence: Evidence, owned: bool, loose:
     return -math.inf if loose or evidence.terms.asked > DIALOGUE_TERMS else PROSE
 
 
-def _is_for_owner(query: Query) -> bool:
-    """Whether what the owner likes or needs answers a question: one of their own, or for advice."""
-    return query.first_person or rules.pattern("advice").search(query.text) is not None
+def _is_preference(own: Sequence[Ranked], query: Query, least: float) -> bool:
+    """Whether it is for the owner to say, and something of their own says what they like or need."""
+    if not query.first_person and not rules.pattern("advice").search(query.text):
+        return False
+    says = rules.pattern("preferences").search
+    return any(item.relevance >= least and says(item.candidate.text) for item in own)
 
 
 def _is_about_strangers(evidence: Evidence) -> bool:
@@ -99,6 +103,6 @@ def _is_about_strangers(evidence: Evidence) -> bool:
     text = evidence.query.text
     if len(text) > DIALOGUE_CHARACTERS:
         return False
-    known = {*rules.listed("en", "months"), *rules.listed("en", "week"), "today", "tomorrow", "yesterday"}
+    known = rules.words("months") | rules.words("week") | {"today", "tomorrow", "yesterday"}
     names = {name.lower() for name in sentences.subjects(text)} - stopwords.ENGLISH - known
     return bool(names) and names <= evidence.terms.missing

@@ -106,10 +106,11 @@ class Dated(NamedTuple):
 def days(query: Query, now: date | None) -> Dated | None:
     """Return the days of a question as seen from `now` (default: today), or None if it names none."""
     # Told by single words, before anything that reads dates is loaded.
-    months, week = rules.listed("en", "months"), rules.listed("en", "week")
-    words = {*months, *(month[:3] for month in months), *week, *rules.listed("en", "dated")}
+    months, week = rules.words("months") | rules.short_numbers("months").keys(), rules.words("week")
+    words = months | week | rules.words("dated")
     named = any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken)
-    if not named and (query.text.isascii() or not any(s in query.text for s in rules.listed("zh", "dated"))):
+    unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
+    if not named and not any(sign in query.text for name in unspaced for sign in rules.listed(name, "dated")):
         return None
     from datetime import date
 
@@ -121,8 +122,8 @@ def days(query: Query, now: date | None) -> Dated | None:
     rest = query.text
     for span in spans:
         rest = rest.replace(span.text, " ")
-    asking = stopwords.ENGLISH | set(rules.listed("en", "asking_of_days"))
-    asking_wide = stopwords.CHINESE_CHARACTERS | set(rules.listed("zh", "asking_of_days"))
+    asking = stopwords.ENGLISH | rules.words("asking_of_days")
+    asking_wide = stopwords.CHINESE_CHARACTERS | rules.words("asking_of_days")
     alone = all(word in asking or asking_wide.issuperset(word) for word in _WORD.findall(rest.lower()))
     return Dated(spans, alone and not (query.required or query.prefixes))
 
@@ -153,8 +154,12 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     text = clean(text)
     text, found = _filters(text, keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
-    if any(item.operator for item in items):
-        return _boolean(text, items)._replace(filters=found)
+    if any(item.operator for item in items):  # every hit must satisfy the question as a whole
+        parser = _Parser(items[:MAX_ITEMS])
+        if tree := parser.alternatives():
+            return Query(text, " ".join(parser.words), (), required=tree, filters=found)
+        plain = " ".join(item.text for item in items)
+        return Query(text, plain, tuple(terms(plain)), filters=found)
     unwanted = [item for item in items if item.negative]
     wanted = [item for item in items if not item.negative]
     if not wanted and not found:
@@ -248,17 +253,6 @@ def _word(word: str, negative: bool) -> _Item:
     return _Item(stem if prefix else word, negative=negative, prefix=prefix)
 
 
-def _boolean(text: str, items: Sequence[_Item]) -> Query:
-    """A question with operators: every hit must satisfy it as a whole."""
-    parser = _Parser(items[:MAX_ITEMS])
-    tree = parser.alternatives()
-    words = " ".join(parser.words)
-    if not tree:
-        plain = " ".join(item.text for item in items)
-        return Query(text, plain, tuple(terms(plain)))
-    return Query(text, words, (), required=tree)
-
-
 class _Parser:
     """Recursive descent over items: OR binds loosest, then AND (also unwritten), then NOT."""
 
@@ -302,7 +296,14 @@ class _Parser:
         if item.operator in ("AND", "OR", "NOT") or item.text == ")":
             return ""
         if item.text == "(":
-            return self.group() if self.depth < MAX_DEPTH else ""
+            if self.depth == MAX_DEPTH:
+                return ""
+            self.depth += 1
+            inner = self.alternatives()
+            self.depth -= 1
+            closing = self.peek()
+            self.place += closing is not None and closing.text == ")"
+            return inner
         if not negative:
             self.words.append(item.text)
         if item.operator == "NEAR":
@@ -311,14 +312,6 @@ class _Parser:
             return _literal(item)
         others = _spellings(item.text)
         return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
-
-    def group(self) -> str:
-        self.depth += 1
-        inner = self.alternatives()
-        self.depth -= 1
-        if (closing := self.peek()) is not None and closing.text == ")":
-            self.place += 1
-        return inner
 
 
 def _near(body: str) -> str:

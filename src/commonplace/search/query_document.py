@@ -54,34 +54,29 @@ def parse(text: str) -> Document | None:
 
 def _document(rows: Sequence[tuple[int, str]]) -> Document:
     lines: list[tuple[Kind, str]] = []
-    intent = ""
+    intent, problem = "", ""
     for number, row in rows:
-        found = _LINE.fullmatch(row)
-        if found is None:
-            raise _wrong(number, f"each line of a query document begins with {_prefixes()}")
-        kind, said = found[1].lower(), found[2].strip()
-        if not said:
-            raise _wrong(number, f"nothing stands behind {kind}:")
-        if kind == INTENT and intent:
-            raise _wrong(number, "a second intent:; say in one line what is meant")
-        if kind == INTENT:
-            intent = said
+        match = _LINE.fullmatch(row)
+        kind, text = (match[1].lower(), match[2].strip()) if match else ("", "")
+        if match is None:
+            *most, last = (f"{prefix}:" for prefix in query.DOCUMENT)
+            problem = f"each line of a query document begins with {', '.join(most)} or {last}"
+        elif not text:
+            problem = f"nothing stands behind {kind}:"
+        elif kind != INTENT:
+            lines.append((cast("Kind", kind), text))
+        elif intent:
+            problem = "a second intent:; say in one line what is meant"
         else:
-            lines.append((cast("Kind", kind), said))
+            intent = text
         if len(lines) > MOST_LINES:
-            raise _wrong(number, f"more than {MOST_LINES} lines to search; leave some out")
+            problem = f"more than {MOST_LINES} lines to search; leave some out"
+        if problem:
+            raise ConfigError(f"line {number}", problem)
     if not lines:
-        raise _wrong(rows[0][0], "an intent: alone finds nothing; add a line with lex:, vec: or hyde:")
+        alone = "an intent: alone finds nothing; add a line with lex:, vec: or hyde:"
+        raise ConfigError(f"line {rows[0][0]}", alone)
     return Document(tuple(lines), intent)
-
-
-def _prefixes() -> str:
-    *most, last = (f"{prefix}:" for prefix in query.DOCUMENT)
-    return f"{', '.join(most)} or {last}"
-
-
-def _wrong(number: int, message: str) -> ConfigError:
-    return ConfigError(f"line {number}", message)
 
 
 def read(
@@ -91,24 +86,18 @@ def read(
 
     A line that holds nothing but filters searches nothing. `keys` as in `query.parse`.
     """
-    parsed = [(kind, query.parse(said, keys)) for kind, said in document.lines]
-    lines = tuple(filter(None, [_searched(kind, one) for kind, one in parsed]))
+    parsed = [(kind, query.parse(text, keys)) for kind, text in document.lines]
+    lines = tuple(
+        Line(kind, one if kind == "lex" else plain(one.text))
+        for kind, one in parsed
+        if not one.lists and one.text.strip()
+    )
     filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
     excluded = " OR ".join(filter(None, [one.excluded for _, one in parsed if one.lists]))
-    return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
-
-
-def _searched(kind: Kind, parsed: Query) -> Line | None:
-    """A line as it is asked; None for filters alone, and for nothing."""
-    if parsed.lists or not parsed.text.strip():
-        return None
-    return Line(kind, parsed if kind == "lex" else plain(parsed.text))
-
-
-def _whole(lines: Sequence[Line]) -> Query:
-    """What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks."""
+    # What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks.
     asked = [line.query for line in lines if line.kind != "hyde"] or [line.query for line in lines]
-    return plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
+    whole = plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
+    return whole._replace(filters=filters, excluded=excluded or None), lines
 
 
 def read_any(
