@@ -105,6 +105,6 @@ def _is_about_strangers(evidence: Evidence) -> bool:
     text = evidence.query.text
     if len(text) > DIALOGUE_CHARACTERS:
         return False
-    known = {*rules.listed("en", "months"), *rules.listed("en", "week"), "today", "tomorrow", "yesterday"}
+    known = rules.words("months") | rules.words("week") | {"today", "tomorrow", "yesterday"}
     names = {name.lower() for name in sentences.subjects(text)} - stopwords.ENGLISH - known
     return bool(names) and names <= evidence.terms.missing
