@@ -544,19 +544,21 @@ def open_network(exported: Exported) -> Network:
     def output(ports: Sequence[Any]) -> str:
         """The output that counts; the pooling it needs is noted."""
         names = [port.name for port in ports]
-        tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
-        if READY in names or (POOLED in names and not tokens and not exported.dense):
+        tokens = next((port for port in ports if port.name in TOKENS or len(ports) == 1), None)
+        if READY in names:
             pooling.append(None)
-            return READY if READY in names else POOLED
+            return READY
         if exported.dense:
             message = f"a dense layer follows the pooling and the graph has no {READY}"
-            remedy = "export it with optimum as a sentence model"
-            raise _refused(f"{message}: {remedy}")
-        if not tokens:
-            message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
-            raise _refused(f"{message}: export it for {TASK}")
-        pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
-        return str(tokens[0].name)
+            raise _refused(f"{message}: export it with optimum as a sentence model")
+        if tokens is not None:
+            pooling.append(None if len(tokens.shape) == 2 else exported.pooling)
+            return str(tokens.name)
+        if POOLED in names:
+            pooling.append(None)
+            return POOLED
+        message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
+        raise _refused(f"{message}: export it for {TASK}")
 
     graph = open_graph(exported, TASK, output)
     return Network(graph, pooling[0])

@@ -55,9 +55,11 @@ def cut(text: str, max_tokens: int) -> str:
         return text
     fitting = text.encode("utf-8", "replace")[: max(max_tokens, 1) * BYTES_PER_TOKEN]
     end = max(1, len(fitting.decode("utf-8", "ignore")))
-    while 1 < end < len(text) and (
-        any(first <= text[end] <= last for first, last in _CLINGS) or text[end - 1] == "\u200d"
-    ):
+
+    def clings(at: int) -> bool:
+        return text[at - 1] == "\u200d" or any(first <= text[at] <= last for first, last in _CLINGS)
+
+    while 1 < end < len(text) and clings(end):
         end -= 1
     start = end - int(end * _SEARCHED)
 

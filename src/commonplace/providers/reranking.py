@@ -196,42 +196,44 @@ def _listed(answer: object) -> object:
     return answer
 
 
-# 10,000 documents, and 4096 tokens of each where a request does not ask for more; from 100 documents on a
-# request counts as two searches, so it makes no difference how they are packed.
-COHERE = Service(
-    "cohere",
-    _documents,
-    _listed,
-    Limits(inputs=100, tokens=400_000, input_tokens=4000),
-    usage=count_at("meta", "tokens", "input_tokens"),
+_ROWS = (
+    # 10,000 documents, and 4096 tokens of each where a request does not ask for more; from 100 documents on a
+    # request counts as two searches, so it makes no difference how they are packed.
+    Service(
+        "cohere",
+        _documents,
+        _listed,
+        Limits(inputs=100, tokens=400_000, input_tokens=4000),
+        usage=count_at("meta", "tokens", "input_tokens"),
+    ),
+    # Version 3 reads up to 64 documents in one context of 131,000 tokens; the others take more.
+    Service(
+        "jina",
+        lambda pairs: _documents(pairs) | {"return_documents": False},
+        _listed,
+        Limits(inputs=64, tokens=64_000, input_tokens=4000),
+        usage=count_at("usage", "total_tokens"),
+    ),
+    # 1000 documents and 600,000 tokens, the question counted with each; the smallest model takes half.
+    Service(
+        "voyage",
+        partial(_documents, limit="top_k"),
+        _listed,
+        Limits(inputs=1000, tokens=200_000, input_tokens=4000),
+        usage=count_at("usage", "total_tokens"),
+    ),
+    # 32 texts are what text-embeddings-inference takes unless its owner says otherwise.
+    Service(
+        "compatible",
+        _documents,
+        _listed,
+        Limits(inputs=32, tokens=32_000, input_tokens=4000),
+        otherwise=lambda pairs: {"query": pairs.question, "texts": list(pairs.texts), "truncate": True},
+        field="texts",
+        usage=count_at("usage", "total_tokens"),
+    ),
 )
-# Version 3 reads up to 64 documents in one context of 131,000 tokens; the others take more.
-JINA = Service(
-    "jina",
-    lambda pairs: _documents(pairs) | {"return_documents": False},
-    _listed,
-    Limits(inputs=64, tokens=64_000, input_tokens=4000),
-    usage=count_at("usage", "total_tokens"),
-)
-# 1000 documents and 600,000 tokens, the question counted with each of them; the smallest model takes half.
-VOYAGE = Service(
-    "voyage",
-    partial(_documents, limit="top_k"),
-    _listed,
-    Limits(inputs=1000, tokens=200_000, input_tokens=4000),
-    usage=count_at("usage", "total_tokens"),
-)
-# 32 texts are what text-embeddings-inference takes unless its owner says otherwise.
-COMPATIBLE = Service(
-    "compatible",
-    _documents,
-    _listed,
-    Limits(inputs=32, tokens=32_000, input_tokens=4000),
-    otherwise=lambda pairs: {"query": pairs.question, "texts": list(pairs.texts), "truncate": True},
-    field="texts",
-    usage=count_at("usage", "total_tokens"),
-)
-SERVICES = {row.name: row for row in (COHERE, JINA, VOYAGE, COMPATIBLE)}
+SERVICES = {row.name: row for row in _ROWS}
 
 
 def load(spec: Spec) -> RemoteReranker:

@@ -60,19 +60,18 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     stays = _kept("llm", former, former.provider, provider, given)
     chosen = former._replace(provider=provider, **_values("llm", stays | given))
     row = LLMS.rows.get(provider)
-    served = row is not None and takes(provider, "llm") == _SERVER["llm"]
-    lacks = (
-        ("command", provider == "command" and not chosen.command,
-         f"needs a program; {remedies.say('llm.command')}"),
-        ("path", provider == "gguf" and not chosen.path, "gguf needs one; add --path"),
-        ("base_url", served and not (chosen.base_url or (row and row.base_url)),
-         f"{provider} needs one; add --base-url"),
-        ("model", served and not (chosen.model or (row and row.model)),
-         f"{provider} needs one; name it as {provider}/MODEL"),
-    )  # fmt: skip
-    for key, lacking, message in lacks:
-        if lacking:
-            raise ConfigError(f"llm.{key}", message)
+    needs: tuple[str, ...] = {"command": ("command",), "gguf": ("path",)}.get(provider, ())
+    if row is not None and takes(provider, "llm") == _SERVER["llm"]:
+        needs = ("base_url", "model")
+    for key in needs:
+        if not (getattr(chosen, key) or getattr(row, key, "")):
+            remedy = {
+                "command": f"needs a program; {remedies.say('llm.command')}",
+                "path": "gguf needs one; add --path",
+                "base_url": f"{provider} needs one; add --base-url",
+                "model": f"{provider} needs one; name it as {provider}/MODEL",
+            }
+            raise ConfigError(f"llm.{key}", remedy[key])
     return chosen
 
 

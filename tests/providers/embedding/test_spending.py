@@ -246,9 +246,10 @@ def _key() -> object:
 
 
 def _service(inputs: int) -> object:
-    from commonplace.providers.embedding.services import OPENAI
+    from commonplace.providers.embedding.services import SERVICES
 
-    return replace(OPENAI, limits=replace(OPENAI.limits, inputs=inputs, concurrency=1))
+    openai = SERVICES["openai"]
+    return replace(openai, limits=replace(openai.limits, inputs=inputs, concurrency=1))
 
 
 class TestEstimate:

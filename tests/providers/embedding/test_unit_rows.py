@@ -62,7 +62,7 @@ def test_what_is_no_vector() -> None:
 def test_vectors_of_two_lengths_do_not_mix() -> None:
     with pytest.raises(ProviderError, match="not lists of as many"):
         remote.unit_rows("acme", [[1.0], [1.0, 2.0]], 2)
-    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3), services.OLLAMA)
+    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3), services.SERVICES["ollama"])
     with pytest.raises(ProviderError, match="2 dimensions instead of 3") as caught:
         model.checked([[1.0, 2.0]], 1)
     assert caught.value.permanent

@@ -357,14 +357,7 @@ class BatchEmbedder:
             if work.running == before:
                 patience.pause(pause)
                 pause = min(pause * 1.5, LONGEST_PAUSE_S)
-        # What no batch holds or has brought is asked for in the ordinary way.
-        held = {key for job in work.running for key in job.keys}
-        held |= set() if self.is_off else set(work.waiting)
-        keys = [key for key in work.places if key not in held]
-        for start in range(0, len(keys), _GROUP):
-            some = keys[start : start + _GROUP]
-            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
-            yield work.take(dict(zip(some, rows, strict=True)))
+        yield from self._directly(work)
         if work.places:
             message = f"batches are still being worked on: {len(work.places)} texts wait for a later sync"
             raise StillWorking(f"{self._model.service.name}: {message}")
@@ -410,15 +403,9 @@ class BatchEmbedder:
     def _look(self, job: Job, work: _Work) -> Iterator[tuple[list[int], Floats]]:
         """Hand over what a batch has brought, in groups, and forget a batch that is over.
 
-        What a failed one has not brought waits for the next; what another has not is asked for directly. A
-        fault that passes says nothing about a batch: it stays under way.
+        What a failed one has not brought waits for the next; what another has not is asked for directly.
         """
-        try:
-            status = self._jobs.status(job.name, Deadline(LOOK_S))
-        except ProviderError as error:
-            if error.permanent and error.status != 404:
-                raise
-            status = Status("failed" if error.permanent else "running", said=str(error))
+        status = self._status(job)
         if status.state == "running":
             return
         try:
@@ -434,6 +421,25 @@ class BatchEmbedder:
             self._failed(status.said)
         else:
             self._note(failures=0, trouble="")
+
+    def _status(self, job: Job) -> Status:
+        """How far a batch is; a passing fault says nothing about it, and only a missing batch has failed."""
+        try:
+            return self._jobs.status(job.name, Deadline(LOOK_S))
+        except ProviderError as error:
+            if error.permanent and error.status != 404:
+                raise
+            return Status("failed" if error.permanent else "running", said=str(error))
+
+    def _directly(self, work: _Work) -> Iterator[tuple[list[int], Floats]]:
+        """What no batch holds or has brought, asked for in the ordinary way."""
+        held = {key for job in work.running for key in job.keys}
+        held |= set() if self.is_off else set(work.waiting)
+        keys = [key for key in work.places if key not in held]
+        for start in range(0, len(keys), _GROUP):
+            some = keys[start : start + _GROUP]
+            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
+            yield work.take(dict(zip(some, rows, strict=True)))
 
     def _results(self, status: Status, work: _Work) -> Iterator[tuple[list[int], Floats]]:
         """Yield results in groups; a vector that is none is as good as missing."""

@@ -354,9 +354,9 @@ class GuardedEmbedder:
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = guard.known(keys)
         rest = [place for place, key in enumerate(keys) if key not in known]
-        if texts and not rest:
-            guard.record_known("embed", sum(map(packing.tokens, texts)))
         if len(rest) < len(texts):
+            if not rest:
+                guard.record_known("embed", sum(map(packing.tokens, texts)))
             places = [place for place, key in enumerate(keys) if key in known]
             yield places, unpack([known[keys[place]] for place in places])
         if rest:

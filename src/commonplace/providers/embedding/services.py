@@ -115,68 +115,71 @@ def _shorter(call: Call, name: str) -> dict[str, object]:
     return {name: call.dimensions} if call.dimensions else {}
 
 
-OPENAI = Service(
-    "openai",
-    lambda call: "embeddings",
-    partial(openai_body, encoding="base64"),
-    openai_vectors,
-    Limits(inputs=256, tokens=32_000, input_tokens=8191),  # 2048, 300,000 and 8192 are allowed
-    usage=openai_usage,
+_ROWS = (
+    Service(
+        "openai",
+        lambda call: "embeddings",
+        partial(openai_body, encoding="base64"),
+        openai_vectors,
+        Limits(inputs=256, tokens=32_000, input_tokens=8191),  # 2048, 300,000 and 8192 are allowed
+        usage=openai_usage,
+    ),
+    Service(
+        "compatible",
+        lambda call: "embeddings",
+        openai_body,
+        openai_vectors,
+        Limits(inputs=64, tokens=8192, input_tokens=8192),
+        placed=True,
+        usage=openai_usage,
+    ),
+    Service(
+        "mistral",
+        lambda call: "embeddings",
+        partial(openai_body, dimensions="output_dimension"),
+        openai_vectors,
+        Limits(inputs=128, tokens=8192, input_tokens=8192),  # 16,384 tokens are allowed
+        usage=openai_usage,
+    ),
+    Service(
+        "voyage",
+        lambda call: "embeddings",
+        lambda call: {"input": list(call.inputs), **voyage_settings(call)},
+        openai_vectors,
+        # 1,000 and 120,000 are allowed, but 10,000 tokens a minute to who has given no means of payment: a
+        # larger request would be refused for ever. Its tokenizer makes up to three times as many of code and
+        # figures.
+        Limits(inputs=256, tokens=8000, input_tokens=32_000),
+        usage=openai_usage,
+    ),
+    Service(
+        "cohere",
+        lambda call: "embed",
+        _cohere_body,
+        lambda answer: answer["embeddings"]["float"],
+        Limits(inputs=96, tokens=32_000, input_tokens=8192),  # 96 is its own limit
+        usage=count_at("meta", "billed_units", "input_tokens"),
+    ),
+    # Vectors shorter than the model's own come unnormalised; all are made unit rows. The key goes into a
+    # header, because addresses end up in logs.
+    Service(
+        "gemini",
+        lambda call: f"{gemini_resource(call.model)}:batchEmbedContents",
+        lambda call: {"requests": [gemini_request(call, text) for text in call.inputs]},
+        lambda answer: [item["values"] for item in answer["embeddings"]],
+        Limits(inputs=100, tokens=16_000, input_tokens=8192),  # 100 is its own limit
+        header="x-goog-api-key",
+        scheme="",
+        usage=count_at("usageMetadata", "promptTokenCount"),  # not in every answer
+    ),
+    Service(
+        "ollama",
+        lambda call: "api/embed",
+        _ollama_body,
+        lambda answer: answer["embeddings"],
+        # One machine works on them: two requests keep it busy, small ones keep a question from waiting.
+        Limits(inputs=32, tokens=8192, input_tokens=8192, concurrency=2),
+        usage=count_at("prompt_eval_count"),
+    ),
 )
-COMPATIBLE = Service(
-    "compatible",
-    lambda call: "embeddings",
-    openai_body,
-    openai_vectors,
-    Limits(inputs=64, tokens=8192, input_tokens=8192),
-    placed=True,
-    usage=openai_usage,
-)
-MISTRAL = Service(
-    "mistral",
-    lambda call: "embeddings",
-    partial(openai_body, dimensions="output_dimension"),
-    openai_vectors,
-    Limits(inputs=128, tokens=8192, input_tokens=8192),  # 16,384 tokens are allowed
-    usage=openai_usage,
-)
-VOYAGE = Service(
-    "voyage",
-    lambda call: "embeddings",
-    lambda call: {"input": list(call.inputs), **voyage_settings(call)},
-    openai_vectors,
-    # 1,000 and 120,000 are allowed, but 10,000 tokens a minute to who has given no means of payment: a larger
-    # request would be refused for ever. Its tokenizer makes up to three times as many of code and figures.
-    Limits(inputs=256, tokens=8000, input_tokens=32_000),
-    usage=openai_usage,
-)
-COHERE = Service(
-    "cohere",
-    lambda call: "embed",
-    _cohere_body,
-    lambda answer: answer["embeddings"]["float"],
-    Limits(inputs=96, tokens=32_000, input_tokens=8192),  # 96 is its own limit
-    usage=count_at("meta", "billed_units", "input_tokens"),
-)
-# Vectors shorter than the model's own come unnormalised; all are made unit rows. The key goes into a header,
-# because addresses end up in logs.
-GEMINI = Service(
-    "gemini",
-    lambda call: f"{gemini_resource(call.model)}:batchEmbedContents",
-    lambda call: {"requests": [gemini_request(call, text) for text in call.inputs]},
-    lambda answer: [item["values"] for item in answer["embeddings"]],
-    Limits(inputs=100, tokens=16_000, input_tokens=8192),  # 100 is its own limit
-    header="x-goog-api-key",
-    scheme="",
-    usage=count_at("usageMetadata", "promptTokenCount"),  # not in every answer
-)
-OLLAMA = Service(
-    "ollama",
-    lambda call: "api/embed",
-    _ollama_body,
-    lambda answer: answer["embeddings"],
-    # One machine works on them: two requests keep it busy, small ones keep a question from waiting.
-    Limits(inputs=32, tokens=8192, input_tokens=8192, concurrency=2),
-    usage=count_at("prompt_eval_count"),
-)
-SERVICES = {row.name: row for row in (OPENAI, COMPATIBLE, MISTRAL, VOYAGE, COHERE, GEMINI, OLLAMA)}
+SERVICES = {row.name: row for row in _ROWS}

@@ -72,10 +72,7 @@ def _read(name: str, path: Path) -> Prompt:
     head, end, rest = _text(name, path).partition("\n---\n")
     if not head.startswith("---\n") or not end:
         _refuse(path, "must begin with a header between two lines of ---")
-    rows = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
-    header = {key.strip(): value.strip() for key, _, value in rows}
-    if tuple(sorted(header)) != _HEADER:
-        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
+    header = _header(path, head.splitlines()[1:])
     variables = frozenset(header["variables"].replace(",", " ").split())
     parts = _parts(rest)
     if not parts or not all(part for _, part in parts):
@@ -84,6 +81,16 @@ def _read(name: str, path: Path) -> Prompt:
     if used != variables:
         _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
     return Prompt(name, path, header["purpose"], variables, parts)
+
+
+def _header(path: Path, lines: list[str]) -> dict[str, str]:
+    """The values of a header by their names, which must be those of `_HEADER`."""
+    rows = [line.partition(":") for line in lines if line.strip()]
+    header = {name.strip(): value.strip() for name, _, value in rows}
+    if tuple(sorted(header)) != _HEADER:
+        message = f"the header must hold {_listed(_HEADER)}, not {_listed(header)}"
+        _refuse(path, message)
+    return header
 
 
 def _text(name: str, path: Path) -> str:

@@ -28,6 +28,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+Rule = tuple[Any, Callable[[Any, Any], bool], Callable[[Any, Any], str]]
 _SHOWN = 60  # characters of a value in a message
 
 
@@ -70,13 +71,7 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     # Models that think aloud put it before the answer; what they drafted there is not the answer.
     if text.lstrip().startswith("<think>") and "</think>" in text:
         text = text.partition("</think>")[2]
-    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
-    end = max(text.rfind("}"), text.rfind("]"))
-    # Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last.
-    bracketed = [text[start : end + 1]] if 0 <= start < end else []
-    fences = [fence.partition("\n") for fence in text.split("```")[1::2]]
-    fenced = [body for language, _, body in fences if language.strip().lower() in ("", "json")]
-    for candidate in (text.strip(), *fenced, *bracketed):
+    for candidate in _candidates(text):
         try:
             data = json.loads(candidate, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
@@ -89,6 +84,19 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     if completion.finish == "length":
         wrong += " (it was cut off: it must be shorter)"
     return None, wrong
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last."""
+    yield text.strip()
+    for fence in text.split("```")[1::2]:
+        language, _, body = fence.partition("\n")
+        if language.strip().lower() in ("", "json"):
+            yield body
+    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
+    end = max(text.rfind("}"), text.rfind("]"))
+    if 0 <= start < end:
+        yield text[start : end + 1]
 
 
 def instruction(schema: Schema) -> str:
@@ -150,37 +158,25 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
     if names and not any(_is(value, name) for name in names):
         yield f"{place}: {_shown(value)} is not of type {' or '.join(names)}"
         return
-    for keyword, (kind, fits, message) in _RULES.items():
-        limit = schema.get(keyword)
-        if keyword in schema and isinstance(value, kind) and not fits(value, limit):
+    for keyword, limit in schema.items():
+        kind, fits, message = _RULES.get(keyword, _NO_RULE)
+        if isinstance(value, kind) and not fits(value, limit):
             yield f"{place}: {message(value, limit)}"
-    if isinstance(value, dict) and (wrong := _unknown(value, schema)):
-        yield f"{place}: {wrong}"
     for inside, part, expected in _inside(value, schema):
         if isinstance(expected, Mapping):
             yield from _problems(part, expected, f"{place}{inside}")
+        elif expected is False:
+            allowed = ", ".join(schema.get("properties", {})) or "none"
+            yield f"{place}: {_shown(inside[1:])} is not allowed; allowed are {allowed}"
 
 
 def _inside(value: object, schema: Mapping[str, Any]) -> Iterable[tuple[str, object, object]]:
-    """The parts of a value, each with its place and its schema."""
+    """The parts of a value, each with its place and its schema: False for a name that is not allowed."""
     if isinstance(value, dict):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties")
         return ((f".{name}", part, properties.get(name, others)) for name, part in value.items())
     parts = value if isinstance(value, list) else []
     return ((f"[{at}]", part, schema.get("items")) for at, part in enumerate(parts))
-
-
-def _unknown(value: dict[str, object], schema: Mapping[str, Any]) -> str:
-    """What is wrong with the names in an object: one is missing, or one is not allowed."""
-    properties = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name not in value:
-            return f"{name!r} is missing"
-    if schema.get("additionalProperties") is False:
-        for name in value:
-            if name not in properties:
-                return f"{_shown(name)} is not allowed; allowed are {', '.join(properties) or 'none'}"
-    return ""
 
 
 def _is(value: object, name: str) -> bool:
@@ -202,7 +198,12 @@ def _shown(value: object) -> str:
 
 # By keyword: the type of value it is about, whether a value fits, and what is wrong otherwise. A truth value
 # is no number here.
-_RULES: Mapping[str, tuple[Any, Callable[[Any, Any], bool], Callable[[Any, Any], str]]] = {
+_RULES: Mapping[str, Rule] = {
+    "required": (
+        dict,
+        lambda value, names: all(name in value for name in names),
+        lambda value, names: f"{next(name for name in names if name not in value)!r} is missing",
+    ),
     "enum": (
         object,
         lambda value, allowed: any(_same(value, one) for one in allowed),
@@ -234,7 +235,8 @@ _RULES: Mapping[str, tuple[Any, Callable[[Any, Any], bool], Callable[[Any, Any],
         lambda value, pattern: f"{_shown(value)} does not match {pattern}",
     ),
 }
+_NO_RULE: Rule = ((), _same, lambda value, limit: "")
 _KNOWN = {
     "title", "description", "default", "examples", "$schema",
-    "type", "properties", "required", "additionalProperties", "items", *_RULES,
+    "type", "properties", "additionalProperties", "items", *_RULES,
 }  # fmt: skip
