@@ -24,9 +24,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from commonplace.language import rules
+from commonplace.base.root import Root
 from commonplace.types import Entry, Provenance
 from commonplace.upkeep import excerpts
 
@@ -53,20 +53,28 @@ _MOST_FILES = 50
 _HEAD = 4000  # characters at either end in which the reason of a failure is looked for
 
 
+@cache
+def _tools() -> Mapping[str, Any]:
+    """What programs and hosts call things."""
+    import tomllib
+
+    return tomllib.loads(Root(Path(__file__).parent).read("tools.toml").decode("utf-8"))
+
+
 def _names(name: str) -> list[str]:
-    names: list[str] = rules.load("tools")[name]
+    names: list[str] = _tools()[name]
     return names
 
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(rules.load("tools")["patterns"][name])
+    return re.compile(_tools()["patterns"][name])
 
 
 @cache
 def _noise() -> re.Pattern[str]:
     """Finds failures that teach nothing."""
-    kinds = "|".join(rules.load("tools")["noise"].values())
+    kinds = "|".join(_tools()["noise"].values())
     return re.compile(rf"(?i)(?<![A-Za-z0-9_])(?:{kinds})")
 
 
@@ -301,7 +309,7 @@ def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
     for edit in edits if isinstance(edits, list | tuple) else [arguments]:
         if not isinstance(edit, Mapping):
             continue
-        for old, new in rules.load("tools")["replaced"]:
+        for old, new in _tools()["replaced"]:
             yield from _marked("-", edit.get(old))
             yield from _marked("+", edit.get(new))
         for key in _names("new"):
@@ -391,7 +399,7 @@ def without_folder(command: str) -> str:
 
 
 def _kind(tool: str, command: str, arguments: Mapping[str, object], files: tuple[str, ...]) -> Kind:
-    if files and (kind := rules.load("tools")["subcommands"].get(command)):
+    if files and (kind := _tools()["subcommands"].get(command)):
         return "read" if kind == "read" else "write"
     if command and not is_named(tool, ("write*", "edit*")):
         return "run"
