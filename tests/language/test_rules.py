@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,51 @@ def test_a_list_is_what_toml_says(name: str) -> None:
         assert rules.listed(name, key) == tuple(value.split())
         assert language.fold(value.casefold()) == value
     assert rules.listed(name, "nothing of this name") == ()
+
+
+def test_short_forms_tell_names_apart() -> None:
+    assert rules.short_numbers("months")["mar"] == 3
+    assert rules.short_numbers("week")["sun"] == rules.numbers("week")["sunday"] == 7
+
+
+FRENCH = '''
+writing = """blanks"""
+months = """janvier février mars avril mai juin juillet août septembre octobre novembre décembre"""
+week = """lundi mardi mercredi jeudi vendredi samedi dimanche"""
+dated = """hier demain"""
+'''
+FRENCH_DATES = """
+from commonplace.language import periods, rules
+from commonplace.language.periods import Rule
+
+WEEK = rules.listed("fr", "week")
+RULES = (Rule("|".join(WEEK), WEEK, lambda match, now: periods.nearest_weekday(now, WEEK.index(match[0]))),)
+"""
+
+
+def test_a_language_is_one_file_of_rules_and_one_of_dates(tmp_path: Path) -> None:
+    own, package = Path(rules.__file__).parents[2], tmp_path / "commonplace"
+    package.mkdir()
+    for path in own.iterdir():
+        if path.name != "language":
+            (package / path.name).symlink_to(path)
+    shutil.copytree(own / "language", package / "language")
+    (package / "language" / "rules" / "fr.toml").write_text(FRENCH, "utf-8")
+    (package / "language" / "dates_fr.py").write_text(FRENCH_DATES, "utf-8")
+    program = (
+        "from datetime import date\n"
+        "from commonplace.language import compare, dates, rules, values\n"
+        "from commonplace.search import query\n"
+        "span = dates.read('mardi', date(2026, 2, 12))\n"
+        "print(span.first, rules.short_numbers('months')['juil'], *values.read('juillet 3').values['date'])\n"
+        "print(query.days(query.parse('vu mardi'), date(2026, 2, 12)).spans[0].first)\n"
+        "print(compare.same(compare.read('vu mardi'), compare.read('vu jeudi')))\n"
+    )
+    environ = os.environ | {"PYTHONPATH": str(tmp_path)}
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environ
+    )
+    assert printed.stdout.split() == ["2026-02-10", "7", "7-3", "2026-02-10", "False"]
 
 
 def test_words_of_all_languages() -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import os
 import threading
 import time
 import traceback
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+from commonplace.base import fork
 
 if TYPE_CHECKING:
     import asyncio
@@ -91,7 +91,7 @@ class HookManager:
         self._unknown: set[str] = set()
         for hook in hooks:
             self.add(hook)
-        _managers.add(self)
+        fork.renew_in_child(self, HookManager.renew)
 
     @classmethod
     def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
@@ -194,18 +194,6 @@ class HookManager:
         for point in points:
             if not any(fnmatchcase(point.name, glob) for glob in self._disabled):
                 self._add(point.name, lambda load=point.load: load()())  # type: ignore[misc]
-
-
-_managers: weakref.WeakSet[HookManager] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for manager in list(_managers):
-        manager.renew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- one hook: the line of its events, the thread that calls it, and how it fares -------------------------

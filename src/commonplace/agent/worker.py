@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import queue
 import threading
 import time
@@ -16,9 +15,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError
 from commonplace.upkeep.spool import Spool
 
@@ -171,6 +170,7 @@ class IndexWorker:
         self._forked = self._leaving = False
         self._begin()
         _workers.add(self)
+        fork.renew_in_child(self, IndexWorker.renew)
         self._writing.call()
         self._syncing.call()
 
@@ -315,12 +315,10 @@ class IndexWorker:
             logger.info("%s: works again", part)
 
 
-def _all(do: Callable[[IndexWorker], None]) -> None:
-    for worker in list(_workers):
-        do(worker)
-
-
 _workers: weakref.WeakSet[IndexWorker] = weakref.WeakSet()
-atexit.register(_all, IndexWorker.leave)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=partial(_all, IndexWorker.renew))
+
+
+@atexit.register
+def _leave() -> None:
+    for worker in list(_workers):
+        worker.leave()

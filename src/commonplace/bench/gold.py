@@ -53,7 +53,7 @@ LONGEST = 240  # characters of a sentence; a longer one is a paragraph, not a fa
 LONGEST_ANSWER = 40
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d{1,3}[.)])?\s*(?:\[[ xX]\]\s+)?(?:\d{1,2}:\d{2}\s+(?:-\s+)?)?")
 _EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
-_MONTH = rf"(?:{'|'.join(name[:3].title() for name in rules.listed('en', 'months'))})[a-z]*"
+_MONTH = rf"(?:{'|'.join(name.title() for name in rules.short_numbers('months'))})[a-z]*"
 _NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _ZH_NUMBER = rf"(?:{_NUMBER}|[零一二两三四五六七八九十百千万亿半]+)"
 _ZH_UNIT = r"\s?(?:小时|分钟|公里|公斤|星期|个?月|[年日号点岁元块天周次人层楼分秒米斤克])"

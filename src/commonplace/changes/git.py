@@ -494,12 +494,7 @@ def _call(
         with process:
             try:
                 assert process.stdout is not None
-                if sys.platform == "linux":  # elsewhere no memory is bound from outside
-                    import resource
-
-                    # It may be done already, or run under a lower bound; packs are mapped, not counted.
-                    with suppress(OSError, ValueError):
-                        resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+                _bound(process.pid)
                 printed = process.stdout.read(_MOST_OUTPUT + 1)
                 if len(printed) > _MOST_OUTPUT:
                     raise GitError(f"git {arguments[0]} prints more than {_MOST_OUTPUT:,} bytes")
@@ -516,6 +511,15 @@ def _call(
     said = sorted(filter(str.strip, lines), key=lambda line: not line.startswith(("fatal:", "error:")))
     first = next(iter(said), f"git {arguments[0]} failed")
     raise GitError(screen.shorten(screen.one_line(first), 200))
+
+
+def _bound(pid: int) -> None:
+    """Bound the memory of a process where the system can from outside; packs are mapped, not counted."""
+    if sys.platform == "linux":
+        import resource
+
+        with suppress(OSError, ValueError):  # it is done already, or runs under a lower bound
+            resource.prlimit(pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
 
 
 def _refuse_links(folder: Path, *names: str) -> None:

@@ -76,6 +76,8 @@ def width(line: str, wide: int) -> int:
     A CJK character takes three bytes in UTF-8, so half of what the bytes are more than the characters is
     their number; accented letters count a little over one, which is near enough.
     """
+    if line.isascii():
+        return len(line)
     return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 

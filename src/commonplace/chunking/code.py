@@ -102,7 +102,7 @@ class _Lines:
 
     def __init__(self, lines: Sequence[str], wide: int) -> None:
         self.lines = lines
-        sizes = (len(line) if line.isascii() else breakpoints.width(line, wide) for line in lines)
+        sizes = (breakpoints.width(line, wide) for line in lines)
         self._sums = list(accumulate((size + 1 for size in sizes), initial=0))
 
     def size(self, first: int, last: int) -> int:

@@ -39,63 +39,44 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     """Cut a note into sections and passages.
 
     Together the passages cover every non-blank line but the headings of sections that hold more than their
-    heading; those stand in the sections' heading paths. What is struck is in none of them but the last, which
-    say so. Code is cut by `code`, along its syntax.
+    heading; those stand in the sections' heading paths. Struck text is in the last passages alone, which say
+    so. Code is cut by `code`, along its syntax.
     """
     if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
 
         return code.split(note, settings)
-    said = _said(note)
+    said = _annotations(note)
     strikes = struck.of_note(note)
     standing = struck.rest(note, strikes) if strikes else note
-    headings = structure.heading_lines(note) if settings.by_heading else set[int]()
     around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
     found: list[Section] = []
     passages: list[Passage] = []
     for section in around if note.lines else ():
-        first, last = section.start_line, section.end_line
-        if {first, last} <= headings and last <= first + 1:  # nothing stands below the heading
-            parts = [(first, last, "\n".join(standing.lines[first - 1 : last]))]
-        else:
-            parts = list(_cut(standing, section, settings, said))
+        parts = list(_cut(standing, section, settings, said))
         if parts:
             share = structure.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share))
-            number = len(found) - 1
-            for a, b, text in parts:
-                own = said.of(a, b, standing=True) if said else None
-                passages.append(Passage(number, a, b, text, own))
-    if strikes:
-        _add_former(note, strikes, settings, around, found, passages)
-    return found, passages
-
-
-def _said(note: Note) -> Annotations | None:
-    """What a note says of its lines; None where it says nothing, as nearly all do."""
-    if not (note.annotations or note.metadata):
-        return None
-    from commonplace.markdown.comments import Annotations
-
-    return Annotations(note) or None
-
-
-def _add_former(
-    note: Note,
-    strikes: Strikes,
-    settings: ChunkSettings,
-    around: Sequence[Section],
-    found: list[Section],
-    passages: list[Passage],
-) -> None:
-    """Add what is struck behind all else, in sections of its own: it is beside nothing that stands."""
+        for first, last, text in parts:
+            own = said.of(first, last, standing=True) if said else None
+            passages.append(Passage(len(found) - 1, first, last, text, own))
+    # What is struck has sections of its own: it is beside nothing that stands.
     starts, before = [section.start_line for section in around], -1
-    for first, last, text, own in _former(note, strikes, settings):
+    for first, last, text, marks in _former(note, standing, strikes, settings) if strikes else ():
         place = bisect_right(starts, first) - 1
         if place != before:
             found.append(around[place])
             before = place
-        passages.append(Passage(len(found) - 1, first, last, text, own))
+        passages.append(Passage(len(found) - 1, first, last, text, marks))
+    return found, passages
+
+
+def _annotations(note: Note) -> Annotations | None:
+    if not (note.annotations or note.metadata):  # as nearly all notes
+        return None
+    from commonplace.markdown.comments import Annotations
+
+    return Annotations(note) or None
 
 
 # --- what stands --------------------------------------------------------------------------------------------
@@ -104,60 +85,39 @@ def _add_former(
 def _cut(
     note: Note, section: Section, settings: ChunkSettings, said: Annotations | None
 ) -> Iterator[Stretch]:
-    """Yield first line, last line and text of a section's passages."""
-    lines = note.lines
-    for run in _runs(note, section, settings, said):
-        first, last, size = run[0]
-        if size > settings.line and first == last:
-            limit = max(40, settings.piece * len(lines[first - 1]) // size)
-            for piece in breakpoints.pieces(lines[first - 1], limit):
-                yield first, last, piece
-            continue
-        for start, end in _pack(run, note, settings):
-            first, last = run[start][0], run[end - 1][1]
-            yield first, last, "\n".join(lines[first - 1 : last])
+    """Yield first line, last line and text of a section's passages.
 
-
-def _runs(
-    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None
-) -> Iterator[list[_Unit]]:
-    """Yield the non-blank lines of a section in runs that may share passages.
-
-    A line that is too long is a run, and a run ends where the note says of a line what it does not say of the
-    one before.
+    A line that is too long stands alone, and no passage runs on where the note says of a line what it does
+    not say of the one before.
     """
     run: list[_Unit] = []
-    was_long = False
     for unit in _units(note, section, settings):
         first, last, size = unit
         is_long = size > settings.line and first == last
-        if run and (is_long or was_long or (said is not None and said.differ(run[-1][1], first))):
-            yield run
+        if run and (is_long or (said is not None and said.differ(run[-1][1], first))):
+            yield from _pack(run, note, settings)
             run = []
-        run.append(unit)
-        was_long = is_long
-    if run:
-        yield run
+        if is_long:
+            line = note.lines[first - 1]
+            for piece in breakpoints.pieces(line, max(40, settings.piece * len(line) // size)):
+                yield first, last, piece
+        else:
+            run.append(unit)
+    yield from _pack(run, note, settings)
 
 
 def _units(note: Note, section: Section, settings: ChunkSettings) -> list[_Unit]:
     """The non-blank lines of a section, or its heading where there are none."""
     skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
     fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
-    wide = settings.wide
     units: list[_Unit] = []
     after = 0  # the last line of the fence that is being passed over
     for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
-        if number <= after or not line or number in skip or line.isspace():
-            continue
-        if number in fences:
-            units.append(fences[number])
-            after = units[-1][1]
-        else:
-            units.append((number, number, len(line) if line.isascii() else breakpoints.width(line, wide)))
-    if not units and skip:
-        units.append((min(skip), max(skip), 1))
-    return units
+        if number > after and number not in skip and line and not line.isspace():
+            unit = fences.get(number) or (number, number, breakpoints.width(line, settings.wide))
+            units.append(unit)
+            after = unit[1]
+    return units or ([(min(skip), max(skip), 1)] if skip else [])
 
 
 def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit]:
@@ -172,36 +132,37 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit
     return found
 
 
-def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
-    """Yield index ranges (start, end) of units packed up to the target size."""
+def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[Stretch]:
+    """Yield passages of units packed up to the target size."""
     sizes = [unit[2] for unit in units]
     score = cache(lambda place: breakpoints.score(note, units[place][0]))  # windows overlap
     start = index = size = 0
-    while index < len(sizes):
-        if index > start and size + sizes[index] + index - start > settings.target:
-            end = index
-            if settings.window:
-                end = breakpoints.choose(sizes[start:index], score, start, index, settings.window)
-            yield start, end
-            # The next begins here, or earlier by whole units within the overlap.
-            begin, repeated = end, 0
-            while begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
-                begin -= 1
-                repeated += sizes[begin]
-            start = begin
-            size = sum(sizes[start:index])
+    while index < len(sizes) or start < index:
+        if index < len(sizes) and (index == start or size + sizes[index] + index - start <= settings.target):
+            size += sizes[index]
+            index += 1
             continue
-        size += sizes[index]
-        index += 1
-    if start < len(sizes):
-        yield start, len(sizes)
+        end = index
+        if index < len(sizes) and settings.window:
+            end = breakpoints.choose(sizes[start:index], score, start, index, settings.window)
+        first, last = units[start][0], units[end - 1][1]
+        yield first, last, "\n".join(note.lines[first - 1 : last])
+        if index == len(sizes):
+            return
+        # The next begins here, or earlier by whole units within the overlap.
+        begin, repeated = end, 0
+        while begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
+            begin -= 1
+            repeated += sizes[begin]
+        start = begin
+        size = sum(sizes[start:index])
 
 
 # --- what is struck -----------------------------------------------------------------------------------------
 
 
 def _former(
-    note: Note, strikes: Strikes, settings: ChunkSettings
+    note: Note, standing: Note, strikes: Strikes, settings: ChunkSettings
 ) -> Iterator[tuple[int, int, str, Mapping[str, str]]]:
     """Yield the lines that hold struck text, as they stand, and what is said of them.
 
@@ -216,29 +177,25 @@ def _former(
     size = 0
     for number in sorted(strikes):
         width = breakpoints.width(note.lines[number - 1], settings.wide)
-        run = runs[-1] if runs else [0]
-        joins = number == run[-1] + 1 and owners.get(number, -1) == owners.get(run[0], -2)
-        if joins and size + width < settings.target:
-            run.append(number)
+        follows = number - 1 in strikes and number in owners and owners[number] == owners.get(number - 1)
+        if follows and size + width < settings.target:
+            runs[-1].append(number)
             size += width + 1
         else:
             runs.append([number])
             size = width + 1
-    for run in runs:
-        own = dict(said.of(run[0], run[-1]) or {})
+    for first, last in ((run[0], run[-1]) for run in runs):
+        own = {**(said.of(first, last) or {}), STRUCK: "true"}
         own.pop("trigger", None)
-        own[STRUCK] = "true"
-        if run[0] in owners and "superseded-by" not in own:
-            own |= _replacement(stated, owners[run[0]], own.get("until", ""), note, strikes)
-        text = "\n".join(note.lines[run[0] - 1 : run[-1]])
+        if first in owners and "superseded-by" not in own:
+            own |= _replacement(stated, owners[first], own.get("until", ""), standing)
+        text = "\n".join(note.lines[first - 1 : last])
         for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
-            yield run[0], run[-1], piece, own
+            yield first, last, piece, own
 
 
-def _replacement(
-    stated: Sequence[Statement], at: int, until: str, note: Note, strikes: Strikes
-) -> dict[str, str]:
-    """Where what stands in the place of a statement is to be found: its lines, and how sure that is.
+def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Note) -> dict[str, str]:
+    """Where the replacement of a statement is to be found: its lines, and how sure that is.
 
     It is the very next entry at the same level in the same list; a nested statement that is the last of its
     own goes with what it is nested in.
@@ -251,15 +208,9 @@ def _replacement(
         key = REPLACED_BY if since and since >= until else BESIDE
         return {key: f"{following.first}-{following.last}"}
     outer = next((n for n in range(at - 1, -1, -1) if stated[n].end >= own.end), None)
-    if outer is None:
+    if outer is None or "".join(standing.lines[stated[outer].first - 1 : stated[outer].last]).strip():
         return {}
-    numbers = range(stated[outer].first, stated[outer].last + 1)
-    is_gone = all(
-        n in strikes and not struck.without(note.lines[n - 1], strikes[n])
-        for n in numbers
-        if note.lines[n - 1].strip()
-    )
-    return _replacement(stated, outer, until, note, strikes) if is_gone else {}
+    return _replacement(stated, outer, until, standing)
 
 
 def _level(statement: Statement) -> tuple[int, bool]:

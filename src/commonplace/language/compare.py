@@ -37,7 +37,7 @@ _NEGATIONS = rules.words("negations")
 _TURNING = _NEGATIONS | rules.words("turning") | rules.words("months") | rules.words("week")
 # What of a heading only says when: days and months, dates, hours, years.
 _DAYS = rules.words("months") | rules.words("week") | rules.words("date_units")
-_DAYS |= {day[:3] for day in rules.listed("en", "week")}
+_DAYS |= rules.short_numbers("week").keys()
 _LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
 _WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
 _INFLECTIONS = rules.listed("en", "inflections")

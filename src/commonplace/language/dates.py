@@ -1,4 +1,4 @@
-"""Dates in a text, English and Chinese, as spans of days seen from a reference date.
+"""Dates in a text, in every language that has rules, as spans of days seen from a reference date.
 
 Weeks begin on Monday. What lacks a year is the nearest that is not in the future: in March, on Tuesday,
 3 May. *Last Tuesday* is the latest before today, 上周三 the Wednesday of last week. Two weeks ago is the
@@ -11,19 +11,22 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
 from commonplace import language
+from commonplace.language import rules
 from commonplace.language.periods import Kind, Period, Rule, shifted
 
 MAX_CHARACTERS = 8000
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
-_TO = r"\s{0,3}(?:to|until|till|through|up to|-|–|—|~|～|到|至|直到|一直到)\s{0,3}(?:the\s{1,3})?"
-_AND = r"\s{0,3}(?:and|和|与)\s{0,3}(?:the\s{1,3})?"
-_BETWEEN = r"\bbetween\s{1,3}(?:the\s{1,3})?$"
-_AMONG = r"\s{0,3}之?间"
-_SINCE = r"(?:\bsince|自从)\s{0,3}(?:the\s{1,3})?$"
-_ONWARDS = r"\s{0,3}(?:以来|至今|起|开始|onwards?\b)"
+_THE = rf"(?:(?:{rules.expression('range_article')})\s{{1,3}})?"
+_TO = rf"\s{{0,3}}(?:-|–|—|~|～|{rules.expression('range_to')})\s{{0,3}}{_THE}"
+_AND = rf"\s{{0,3}}(?:{rules.expression('range_and')})\s{{0,3}}{_THE}"
+_BETWEEN = rf"(?:{rules.expression('range_between')})\s{{1,3}}{_THE}$"
+_AMONG = rf"\s{{0,3}}(?:{rules.expression('range_among')})"
+_SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
+_ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
 
 
 class Span(NamedTuple):
@@ -57,21 +60,21 @@ def spans(text: str, now: date) -> tuple[Span, ...]:
 def read(text: str, now: date) -> Span | None:
     """Take a whole text as one date, or None; a bare month, year or day of the week is one here."""
     text = text.strip()
-    for lead in ("", "in ", "on "):
+    for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() == text:
             return dates[0]
-    return Span(now, now, text, True) if text.lower() in ("now", "现在") else None
+    return Span(now, now, text, True) if text.lower() in rules.words("now") else None
 
 
 def _expressions(text: str, now: date) -> list[_Expression]:
     """Every expression that is a date, from left to right; of those that overlap the first, the longest."""
     lower = text.lower()
-    rules, any_hint = _rules(text.isascii())
+    rows, any_hint = _rules(text.isascii())
     if any_hint.search(lower) is None:
         return []
     expressions: list[_Expression] = []
-    for rule, hints in rules:
+    for rule, hints in rows:
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
             groups = match.groupdict()
             kind = rule.kind
@@ -91,15 +94,12 @@ def _expressions(text: str, now: date) -> list[_Expression]:
 @cache
 def _rules(is_ascii: bool) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
     """The rules that a text may follow, each with what finds one of its hints, and what finds any."""
-    from commonplace.language import english_dates
-
-    rules: tuple[Rule, ...] = english_dates.RULES
-    if not is_ascii:
-        from commonplace.language import chinese_dates
-
-        rules += chinese_dates.RULES
-    hints = dict.fromkeys(hint for rule in rules for hint in rule.hints)
-    each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rules)
+    rows: list[Rule] = []
+    for name in rules.LANGUAGES:
+        if rules.has_blanks(name) or not is_ascii:
+            rows += import_module(f"commonplace.language.dates_{name}").RULES
+    hints = dict.fromkeys(hint for rule in rows for hint in rule.hints)
+    each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rows)
     return each, re.compile("|".join(map(re.escape, hints)))
 
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from commonplace.language import rules
 
-_MONTHS = tuple(month[:3] for month in rules.listed("en", "months"))
-_DAYS = tuple(day.removesuffix("day") for day in rules.listed("en", "week"))
+_MONTHS, _WEEK = rules.short_numbers("months"), rules.numbers("week")
 _WORDS = rules.listed("en", "cardinals")
 # What each character of a number stands for.
 FIGURES = {figure: number for number, figure in enumerate(rules.listed("zh", "digits"))} | {"〇": 0, "两": 2}
@@ -110,7 +109,7 @@ def _wide_clock(match: re.Match[str]) -> str:
 
 
 def _named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
-    return lambda match: f"{_MONTHS.index(match[month].lower()) + 1}-{int(match[day])}"
+    return lambda match: f"{_MONTHS[match[month].lower()]}-{int(match[day])}"
 
 
 _ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
@@ -134,7 +133,7 @@ _ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}", _named_date(2, 1)),
     ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
     ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
-    ("day", rf"\b({'|'.join(_DAYS)})days?\b", lambda match: str(_DAYS.index(match[1].lower()) + 1)),
+    ("day", rf"\b({'|'.join(_WEEK)})s?\b", lambda match: str(_WEEK[match[1].lower()])),
     (
         "day",
         r"(?:周|星期|礼拜)([一二三四五六日天])",

@@ -5,13 +5,13 @@ A provider's module is imported when its first model is made; one specification 
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from commonplace.base import fork
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
@@ -104,8 +104,13 @@ class Catalog(Generic[T]):
         """
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
-        self.lock = threading.Lock()
+        self.renew()
+        fork.renew_in_child(self, Catalog.renew)
         self.kind, self.group, self.noun, self.variable, self.local = kind, group, noun, variable, local
+
+    def renew(self) -> None:
+        """Begin with a lock that no thread holds: new, or in a child after a fork."""
+        self.lock = threading.Lock()
 
     def find(self, name: str) -> Provider:
         """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""
@@ -238,13 +243,3 @@ RERANKERS: Catalog[Reranker] = Catalog(
     "reranking", "commonplace.rerankers",
 )
 # fmt: on
-
-
-def _after_fork() -> None:
-    """Begin a forked child with locks that no thread of its parent holds."""
-    for catalog in (EMBEDDERS, LLMS, RERANKERS):
-        catalog.lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

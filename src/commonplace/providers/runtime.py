@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from commonplace.base import fork
 from commonplace.base.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Shared(Generic[T]):
         self._idle_s = idle_s
         self._clock = clock
         self._begin()
-        _ALL.add(self)
+        fork.renew_in_child(self, Shared._begin_in_child)
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
@@ -249,12 +250,4 @@ def _return_memory() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def _after_fork() -> None:
-    for shared in list(_ALL):
-        shared._begin_in_child()
-
-
-_ALL: weakref.WeakSet[Shared[Any]] = weakref.WeakSet()
 _LEFT_BEHIND: list[object] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

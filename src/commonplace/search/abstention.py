@@ -68,13 +68,7 @@ def refuses(ranked: Sequence[Ranked], evidence: Evidence, *, plain: bool) -> boo
     if best < STRANGER and _is_about_strangers(evidence):
         return True
     head, size = ranked[:HEAD], gate_size(evidence.terms.passages)
-    spoken_by = [frozenset(speakers(item.candidate)) for item in head]
-    owned = any(not OWNER.isdisjoint(labels) for labels in spoken_by)
-    own = [
-        item
-        for item, labels in zip(head, spoken_by, strict=True)
-        if (not OWNER.isdisjoint(labels) if owned else not labels)
-    ]
+    owned, own = _of_owner(head)
     loose = _is_preference(own, evidence.query, GATE_LOOSE * size)
     if best < gate(evidence, loose=loose):
         return True
@@ -90,6 +84,14 @@ def _least_score(head: Sequence[Ranked], evidence: Evidence, owned: bool, loose:
     return -math.inf if loose or evidence.terms.asked > DIALOGUE_TERMS else PROSE
 
 
+def _of_owner(head: Sequence[Ranked]) -> tuple[bool, list[Ranked]]:
+    """Whether the owner speaks in some candidates, and which are theirs: those, or else what nobody says."""
+    spoken_by = [frozenset(speakers(item.candidate)) for item in head]
+    theirs = [item for item, labels in zip(head, spoken_by, strict=True) if labels & OWNER]
+    by_nobody = [item for item, labels in zip(head, spoken_by, strict=True) if not labels]
+    return bool(theirs), theirs or by_nobody
+
+
 def _is_preference(own: Sequence[Ranked], query: Query, least: float) -> bool:
     """Whether it is for the owner to say, and something of their own says what they like or need."""
     if not query.first_person and not rules.pattern("advice").search(query.text):
@@ -103,6 +105,6 @@ def _is_about_strangers(evidence: Evidence) -> bool:
     text = evidence.query.text
     if len(text) > DIALOGUE_CHARACTERS:
         return False
-    known = {*rules.listed("en", "months"), *rules.listed("en", "week"), "today", "tomorrow", "yesterday"}
+    known = rules.words("months") | rules.words("week") | {"today", "tomorrow", "yesterday"}
     names = {name.lower() for name in sentences.subjects(text)} - stopwords.ENGLISH - known
     return bool(names) and names <= evidence.terms.missing

@@ -106,10 +106,11 @@ class Dated(NamedTuple):
 def days(query: Query, now: date | None) -> Dated | None:
     """Return the days of a question as seen from `now` (default: today), or None if it names none."""
     # Told by single words, before anything that reads dates is loaded.
-    months, week = rules.listed("en", "months"), rules.listed("en", "week")
-    words = {*months, *(month[:3] for month in months), *week, *rules.listed("en", "dated")}
+    months, week = rules.words("months") | rules.short_numbers("months").keys(), rules.words("week")
+    words = months | week | rules.words("dated")
     named = any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken)
-    if not named and (query.text.isascii() or not any(s in query.text for s in rules.listed("zh", "dated"))):
+    unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
+    if not named and not any(sign in query.text for name in unspaced for sign in rules.listed(name, "dated")):
         return None
     from datetime import date
 
@@ -121,8 +122,8 @@ def days(query: Query, now: date | None) -> Dated | None:
     rest = query.text
     for span in spans:
         rest = rest.replace(span.text, " ")
-    asking = stopwords.ENGLISH | set(rules.listed("en", "asking_of_days"))
-    asking_wide = stopwords.CHINESE_CHARACTERS | set(rules.listed("zh", "asking_of_days"))
+    asking = stopwords.ENGLISH | rules.words("asking_of_days")
+    asking_wide = stopwords.CHINESE_CHARACTERS | rules.words("asking_of_days")
     alone = all(word in asking or asking_wide.issuperset(word) for word in _WORD.findall(rest.lower()))
     return Dated(spans, alone and not (query.required or query.prefixes))
 

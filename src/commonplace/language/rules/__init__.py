@@ -7,19 +7,21 @@ Lists of expressions stand between three apostrophes, with _ for a blank.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from commonplace.base.root import Root
 
-LANGUAGES = ("en", "zh")
+_FOLDER = Path(__file__).parent
+# Each has a file here, and a module for how its dates are written (`dates_en`); nothing else names them all.
+LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 @cache
 def _text(language: str) -> str:
-    return Root(Path(__file__).parent).read(f"{language}.toml").decode("utf-8")
+    return Root(_FOLDER).read(f"{language}.toml").decode("utf-8")
 
 
 @cache
@@ -34,11 +36,22 @@ def listed(language: str, name: str) -> tuple[str, ...]:
     return _lists(language).get(name, ())
 
 
+def has_blanks(language: str) -> bool:
+    """Tell whether a language sets its words apart."""
+    return "blanks" in listed(language, "writing")
+
+
+def expression(name: str, languages: Iterable[str] = LANGUAGES) -> str:
+    """Return what matches any expression of a list, in all languages; empty where none has such a list."""
+    return "|".join(word for language in languages for word in listed(language, name)).replace("_", " ")
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Compile a list of expressions in all languages, in any case; English ones match whole words."""
-    english, chinese = ("|".join(listed(language, name)).replace("_", " ") for language in LANGUAGES)
-    return re.compile("|".join(filter(None, [english and rf"\b(?:{english})\b", chinese])), re.IGNORECASE)
+    """Compile a list of expressions in all languages, in any case; of languages with blanks whole words."""
+    spaced = expression(name, filter(has_blanks, LANGUAGES))
+    other = expression(name, (language for language in LANGUAGES if not has_blanks(language)))
+    return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])), re.IGNORECASE)
 
 
 @cache
@@ -46,8 +59,28 @@ def words(name: str) -> frozenset[str]:
     """Return the words of a list in all languages; of an array of `load` where there is no list."""
     known = [listed(language, name) for language in LANGUAGES]
     if not any(known):
-        known = [load(language)[name] for language in LANGUAGES]
+        known = [load(language).get(name, ()) for language in LANGUAGES]
     return frozenset(word for some in known for word in some)
+
+
+@cache
+def numbers(name: str) -> Mapping[str, int]:
+    """Return the numbers of months or weekdays, from 1, by their names in all languages."""
+    return {word: at for language in LANGUAGES for at, word in enumerate(listed(language, name), 1)}
+
+
+@cache
+def short_numbers(name: str) -> Mapping[str, int]:
+    """Return the same by their first letters: three, or as many as tell them apart in a language."""
+    shorts: dict[str, int] = {}
+    for language in LANGUAGES:
+        names = listed(language, name)
+        for number, word in enumerate(names, 1):
+            others = [other for other in names if other != word]
+            sizes = range(3, len(word) + 1)
+            unique = (word[:size] for size in sizes if not any(o.startswith(word[:size]) for o in others))
+            shorts[next(unique, word)] = number
+    return shorts
 
 
 @cache
@@ -55,4 +88,4 @@ def load(language: str) -> Mapping[str, Any]:
     """Read a file of rules whole, with its tables."""
     import tomllib
 
-    return tomllib.loads(_text(language))
+    return {"turns": {}, "instructions": {"patterns": []}} | tomllib.loads(_text(language))
