@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -159,22 +161,11 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     Raises as `evaluate` does.
     """
     asked = [question for question in questions if question.evidence and options.mode != "lexical"]
-    total = Estimate("none", 0, dollars=0, local=True)
+    parts = []
     for name, group in sets.by_workspace(asked).items():
         with open_workspace(sets.workspace_folder(workspaces, name), options) as memory:
-            part = estimate_memory(memory, [question.text for question in group])
-        unpriced = total.dollars is None or part.dollars is None
-        total = Estimate(
-            model=part.model if total.model == "none" else total.model,
-            texts=total.texts + part.texts,
-            known=total.known + part.known,
-            tokens=total.tokens + part.tokens,
-            dollars=None if unpriced else (total.dollars or 0) + (part.dollars or 0),
-            local=total.local and part.local,
-            batched=total.batched or part.batched,
-            warnings=tuple(dict.fromkeys((*total.warnings, *part.warnings))),
-        )
-    return total
+            parts.append(estimate_memory(memory, [question.text for question in group]))
+    return reduce(add, parts) if parts else Estimate("none", 0, dollars=0, local=True)
 
 
 # --- workspaces, with their indexes in the user's cache -------------------------------------------------

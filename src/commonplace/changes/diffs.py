@@ -160,7 +160,7 @@ def digest(changes: Sequence[Change]) -> str:
 def of_change(change: Change) -> str:
     """Return the diff of one file; a line that says so where there is nothing to compare."""
     path, sides = screen.one_line(change.path), (change.before, change.after)
-    sizes = ", then ".join("no file" if side is None else screen.size(len(side)) for side in sides)
+    sizes = ", then ".join(map(_size, sides))
     before, after = (side or b"" for side in sides)
     if len(before) > LARGEST or len(after) > LARGEST:
         return f"# {path}: too large to be shown ({sizes})"
@@ -175,6 +175,10 @@ def of_change(change: Change) -> str:
     if None in sides:
         note = "removed, empty" if change.after is None else "made empty"
     return f"# {path}: {note}"
+
+
+def _size(side: bytes | None) -> str:
+    return "no file" if side is None else screen.size(len(side))
 
 
 def _shown(data: bytes) -> str | None:

@@ -60,10 +60,14 @@ def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: b
         return 0
     if change:
         runs.save(workspace, cleaned)
-        for path, rest in sides.items():
-            with records.translated(path):
-                door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
+        _write(door, sides)
     return max(1, len(sides))
+
+
+def _write(door: Root, sides: Sides) -> None:
+    for path, rest in sides.items():
+        with records.translated(path):
+            door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
 
 
 def _load(door: Root, path: Path) -> bytes:

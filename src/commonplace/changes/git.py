@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -376,12 +376,14 @@ def _held(view: str) -> Iterator[None]:
     """Hold the lock of a view until this process ends; remove those of this user's that nobody holds."""
     folder, own = os.path.split(view)
     temporary = Root(folder)
-    with temporary.listed(own) as held:
-        if _locked(held):
-            for name in temporary.names():
-                if name.startswith(_VIEW) and name != own:
-                    with suppress(OSError):
-                        _sweep(temporary, name)
+    with ExitStack() as stack:
+        # Where a folder of temporary files cannot be listed or locked, git is run all the same.
+        with suppress(OSError):
+            if _locked(stack.enter_context(temporary.listed(own))):
+                for name in temporary.names():
+                    if name.startswith(_VIEW) and name != own:
+                        with suppress(OSError):
+                            _sweep(temporary, name)
         yield
 
 
@@ -494,12 +496,7 @@ def _call(
         with process:
             try:
                 assert process.stdout is not None
-                if sys.platform == "linux":  # elsewhere no memory is bound from outside
-                    import resource
-
-                    # It may be done already, or run under a lower bound; packs are mapped, not counted.
-                    with suppress(OSError, ValueError):
-                        resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+                _bound(process.pid)
                 printed = process.stdout.read(_MOST_OUTPUT + 1)
                 if len(printed) > _MOST_OUTPUT:
                     raise GitError(f"git {arguments[0]} prints more than {_MOST_OUTPUT:,} bytes")
@@ -516,6 +513,15 @@ def _call(
     said = sorted(filter(str.strip, lines), key=lambda line: not line.startswith(("fatal:", "error:")))
     first = next(iter(said), f"git {arguments[0]} failed")
     raise GitError(screen.shorten(screen.one_line(first), 200))
+
+
+def _bound(pid: int) -> None:
+    """Bound the memory of a process where the system can from outside; packs are mapped, not counted."""
+    if sys.platform == "linux":
+        import resource
+
+        with suppress(OSError, ValueError):  # it is done already, or runs under a lower bound
+            resource.prlimit(pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
 
 
 def _refuse_links(folder: Path, *names: str) -> None:

@@ -317,13 +317,13 @@ def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
             continue
         run = _loaded(workspace, name)
         if isinstance(run, Run):
-            if run.state != "begun" and (not is_ahead or _stamp(run) < cutoff):
+            is_old = not is_ahead or _stamp(run) < cutoff
+            if is_old and run.state != "begun":
                 remove(workspace, name)
+        elif run and not is_ahead:
+            records.set_aside(workspace.files, workspace.history / name, run)
         elif not is_ahead:
-            if run:
-                records.set_aside(workspace.files, workspace.history / name, run)
-            else:
-                remove(workspace, name)
+            remove(workspace, name)
 
 
 def _stamp(run: Run) -> str:

@@ -8,7 +8,7 @@ read back before anything is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -185,11 +185,14 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     stays = [one for one in (*curated, *others) if not one.struck and one != there]
     cited: dict[str, Cited] = {}
     for one in (one for one in stays if (one.path, one.first) not in gone):
-        near = similarity.may_share(words, one.text) and similarity.share(old, one.text) >= similarity.NEAR
-        if near or _rests_on(one, gone):
+        if _is_near(old, words, one.text) or _rests_on(one, gone):
             citation = draft.citation(one)
             cited[citation] = Cited(citation, resolve.shortened(one.text))
     return list(cited.values())
+
+
+def _is_near(old: str, words: Mapping[str, float], text: str) -> bool:
+    return similarity.may_share(words, text) and similarity.share(old, text) >= similarity.NEAR
 
 
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:

@@ -80,16 +80,19 @@ def remember(
     body, kinds = own_words(text, provenance, redact)
     if not body.strip():
         raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
-    title, title_kinds = _clean((section or DEFAULT_SECTION) if long_term else (heading or ""), redact)
-    title = _heading_text(title)
-    note = workspace.memory_file if long_term else workspace.daily(now.date())
+    if long_term:
+        note, opening, under, hour = workspace.memory_file, MEMORY_TITLE, section or DEFAULT_SECTION, None
+    else:
+        note, opening, under = workspace.daily(now.date()), f"# {now:%Y-%m-%d}", heading or ""
+        hour = f"{now:%H:%M}" if times else None
+    title, title_kinds = _clean(under, redact)
     paths.contain(note, [workspace.root], missing_ok=True)
-    entry = bullet(body, f"{now:%H:%M}" if times and not long_term else None)
+    entry = bullet(body, hour)
     start, end = append(
         note,
         marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance),
-        title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
-        heading=title or None,
+        title=opening,
+        heading=_heading_text(title) or None,
         lock=paths.lock_file(workspace, "notes"),
         workspace=workspace,
     )

@@ -152,14 +152,18 @@ def look(sources: Sequence[Source]) -> list[Listing]:
         listing = Listing(source, root, folders, links, closed)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
-        listing = listing.once()
-        # Links stay inside their root, so only collections whose roots hold each other can share a file.
-        if any(_inside(root, other.root) or _inside(other.root, root) for other in found):
-            seen = {os.path.realpath(state.absolute) for state in states(found)}
-            taken = {s.path for s in listing.states() if os.path.realpath(s.absolute) in seen}
-            listing = listing.without(taken.__contains__)
-        found.append(listing)
+        found.append(_unshared(listing.once(), found))
     return found
+
+
+def _unshared(listing: Listing, others: Sequence[Listing]) -> Listing:
+    """A listing without the files that others have."""
+    root = listing.root  # links stay inside of theirs, so that only collections whose roots nest share files
+    if not any(_inside(root, other.root) or _inside(other.root, root) for other in others):
+        return listing
+    seen = {os.path.realpath(state.absolute) for state in states(others)}
+    taken = {state.path for state in listing.states() if os.path.realpath(state.absolute) in seen}
+    return listing.without(taken.__contains__)
 
 
 def states(listings: Sequence[Listing]) -> list[FileState]:

@@ -128,12 +128,12 @@ class _Watcher:
 
     def look(self) -> Mapping[Path, Identity]:
         """Return the folders that exist, saying which are missing or back since the last look."""
-        now, before = _present(self._roots), self._seen
+        now = _present(self._roots)
+        before = {**dict.fromkeys(self._roots), **now} if self._seen is None else self._seen
         self._seen = now
-        known = dict.fromkeys(self._roots) if before is None else before
-        for root in (root for root in self._roots if root in known and root not in now):
+        for root in (root for root in self._roots if root in before and root not in now):
             self._on_state(f"{root} is missing; waiting for it")
-        back = [root for root in now if before is not None and before.get(root) != now[root]]
+        back = [root for root in now if before.get(root) != now[root]]
         for root in back:
             self._on_state(f"{root} is back")
         if back:

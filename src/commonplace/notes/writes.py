@@ -164,8 +164,7 @@ class Writes:
         if data is None or _digest(data) == record.after:
             return record.lines
         if status and (status.st_ino, status.st_mtime_ns) == tuple(record.old):
-            last = max((line.at for line in record.lines), default=0)  # killed before it was exchanged
-            return [line for line in record.lines if line.at != last]
+            return _without_last(record.lines)  # killed before it was exchanged
         gone = _gone(record, data)
         told, quiet = _judged(record, data, gone)
         self._copy(told)
@@ -476,6 +475,12 @@ def _gone(record: Record, data: bytes) -> list[Line]:
     seen = max(standing, default=0)
     moved = {text.strip() for text in texts}
     return [line for line in record.lines if line.at > seen and line.text.strip() not in moved]
+
+
+def _without_last(lines: Sequence[Line]) -> list[Line]:
+    """The lines of all writes but the last."""
+    last = max((line.at for line in lines), default=0)
+    return [line for line in lines if line.at != last]
 
 
 def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str], list[str]]:

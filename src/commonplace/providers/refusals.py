@@ -16,7 +16,7 @@ from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.render import screen
 
 MAX_REASON = 300  # cells of a provider's own words in an error line
-LONGEST_WAIT_S = 86_400.0  # whoever asks for more is believed for a day
+LONGEST_WAIT_S = 86_400.0  # a longer wait is cut to a day
 # 409 is a lock that another request holds (OpenAI's SDK asks again as well), 425 "too early".
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})  # 5xx that stays

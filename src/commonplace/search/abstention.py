@@ -68,13 +68,7 @@ def refuses(ranked: Sequence[Ranked], evidence: Evidence, *, plain: bool) -> boo
     if best < STRANGER and _is_about_strangers(evidence):
         return True
     head, size = ranked[:HEAD], gate_size(evidence.terms.passages)
-    spoken_by = [frozenset(speakers(item.candidate)) for item in head]
-    owned = any(not OWNER.isdisjoint(labels) for labels in spoken_by)
-    own = [
-        item
-        for item, labels in zip(head, spoken_by, strict=True)
-        if (not OWNER.isdisjoint(labels) if owned else not labels)
-    ]
+    owned, own = _of_owner(head)
     loose = _is_preference(own, evidence.query, GATE_LOOSE * size)
     if best < gate(evidence, loose=loose):
         return True
@@ -88,6 +82,14 @@ def _least_score(head: Sequence[Ranked], evidence: Evidence, owned: bool, loose:
     if sum(item.candidate.turns > 0 for item in head) * 2 > len(head) and not owned:  # among named people
         return TALK if any("late interaction" in item.parts for item in head) else TALK_UNREAD
     return -math.inf if loose or evidence.terms.asked > DIALOGUE_TERMS else PROSE
+
+
+def _of_owner(head: Sequence[Ranked]) -> tuple[bool, list[Ranked]]:
+    """Whether the owner speaks in some candidates, and which are theirs: those, or else what nobody says."""
+    spoken_by = [frozenset(speakers(item.candidate)) for item in head]
+    theirs = [item for item, labels in zip(head, spoken_by, strict=True) if labels & OWNER]
+    by_nobody = [item for item, labels in zip(head, spoken_by, strict=True) if not labels]
+    return bool(theirs), theirs or by_nobody
 
 
 def _is_preference(own: Sequence[Ranked], query: Query, least: float) -> bool:

@@ -94,10 +94,13 @@ def read(
     )
     filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
     excluded = " OR ".join(filter(None, [one.excluded for _, one in parsed if one.lists]))
-    # What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks.
+    return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
+
+
+def _whole(lines: Sequence[Line]) -> Query:
+    """What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks."""
     asked = [line.query for line in lines if line.kind != "hyde"] or [line.query for line in lines]
-    whole = plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
-    return whole._replace(filters=filters, excluded=excluded or None), lines
+    return plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
 
 
 def read_any(

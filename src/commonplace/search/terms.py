@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from commonplace.index.base import In, Index, Matches, Scope
@@ -49,24 +49,32 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
     spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
-    # A term that is not in the index and holds a function word of Chinese is no word at all.
-    noise = stopwords.CHINESE_CHARACTERS
-    weights = [idf(count, total) for count, term in counted if count or noise.isdisjoint(term)]
-    wanted: dict[str, int] = {}
-    postings = POSTINGS_WIDE if query.wide > 0.5 else POSTINGS
-    for count, term in sorted([*counted, *spelled], key=lambda pair: pair[0]):
-        if count and (len(wanted) < LEAST_TERMS or postings > 0):
-            wanted[term] = count
-            postings -= count
     return Terms(
-        wanted=wanted,
-        ideal=math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS]),
+        wanted=_affordable([*counted, *spelled], POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
+        ideal=_ideal(counted, total),
         asked=len(counted),
         known=sum(map(bool, content)) or len(spelled),
         content=len(content),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
     )
+
+
+def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, int]:
+    """The rarest terms, until so many postings have been read."""
+    wanted: dict[str, int] = {}
+    for count, term in sorted(counted, key=lambda pair: pair[0]):
+        if count and (len(wanted) < LEAST_TERMS or postings > 0):
+            wanted[term] = count
+            postings -= count
+    return wanted
+
+
+def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
+    """The BM25 of a full match. A term that nobody wrote and that holds a Chinese function word is none."""
+    noise = stopwords.CHINESE_CHARACTERS
+    weights = [idf(count, total) for count, term in counted if count or noise.isdisjoint(term)]
+    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
 
 
 def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:

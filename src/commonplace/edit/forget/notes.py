@@ -172,9 +172,7 @@ def compose(
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
     source, cuts = before, _cuts(before, targets, page)
-    # Of the transcripts of forgotten sessions no line is left that a reference could point at.
-    stems = map(transcript.stem_of, targets.sessions)
-    transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
+    transcripts = _gone_transcripts(targets)
     for _ in range(_PASSES):
         lines = _lines(cuts)
         moved = _shifted(before, transcripts | {name: cuts[name].edit.follower(name) for name in lines})
@@ -187,6 +185,12 @@ def compose(
     after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
     return Composed(changes, cuts)
+
+
+def _gone_transcripts(targets: Targets) -> dict[str, Moved]:
+    """The transcripts of forgotten sessions: no line of them is left that a reference could point at."""
+    stems = map(transcript.stem_of, targets.sessions)
+    return {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:

@@ -366,13 +366,11 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
     staged = repository.staged([folder] if folder else [])
     files = [one for one in staged if one.entry.mode != SUBMODULE and one.entry.blob not in known]
     holding, unread = _holding(repository, (one.entry.blob for one in files), targets)
-    names: dict[str, None] = {}
-    for path, entry, _ in files:
-        if entry.blob in holding or targets.matches(path):
-            names[os.path.relpath(path, folder or ".")] = None
-    if names:
+    held = [path for path, entry, _ in files if entry.blob in holding or targets.matches(path)]
+    if held:
+        names = list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held))
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
-        what = f"staged in git, and not committed: {listed(list(names))}"
+        what = f"staged in git, and not committed: {listed(names)}"
         yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
     if unread:
         yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)

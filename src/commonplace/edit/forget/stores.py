@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -101,23 +102,31 @@ def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     workspace, erased = site.workspace, []
     folders = (workspace.derived, paths.fallback_index(workspace.root).parent)
     for path in (folder / name for folder in folders for name in _LOGS):
-        root, spans, at = paths.root_of(path), list[tuple[int, bytes]](), 0
+        root = paths.root_of(path)
         with records.translated(path):
             data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
-        for line in records.lines(data):
-            if targets.matches(line.decode("utf-8", "replace")):
-                spans.append((at, b" " * len(line.rstrip(b"\r\n"))))
-            at += len(line)
+        lines = records.lines(data)
+        starts = accumulate(map(len, lines), initial=0)
+        spans = [
+            (at, len(line.rstrip(b"\r\n")))
+            for at, line in zip(starts, lines, strict=False)
+            if targets.matches(line.decode("utf-8", "replace"))
+        ]
         if spans:
             erased.append(Erased("logs", site.shown(path), count=len(spans)))
         if spans and change:
-            with records.translated(path), os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
-                for at, blank in spans:
-                    file.seek(at)
-                    file.write(blank)
-                file.flush()
-                os.fsync(file.fileno())
+            _blank(root, path, spans)
     return erased
+
+
+def _blank(root: Root, path: Path, spans: Sequence[tuple[int, int]]) -> None:
+    """Put blanks in the place of some bytes of a file: each is where they start, and how many they are."""
+    with records.translated(path), os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
+        for at, size in spans:
+            file.seek(at)
+            file.write(b" " * size)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:

@@ -364,16 +364,9 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
 
 def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
     """Where the words stand that are cut out, by lines that stay: places in the line."""
-    # The words may begin or end in a few lines that go, beside those that stay.
-    spans: set[tuple[int, int]] = set()
-    for before, behind in pairwise([0, *sorted(lines), len(page.lines) + 1]):
-        if behind - before > 1:
-            first = max(1, before + 1 - _BESIDE)
-            start = page.starts[first - 1]
-            text = "".join(page.lines[first - 1 : behind - 1 + _BESIDE])
-            spans |= {(start + low, start + high) for low, high in targets.parts.spans(text)}
     pieces: dict[int, list[tuple[int, int]]] = {}
-    for first, last in (piece for span in sorted(spans) for piece in _balanced(page.text, *span)):
+    spans = _spans(page, targets, lines)
+    for first, last in (piece for span in spans for piece in _balanced(page.text, *span)):
         for number in _numbers(page, [(first, last)]):
             start, line = page.starts[number - 1], page.bare[number - 1]
             margin = len(line) - len(line.lstrip(" \t>"))  # what is indented or quoted stays so
@@ -381,6 +374,19 @@ def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tup
             if number not in lines and piece[0] < piece[1]:
                 pieces.setdefault(number, []).append(piece)
     return pieces
+
+
+def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int]]:
+    """Where the words stand that are cut out, in lines that stay: places in the text."""
+    spans: set[tuple[int, int]] = set()
+    for before, behind in pairwise([0, *sorted(lines), len(page.lines) + 1]):
+        if behind - before > 1:
+            # The words may begin or end in a few lines that go, beside those that stay.
+            first = max(1, before + 1 - _BESIDE)
+            start = page.starts[first - 1]
+            text = "".join(page.lines[first - 1 : behind - 1 + _BESIDE])
+            spans |= {(start + low, start + high) for low, high in targets.parts.spans(text)}
+    return sorted(spans)
 
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
@@ -410,10 +416,11 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
     odd = [mark for mark in _STRONG if text.count(mark, line, first) % 2]
     opening = next((mark for mark in _STRONG if text.endswith(mark, line, first)), "")
     closing = next((mark for mark in _STRONG if text.startswith(mark, last)), "")
-    while closing in odd and text.endswith(" ", line, first):
-        first -= 1
-    while opening in odd and text.startswith(" ", last):
-        last += 1
+    if closing in odd:
+        first = line + len(text[line:first].rstrip(" "))
+    if opening in odd:
+        behind = text[last : last + _NEAR]
+        last += len(behind) - len(behind.lstrip(" "))
     return first, last
 
 

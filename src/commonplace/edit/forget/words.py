@@ -207,11 +207,16 @@ def _end(steps: list[_Step], text: str, lower: str, at: int) -> int:
         return 0
     end = at + len(steps[0][1])
     for between, piece in steps[1:]:
-        starts = (match.end() for one in between if (match := one.match(text, end)))
-        end = next((start + len(piece) for start in starts if lower.startswith(piece, start)), 0)
+        end = _behind(between, piece, text, lower, end)
         if not end:
             return 0
     return 0 if _is_latin(last) and not _compiled(_ENDS).match(text, end) else end
+
+
+def _behind(between: Iterable[re.Pattern[str]], piece: str, text: str, lower: str, at: int) -> int:
+    """Where a piece ends that follows a place, with what may stand before it; 0 where it does not follow."""
+    starts = (match.end() for one in between if (match := one.match(text, at)))
+    return next((start + len(piece) for start in starts if lower.startswith(piece, start)), 0)
 
 
 def _is_latin(character: str) -> bool:

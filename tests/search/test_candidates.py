@@ -1,4 +1,4 @@
-"""What several lines find as one: bounds on waiting, lines that cannot be embedded, what the gate goes by."""
+"""What several lines find as one, bounds on waiting, what the gate goes by; phrases of triggers in questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ProviderError
-from commonplace.search import answering, query_document
+from commonplace.search import answering, candidates, query_document
 from tests.providers.embedding import apis
 from tests.providers.server import Reply, Request, Server, serving
 
@@ -135,3 +135,35 @@ def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
         for deadline_s in (None, 5.0):
             with pytest.raises(ProviderError, match="mine: gone"):
                 answering.embedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
+
+
+# --- triggers: whole words, any script --------------------------------------------------------------------
+
+
+def test_a_phrase_stands_in_a_question() -> None:
+    for question, phrase in [
+        ("When do we DEPLOY?", "deploy"),
+        ("deploy", "deploy"),
+        ("用Python写的", "python"),
+        ("我想喝茶了", "茶"),
+        ("台灣的計畫", "计划"),
+        ("ＧＰＴ４ 怎么样", "gpt4"),
+        ("re-deploy now", "deploy"),
+    ]:
+        assert candidates._holds(candidates._folded(question), candidates._folded(phrase))
+
+
+def test_a_part_of_a_word_is_no_phrase() -> None:
+    for question, phrase in [
+        ("redeploy", "deploy"),
+        ("deployed", "deploy"),
+        ("my_deploy", "deploy"),
+        ("", "deploy"),
+        ("NBA股票", "a股"),
+    ]:
+        assert not candidates._holds(candidates._folded(question), candidates._folded(phrase))
+
+
+def test_phrases_are_parted_by_commas_of_both_scripts() -> None:
+    said = '{"trigger": "Ship it, 发佈，茶、 ;[REDACTED:password], "}'
+    assert list(candidates.phrases(said)) == ["ship it", "发布", "茶"]
