@@ -575,3 +575,13 @@ def test_what_a_killed_process_left_of_a_view_is_removed(
         with git.opened(trap.root.resolve()):
             assert [view.name for view in views if os.path.lexists(view)] == [view.name for view in views[1:]]
     assert (outside / "kept").exists()
+
+
+def test_a_folder_of_temporary_files_that_knows_no_locks_keeps_nobody_from_git(
+    trap: Trap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: int | str) -> bool:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(git, "_locked", refused)
+    assert correct(trap) == ""

@@ -445,12 +445,29 @@ def test_references_and_links_follow(make: Make) -> None:
     assert memory.workspace.memory_file.read_text().splitlines()[2:] == [
         f"- Tuesdays. <!-- cp: from=memory/2026-01.md#L{place},memory/2026-01.md#L{place + 2}-L{place + 3} -->",
         f"- by a tool <!-- cp: from=memory/2026-01.md#L{place + 1} since=2026-01-13 -->",
-        f"- old <!-- superseded-by: memory/2026-01.md#L{place - 1} -->",
+        f"- old <!-- superseded-by: memory/2026-01.md#L{place - 1}-L{place + 3} -->",
         f"- [all](memory/2026-01.md#2026-01-13), [line](<memory/2026-01.md#L{place}>), [[2026-01#2026-01-13|that day]]",
         "- <private>[x](memory/2026-01-13.md)</private>, memory/2026-01-13.md",
     ]
     assert f"to=memory/2026-01.md#L{place} " in (memory.workspace.memory_dir / "plans.md").read_text()
     assert f"- as on [the 13th](2026-01.md#L{place})" in month(memory)
+
+
+def test_what_a_whole_day_replaces_stays_below_it(make: Make) -> None:
+    old = "- The zebra office is in Bern <!-- superseded-by: memory/2026-01-14.md --> <!-- valid-until: 2026-01-20 -->\n"
+    memory = make(
+        {
+            "memory/2026-01-13.md": f"# 2026-01-13\n\n{old}",
+            "memory/2026-01-14.md": "# 2026-01-14\n\n- The zebra moved to Basel\n",
+        }
+    )
+
+    def found() -> list[bool]:
+        return ["Bern" in hit.text for hit in memory.search("zebra office Bern").hits]
+
+    assert found() == [False, True]
+    roll(memory)
+    assert found() == [False, True]
 
 
 # --- whole, or not at all -------------------------------------------------------------------------------

@@ -177,9 +177,19 @@ def exchange(
     with _translated(path):
         try:
             with _placed(path, within, make=after is not None) as place:
-                return _exchanged(place, before, after, lock, guard, mode)
+                _clear(place, lock, guard)
+                names = _names(place, lock)
+                for _ in range(_ATTEMPTS):
+                    with _settled(place, guard) as original:
+                        if original.bytes_or_none == after:
+                            return True
+                        if original.bytes_or_none != before:
+                            return False
+                        if _Swap(place, original, names, guard, mode).run(after):
+                            return True
         except FileNotFoundError:  # the folder of a file that is to be none
             return before is None and after is None
+    return False
 
 
 def clear(path: Path, *, lock: Path, within: Path | None = None, guard: Guard | None = None) -> None:
@@ -217,23 +227,6 @@ def _placed(path: Path, within: Path | None, *, make: bool = False) -> Iterator[
     real = os.path.realpath(path) if within is None else Root(within).resolve(path)
     with Root(os.path.dirname(real) if within is None else within).parent(real, make=make) as (folder, name):
         yield _Place(folder, name, path)
-
-
-def _exchanged(
-    place: _Place, before: bytes | None, after: bytes | None, lock: Path, guard: Guard | None, mode: int
-) -> bool:
-    _clear(place, lock, guard)
-    names = _names(place, lock)
-    for _ in range(_ATTEMPTS):
-        with _settled(place, guard) as original:
-            now = original.bytes_or_none
-            if now == after:
-                return True
-            if now != before:
-                return False
-            if _Swap(place, original, names, guard, mode).run(after):
-                return True
-    return False
 
 
 # --- reading -------------------------------------------------------------------------------------------

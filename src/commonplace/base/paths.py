@@ -290,27 +290,23 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
     With `missing_ok` the file need not exist, but the folder it would lie in must be inside all the same.
     Raises OutsideRoots, NoteNotFound, or NoteUnreadable.
     """
-    name = shown(path)
+    name, mode = shown(path), None
     try:
         real = os.path.realpath(os.path.join(roots[0], path))
         bases = [os.path.realpath(root) for root in roots]
-        outside = not any(is_within(real, base) for base in bases)
-        mode = None if outside else os.stat(real).st_mode
-    except FileNotFoundError as error:
-        if _leads_to_hidden(real, path, roots, bases):
-            raise OutsideRoots(name, "a symlink that leads to a hidden file") from error
-        if missing_ok:
-            return Path(real)
-        raise NoteNotFound(name) from error
+        if not any(is_within(real, base) for base in bases):
+            raise OutsideRoots(name, _why_outside(path, roots))
+        with suppress(FileNotFoundError):
+            mode = os.stat(real).st_mode
     except ValueError as error:
         raise OutsideRoots(name, "not a possible file name") from error
     except OSError as error:
         raise NoteUnreadable(name, reason(error)) from error
-    if mode is None:
-        raise OutsideRoots(name, _why_outside(path, roots))
     if _leads_to_hidden(real, path, roots, bases):
         raise OutsideRoots(name, "a symlink that leads to a hidden file")
-    if not stat.S_ISREG(mode):
+    if mode is None and not missing_ok:
+        raise NoteNotFound(name)
+    if mode is not None and not stat.S_ISREG(mode):
         raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
     return Path(real)
 

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -376,12 +376,14 @@ def _held(view: str) -> Iterator[None]:
     """Hold the lock of a view until this process ends; remove those of this user's that nobody holds."""
     folder, own = os.path.split(view)
     temporary = Root(folder)
-    with temporary.listed(own) as held:
-        if _locked(held):
-            for name in temporary.names():
-                if name.startswith(_VIEW) and name != own:
-                    with suppress(OSError):
-                        _sweep(temporary, name)
+    with ExitStack() as stack:
+        # Where a folder of temporary files cannot be listed or locked, git is run all the same.
+        with suppress(OSError):
+            if _locked(stack.enter_context(temporary.listed(own))):
+                for name in temporary.names():
+                    if name.startswith(_VIEW) and name != own:
+                        with suppress(OSError):
+                            _sweep(temporary, name)
         yield
 
 

@@ -108,11 +108,15 @@ def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
     return expression.sub(instead, text[:end]) + text[end:] if end > 2 else text
 
 
-def guessed(text: str, lines: Sequence[str]) -> list[int]:
-    """The lines that call themselves a guess (`- 14:05 tentative: …`), 1-based; few texts hold the word."""
-    if not any(word in text for word in _GUESSES):
+def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> list[int]:
+    """Return the lines that call themselves a guess (`- 14:05 tentative: …`), 1-based.
+
+    Those in `passed`, first and last lines of fences and front matter, mean nothing.
+    """
+    if not any(word in text for word in _GUESSES):  # as in nearly all texts
         return []
-    return [number for number, line in enumerate(lines, 1) if is_guess(line)]
+    silent = {number for first, last in passed for number in range(first, last + 1)}
+    return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
 
 
 def is_guess(line: str) -> bool:

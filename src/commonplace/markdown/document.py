@@ -124,13 +124,8 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     front = metadata.front_matter(lines)
     said = comments.take(lines) if "<!--" in text else {}
     headings, fences = structure.read(lines, front[1] if front else 0)
-    if guesses := comments.guessed(text, lines):
-        # In a fence and in front matter nothing means anything.
-        spans = [*fences, front or (0, 0)]
-        passed = {number for first, last in spans for number in range(first, last + 1)}
-        for number in guesses:
-            if number not in passed:
-                said[number] = {"status": "tentative", **said.get(number, {})}
+    for number in comments.guessed(text, lines, [*fences, front or (0, 0)]):
+        said[number] = {"status": "tentative", **said.get(number, {})}
     return Note(
         path, "", None, "note", tuple(lines), tuple(headings), tuple(fences), front, annotations=said
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 A failure that will not mend itself (a wrong key, an unknown model, a quota used up) opens the breaker at
 once, longer each time; passing ones open it briefly after a few in a row. When the time is over one call is
-let through, claimed by whoever comes first; the others wait for what becomes of it (M. Nygard, Release It!).
+let through, claimed by the first process that asks; the others wait for its end (M. Nygard, Release It!).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Breaker:
             self._change(lambda states: states.pop(name, None))
 
     def unclaimed(self, name: str) -> None:
-        """Give back the one trial call: it was not made, or nobody saw how it ended."""
+        """Give back the one trial call: it was not made, or its end is not known."""
         if "claimed_s" in self._read().get(name, {}):
             self._change(lambda states: states.get(name, {}).pop("claimed_s", None))
 
@@ -117,7 +117,7 @@ class Breaker:
         self._change(lambda states: states.clear())
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        """Read the file; what is missing, damaged or of another shape is as if nothing had failed."""
+        """Read the file; a file that is missing, damaged or of another shape holds no failures."""
         try:
             loaded = json.loads(paths.root_of(self.path).read(self.path, limit=_MOST_BYTES) or b"{}")
         except (OSError, ValueError, RecursionError):

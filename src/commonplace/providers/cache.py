@@ -75,8 +75,8 @@ class _DiskCache:
     def clear(self) -> int:
         """Forget everything; return how many entries went. A damaged file is deleted.
 
-        The file stays, so that whoever has it open goes on with it. Raises NoteUnreadable where it cannot be
-        had in time or written.
+        The file stays, so that a process that has it open goes on with it. Raises NoteUnreadable where it
+        cannot be had in time or written.
         """
         if not self.path.exists():
             return 0

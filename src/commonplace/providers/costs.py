@@ -216,7 +216,7 @@ class Ledger:
     def costs(self, by: By = "purpose", since: float = 0.0) -> tuple[Costs, ...]:
         """Sum up the calls since a time (seconds of the epoch): days in order, others by cost and tokens.
 
-        A ledger that nobody has written yet is empty. Raises NoteUnreadable.
+        A ledger that does not exist yet is empty. Raises NoteUnreadable.
         """
         if not paths.root_of(self.database.path).is_file(self.database.path):
             return ()

@@ -133,7 +133,7 @@ SUGGESTED: Mapping[str, tuple[str, ...]] = {
     ),
     "ollama": ("nomic-embed-text", "bge-m3"),
 }
-# Providers that list models to whoever has a key list every kind; these are the ones that embed.
+# Providers list models of every kind to the owner of a key; these are the ones that embed.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "openai": ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"),
     "gemini": ("gemini-embedding-001", "gemini-embedding-2"),
@@ -296,7 +296,7 @@ class OllamaServer(Endpoint):
         return next((kept for kept in self.models() if kept.name == whole), Kept(name, 0))
 
     def _step(self, line: bytes, name: str) -> dict[str, Any]:
-        """One line of the progress of a download. Raises ProviderError for one that tells of a failure."""
+        """One line of the progress of a download. Raises ProviderError for one that reports a failure."""
         step = None
         with suppress(ValueError, RecursionError):
             step = json.loads(line)

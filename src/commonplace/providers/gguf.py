@@ -112,7 +112,7 @@ def _open(path: Path, max_tokens: int) -> Any:  # noqa: ANN401 - a `llama_cpp.Ll
 
 
 def load(spec: Spec) -> LocalEmbedder[Machine]:
-    """Make the model in the file `spec.path`; its family is told by `spec.model` or by the file's name.
+    """Make the model in the file `spec.path`; its family follows from `spec.model` or from the file's name.
 
     Raises ConfigError without a path, MissingExtra, ProviderError for a file that cannot be used.
     """

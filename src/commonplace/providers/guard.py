@@ -1,4 +1,4 @@
-"""What stands around every model behind a server: cache → breaker → budget → call → record → keep.
+"""The chain around every model behind a server: cache → breaker → budget → call → record → keep.
 
 The same chain serves vectors, scores and completions. Every part but the model can be left out.
 """
@@ -35,9 +35,9 @@ class Store(Protocol[Answer]):
 
 @dataclass(slots=True)
 class Call:
-    """A request under way; whoever makes it writes down its answer, and the tokens that the provider counted.
+    """A request under way; its maker writes down the answer, and the tokens that the provider counted.
 
-    `tokens` are those of the question, None where nobody counted them.
+    `tokens` are those of the question, None where they were not counted.
     """
 
     tokens: int | None = None
@@ -50,7 +50,7 @@ Watcher = Callable[..., AbstractContextManager[Call]]
 
 @contextmanager
 def unwatched(*request: object, **how: object) -> Iterator[Call]:
-    """Stand around a request that nobody records."""
+    """Wrap a request without recording it."""
     yield Call()
 
 

@@ -70,7 +70,7 @@ class _Moved(ProviderError):
 class Endpoint:
     """One provider's address and key; safe to use from several threads, and does nothing until it is used.
 
-    `remedy` is what to do where nobody answers at the address.
+    `remedy` is what to do where no server answers at the address.
     """
 
     remedy = ""

@@ -1,8 +1,8 @@
 """Texts into requests: how many tokens a text may have, where it is cut, what goes together.
 
 No provider's tokenizer is at hand, so tokens are estimated: a third of the UTF-8 bytes. English prose has a
-little less, Chinese about as much, code and figures up to twice as much; who exceeds a limit all the same is
-told so by the server, and `halve` makes it shorter.
+little less, Chinese about as much, code and figures up to twice as much; the server refuses a text that
+exceeds a limit all the same, and `halve` makes it shorter.
 """
 
 from __future__ import annotations

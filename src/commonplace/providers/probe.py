@@ -1,6 +1,6 @@
 """Trying a model for real: past the caches, whatever the breaker says, recorded and capped like any call.
 
-The breaker hears how it goes: an answer ends that a provider is left alone, another failure prolongs nothing.
+The breaker learns how it goes: an answer closes it, another failure does not keep it open longer.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.render import screen
 
 MAX_REASON = 300  # cells of a provider's own words in an error line
-LONGEST_WAIT_S = 86_400.0  # whoever asks for more is believed for a day
+LONGEST_WAIT_S = 86_400.0  # a longer wait is cut to a day
 # 409 is a lock that another request holds (OpenAI's SDK asks again as well), 425 "too early".
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})  # 5xx that stays
@@ -32,9 +32,11 @@ _TOO_LARGE = (
     "at most 0 requests", "input is too large", "too long", "batch size … larger than", "batch size … >",
     "batch size … exceed", "batch size … maximum",
 )  # fmt: skip
-_TOO_LARGE_STATUS = frozenset({400, 413, 422, 500})
-# OpenAI refuses so what is more than the limit of a whole minute; waiting does not help.
-_LARGER_THAN_THE_RATE = ("request too large",)
+_TOO_LARGE_AT: Mapping[int, tuple[str, ...]] = {
+    **dict.fromkeys((400, 422, 500), _TOO_LARGE),
+    # OpenAI refuses so what is more than the limit of a whole minute; waiting does not help.
+    429: ("request too large",),
+}
 _GONE = ("exceeded", "exhausted", "used up")
 _QUOTA = (
     "insufficient_quota", "exceeded … quota", "out of credits", "insufficient credits",
@@ -72,8 +74,7 @@ def translate(
     text = body.decode("utf-8", "replace")
     said = reason(text, key)
     message = f"HTTP {status}" + (f": {said}" if said else "")
-    larger = status == 429 and says(text, _LARGER_THAN_THE_RATE)
-    if status == 413 or larger or (status in _TOO_LARGE_STATUS and says(text, _TOO_LARGE)):
+    if status == 413 or says(text, _TOO_LARGE_AT.get(status, ())):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     # Whether asking again is of no use until somebody changes something.

@@ -1,6 +1,6 @@
 """Models that read a question and a text together and say how well the one answers the other.
 
-A reranker behind HTTP, whoever provides it: texts cut and packed, asked for, scores put in their places.
+A reranker behind HTTP, of any provider: texts cut and packed, asked for, scores put in their places.
 
 A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a
 reranker touches no network.
@@ -249,7 +249,7 @@ _AROUND = 8  # tokens that a tokenizer may put around a pair, generously
 class GuardedReranker:
     """Scores what the cache does not know, unless the provider is left alone or a cap would be passed.
 
-    A text without anything in it answers nothing: it scores 0, and nobody is asked; so does every text where
+    A blank text answers nothing: it scores 0 without a request; so does every text where
     the question is blank.
     """
 

@@ -1,6 +1,6 @@
 """onnxruntime and tokenizers as every local model uses them: silent, a thread a text, errors translated.
 
-A model is loaded when it is first used, shared by all callers, and let go of when nobody asks for a while.
+A model is loaded when it is first used, shared by all callers, and dropped when it was idle for a while.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check(provider: str) -> None:
 
 
 def library(provider: str) -> ModuleType:
-    """Import onnxruntime so that it reports to nobody; every import of it goes through here.
+    """Import onnxruntime without its telemetry; every import of it goes through here.
 
     Raises ProviderError where it or tokenizers cannot be loaded.
     """
@@ -120,7 +120,7 @@ def run(
 
 
 def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
-    """Run texts one by one, several at a time: what comes of one depends on nothing else, without padding."""
+    """Run texts one by one, several at a time: each result depends on its text alone, without padding."""
     if len(texts) == 1:
         return [work(texts[0])]
     with ThreadPoolExecutor(THREADS, "commonplace-model") as pool:
@@ -229,7 +229,7 @@ class Shared(Generic[T]):
 
 
 def _watch(reference: weakref.ref[Shared[Any]], wait_s: float) -> None:
-    """Sleep until something may be idle; end when it was forgotten or nobody holds it any more."""
+    """Sleep until something may be idle; end when it was forgotten or is referenced no more."""
     left: float | None = wait_s
     while left is not None:
         time.sleep(max(left, LEAST_S))

@@ -21,10 +21,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from commonplace.base.root import Root
 from commonplace.types import Entry, Provenance
 from commonplace.upkeep import excerpts
 
@@ -45,98 +47,35 @@ _VERBS = {
     "read": ("Read", "Failed to read"),
     "other": ("Used", "Failed to use"),
 }
-_MADE = ("content", "file_text")  # a whole file, where an edit has a part
-_REPLACED = (("old_string", "new_string"), ("old_str", "new_str"), ("old_text", "new_text"))
-_PATCHES = ("patch", "input", "diff", "patch_text")
-_NEW = ("new_source", "insert_text", *_MADE)
 Kind = Literal["write", "run", "read", "other"]
 
-_OWN = ("memory", "memory_*", "commonplace*")
-_READING = (
-    "read", "read_*", "*_read", "view", "view_*", "open_file", "cat", "get_file*", "notebookread", "fetch*",
-    "webfetch", "web_fetch", "*_fetch", "browse*", "http*",
-)  # fmt: skip
-_COMMANDS = ("command", "cmd", "script", "code", "commandline")
-_PATHS = (
-    "file_path", "path", "notebook_path", "filepath", "filename", "file", "target_file", "paths", "files",
-    "old_path", "new_path", "source", "destination",
-)  # fmt: skip
-_IN_PATCH = re.compile(
-    r"^(?:\*\*\* (?:Update|Add|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?|--- (?:a/))"
-    r"(?P<path>[^\t\n]{1,400})",
-    re.MULTILINE,
-)
-_SUBCOMMANDS = {
-    "view": "read",
-    "create": "write",
-    "str_replace": "write",
-    "insert": "write",
-    "undo_edit": "write",
-}
-_CONTENT = (
-    "content",
-    "file_text",
-    "new_string",
-    "new_str",
-    "new_source",
-    "edits",
-    "insert_text",
-    "insert_line",
-)
-# Programs that only look: a command made of them alone is a read.
-_LOOKING = frozenset(
-    """ls ll dir pwd cd cat bat less more head tail wc echo printf which whereis type file stat du df tree
-    find fd grep egrep fgrep rg ag ack sort uniq cut awk jq nl diff cmp env printenv date whoami id uname ps
-    top history true sleep""".split()
-)
-_LOOKING_AT = re.compile(
-    r"git (?:-C \S+ )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame)\b(?! -[dDmM])"
-)
-_FETCHING = frozenset(
-    "aria2c curl elinks gh glab http https httpie lftp links lynx scp sftp w3m wget xh".split()
-)
-_ADDRESS = re.compile(r"\b(?:https?|ftp)://(?!localhost\b|127\.|\[::1\])", re.IGNORECASE)  # elsewhere
-_SPLIT = re.compile(r"\|\||&&|[|;\n&]")
-_STARTING = re.compile(rf"{_SPLIT.pattern}|[`(]")  # a command within another one, too
-_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"")
-_SILENCED = re.compile(r"[12&]?>(?:&[12]|\s?/dev/null)")
-_WRITING_SHELL = re.compile(r">|\bsed\b[^|;\n]{0,200}\s-\w*i|\b(?:tee|xargs)\b|\s-(?:exec|delete)\b")
 _MOST_FILES = 50
-_EXIT = re.compile(
-    r"\A\W{0,4}(?:error: )?(?:command )?(?:failed with |exited with |returned |process )?(?:non-zero )?"
-    r"(?:exit(?:ed with)? (?:code|status)|exit_code|returncode|code)\b\W{0,4}"
-    r"(?P<code>-?\d{1,5})\b[^\n]{0,60}",
-    re.IGNORECASE,
-)
-_BROKEN_OFF = (
-    r"interrupt|keyboardinterrupt|sigint|sigterm|cancell?ed|aborted by"
-    r"|user (?:rejected|denied|declined|refused|doesn't)|(?:denied|rejected) by (?:the )?user"
-    r"|permission to use|was not approved|operation was aborted"
-)
-_TOO_LONG = r"tim(?:ed|e) ?-?out|timeout(?:error|expired)?\b|deadline exceeded|etimedout|took too long"
-_AWAY = (
-    r"econnreset|econnrefused|connection (?:reset|refused|aborted|closed)|failure in name resolution"
-    r"|network is unreachable|rate.?limit|too many requests|service unavailable|bad gateway|gateway time"
-    r"|\b(?:status|http|error|code)[ :/\d.]{0,10}(?:429|502|503|504)\b|resource temporarily unavailable"
-)
-_NO_MATCH = r"\bno (?:matches|match|files?|results?)(?: were)? found|\b0 matches\b|nothing found"
-_CALLED_WRONGLY = (
-    r"has not been read yet|been modified since|string to replace (?:was )?not found"
-    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d{1,9}) occurrences"
-    r"|inputvalidationerror|invalid (?:tool )?(?:input|arguments?|parameters?)\b"
-    r"|missing required (?:argument|parameter)|unknown tool|no such tool"
-    r"|failed to find expected lines|no changes to make"
-)
-_NOISE = re.compile(
-    rf"(?<![A-Za-z0-9_])(?:{'|'.join((_BROKEN_OFF, _TOO_LONG, _AWAY, _NO_MATCH, _CALLED_WRONGLY))})",
-    re.IGNORECASE,
-)
-_TELLING = re.compile(
-    r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning)\b|\b(?:error|fatal|failed|failure|panic|cannot|can't"
-    r"|could not|undefined|not found|denied|no such)\b|错误|失败|异常",
-    re.IGNORECASE,
-)
 _HEAD = 4000  # characters at either end in which the reason of a failure is looked for
+
+
+@cache
+def _tools() -> Mapping[str, Any]:
+    """What programs and hosts call things."""
+    import tomllib
+
+    return tomllib.loads(Root(Path(__file__).parent).read("tools.toml").decode("utf-8"))
+
+
+def _names(name: str) -> list[str]:
+    names: list[str] = _tools()[name]
+    return names
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(_tools()["patterns"][name])
+
+
+@cache
+def _noise() -> re.Pattern[str]:
+    """Finds failures that teach nothing."""
+    kinds = "|".join(_tools()["noise"].values())
+    return re.compile(rf"(?i)(?<![A-Za-z0-9_])(?:{kinds})")
 
 
 @dataclass(slots=True)
@@ -282,7 +221,7 @@ def _entry(
 
 def _title(execution: ToolExecution, action: Action, failed: bool) -> str:
     verb = _VERBS[action.kind][failed]
-    if action.kind == "write" and any(key in execution.arguments for key in _MADE):
+    if action.kind == "write" and any(key in execution.arguments for key in _names("made")):
         verb = "Failed to write" if failed else "Wrote"
     return excerpts.cut(f"{verb} {_object(execution, action)}", _TITLE)
 
@@ -370,12 +309,12 @@ def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
     for edit in edits if isinstance(edits, list | tuple) else [arguments]:
         if not isinstance(edit, Mapping):
             continue
-        for old, new in _REPLACED:
+        for old, new in _tools()["replaced"]:
             yield from _marked("-", edit.get(old))
             yield from _marked("+", edit.get(new))
-        for key in _NEW:
+        for key in _names("new"):
             yield from _marked("+", edit.get(key))
-    for key in _PATCHES:
+    for key in _names("patches"):
         if isinstance(patch := arguments.get(key), str):
             yield from excerpts.public(patch).split("\n")
 
@@ -405,7 +344,7 @@ class Action(NamedTuple):
 
 def bare(tool: str) -> str:
     """The name of a tool without that of its server."""
-    return re.split(r"__|[./:]", tool.strip())[-1]
+    return _pattern("server").split(tool.strip())[-1]
 
 
 def is_named(tool: str, globs: Iterable[str]) -> bool:
@@ -416,7 +355,7 @@ def is_named(tool: str, globs: Iterable[str]) -> bool:
 
 def is_own(tool: str) -> bool:
     """Whether a tool is one of ours, whose results are memory already."""
-    return is_named(tool, _OWN) or any(part == "commonplace" for part in re.split(r"__|[./:]", tool.lower()))
+    return is_named(tool, _names("own")) or "commonplace" in _pattern("server").split(tool.lower())
 
 
 def is_of_a_server(tool: str) -> bool:
@@ -426,13 +365,15 @@ def is_of_a_server(tool: str) -> bool:
 
 def action_of(tool: str, arguments: Mapping[str, object]) -> Action:
     """Tell what a tool did."""
-    command = next((text for key in _COMMANDS if (text := _command_text(arguments.get(key))).strip()), "")
+    commands = (_command_text(arguments.get(key)) for key in _names("commands"))
+    command = next((text for text in commands if text.strip()), "")
     files = tuple(dict.fromkeys(_files(arguments)))[:_MOST_FILES]
     kind = _kind(tool, command, arguments, files)
     if kind == "run":
-        network = bool(_programs(command) & _FETCHING or _ADDRESS.search(command))
+        fetches = not _programs(command).isdisjoint(_names("fetching"))
+        network = fetches or _pattern("address").search(command) is not None
         return Action(_run(command), command, network=network)
-    network = any(isinstance(value, str) and _ADDRESS.match(value) for value in arguments.values())
+    network = any(isinstance(value, str) and _pattern("address").match(value) for value in arguments.values())
     if kind == "read":
         return Action("read", read=files, network=network)
     if kind == "other":
@@ -454,54 +395,49 @@ def shown(path: str, root: Path | None) -> str:
 
 def without_folder(command: str) -> str:
     """A command without the change of folder that it may begin with."""
-    return re.sub(r"\A\s*cd [^&;|\n]{1,400}(?:&&|;)\s*(?=\S)", "", command)
+    return _pattern("folder").sub("", command)
 
 
 def _kind(tool: str, command: str, arguments: Mapping[str, object], files: tuple[str, ...]) -> Kind:
-    if command in _SUBCOMMANDS and files:
-        return "read" if _SUBCOMMANDS[command] == "read" else "write"
+    if files and (kind := _tools()["subcommands"].get(command)):
+        return "read" if kind == "read" else "write"
     if command and not is_named(tool, ("write*", "edit*")):
         return "run"
-    if is_named(tool, _READING):
+    if is_named(tool, _names("reading")):
         return "read"
-    if files and (any(key in arguments for key in (*_CONTENT, *_PATCHES)) or _is_writing(tool)):
-        return "write"
-    return "other"
-
-
-def _is_writing(tool: str) -> bool:
-    return is_named(tool, ("write*", "edit*", "*edit", "create*", "delete*", "move*", "append*", "*patch*"))
+    writes = not arguments.keys().isdisjoint([*_names("content"), *_names("patches")])
+    return "write" if files and (writes or is_named(tool, _names("writing"))) else "other"
 
 
 def _run(command: str) -> Kind:
     """A command that only looks is a read."""
-    plain = _SILENCED.sub("", _QUOTED.sub("''", command[:4000]))
-    if len(command) > 4000 or _WRITING_SHELL.search(plain) or "$(" in plain or "`" in plain:
+    plain = _pattern("silenced").sub("", _pattern("quoted").sub("''", command[:4000]))
+    if len(command) > 4000 or _pattern("writing_shell").search(plain) or "$(" in plain or "`" in plain:
         return "run"
-    parts = [part.strip() for part in _SPLIT.split(plain) if part.strip()]
-    looks = all(_program(part) in _LOOKING or _LOOKING_AT.match(part) for part in parts)
+    parts = [part.strip() for part in _pattern("split").split(plain) if part.strip()]
+    looks = all(_program(part) in _names("looking") or _pattern("looking_at").match(part) for part in parts)
     return "read" if parts and looks else "run"
 
 
 def _programs(command: str) -> set[str]:
-    return {_program(part) for part in _STARTING.split(command[:4000])}
+    return {_program(part) for part in _pattern("starting").split(command[:4000])}
 
 
 def _program(part: str) -> str:
     """The name of the program that a part of a command line starts; settings before it are passed over."""
     words = [
-        word for word in part.split() if not re.match(r"[A-Za-z_]\w*=", word) and word not in ("sudo", "time")
+        word for word in part.split() if not _pattern("setting").match(word) and word not in ("sudo", "time")
     ]
     return words[0].rsplit("/", 1)[-1].lower() if words else ""
 
 
 def _files(arguments: Mapping[str, object]) -> Iterator[str]:
-    for key in _PATHS:
+    for key in _names("paths"):
         value = arguments.get(key)
         yield from filter(None, map(_path_of, value if isinstance(value, list | tuple) else [value]))
-    for text in (arguments.get(key) for key in _PATCHES):
+    for text in (arguments.get(key) for key in _names("patches")):
         if isinstance(text, str):
-            named = (found["path"].strip() for found in _IN_PATCH.finditer(text))
+            named = (found["path"].strip() for found in _pattern("in_patch").finditer(text))
             yield from (path for path in named if path != "/dev/null")
 
 
@@ -534,7 +470,7 @@ def failure(error: str, result: str) -> str:
     """
     if error.strip():
         return error if result.strip() in error else f"{error}\n{result}"
-    code = _EXIT.match(result.lstrip())
+    code = _pattern("exit").match(result.lstrip())
     return result if code and int(code["code"]) else ""
 
 
@@ -542,19 +478,19 @@ def teaches(told: str) -> bool:
     """Whether a failure is worth keeping."""
     lines = _failure_lines(told)
     # Words of noise count where the reason stands: the output of a test may hold any of them.
-    return any(re.search(r"\w", line) for line in lines) and not any(map(_NOISE.search, _reasons(lines)))
+    return any(map(str.isalnum, "".join(lines))) and not any(map(_noise().search, _reasons(lines)))
 
 
 def without_code(told: str) -> str:
     """What a failure says beside its exit code."""
-    return _EXIT.sub("", told.strip(), count=1).strip()
+    return _pattern("exit").sub("", told.strip(), count=1).strip()
 
 
 def failure_kind(told: str) -> str:
     """Name a failure so that the same one has the same name: numbers, paths and addresses are left out."""
     line = next(iter(_reasons(_failure_lines(told))), "")
-    line = re.sub(r"0x[0-9a-f]{1,16}|[0-9a-f]{12,64}", "#", line[:400].lower())
-    line = re.sub(r"(?:[\w.~-]{0,60}/){1,20}", "", line)
+    line = _pattern("digits_of_kind").sub("#", line[:400].lower())
+    line = _pattern("folders_of_kind").sub("", line)
     return re.sub(r"\d{1,30}", "#", line)[:160]
 
 
@@ -564,7 +500,7 @@ def _failure_lines(told: str) -> list[str]:
 
 def _reasons(lines: list[str]) -> list[str]:
     """The last line that tells of a failure, then the first and the last of all."""
-    telling = [line for line in lines if _TELLING.search(line)]
+    telling = [line for line in lines if _pattern("telling").search(line)]
     return [*telling[-1:], *lines[-1:], *lines[:1]]
 
 

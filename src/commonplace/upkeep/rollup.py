@@ -34,6 +34,7 @@ from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
 from commonplace.types.changes import About, Change, Run
+from commonplace.types.data import cite
 from commonplace.upkeep import moves
 from commonplace.upkeep.moves import Moved
 from commonplace.upkeep.schedule import due
@@ -221,13 +222,9 @@ def _compose(
     """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
     before = read(path)
     existing = Document.read(before or b"", path).checked().text
-    stands: list[Line] = [(line, None) for line in existing.replace("\r\n", "\n").split("\n")]
-    if _sealed(stands) != stands:
-        raise NotRolledUp(month, f"{path} leaves a code fence or a private part open; close it")
     moving = [daily for name, day in notes if (daily := _moving(memory, name, day, path, read, plan))]
-    for name, text in [(path, existing), *((daily.path, daily.text) for daily in moving)]:
-        if _leaves_comment_open(name, text):
-            raise NotRolledUp(month, f"{name} leaves a comment open, which would hide days; close it")
+    if trouble := _left_open(path, existing, moving):
+        raise NotRolledUp(month, trouble)
     dailies = _without_clashes(moving, existing)
     lines, places, again = compose(path, dailies, existing)
     text = _written(lines, path, existing)
@@ -274,13 +271,18 @@ def _lead_on(path: str, moved: Mapping[str, Moved], read: Read, plan: _Plan) -> 
             plan.changes.append(Change(path, data, Document.read(data).with_text(after).data))
 
 
-def _leaves_comment_open(path: str, text: str) -> bool:
-    """Whether a block of a note is a comment without an end."""
-    note = parse(text, path)
-    code = {number for first, last in note.fences for number in range(first, last + 1)}
-    lines = ["" if number in code else line for number, line in enumerate(text.splitlines(), 1)]
-    at = max((n for n, line in enumerate(lines) if line.lstrip().startswith("<!--")), default=len(lines))
-    return at < len(lines) and "-->" not in "\n".join(lines[at:])
+def _left_open(path: str, existing: str, dailies: Sequence[Daily]) -> str:
+    """Return what stays open and would hide the days behind it; empty where all is well."""
+    lines: list[Line] = [(line, None) for line in existing.replace("\r\n", "\n").split("\n")]
+    if _sealed(lines) != lines:
+        return f"{path} leaves a code fence or a private part open; close it"
+    for name, text in [(path, existing), *((daily.path, daily.text) for daily in dailies)]:
+        code = {number for first, last in parse(text, name).fences for number in range(first, last + 1)}
+        shown = ["" if number in code else line for number, line in enumerate(text.splitlines(), 1)]
+        at = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
+        if at < len(shown) and "-->" not in "\n".join(shown[at:]):
+            return f"{name} leaves a comment open, which would hide days; close it"
+    return ""
 
 
 def _without_clashes(dailies: Sequence[Daily], existing: str) -> list[Daily]:
@@ -327,8 +329,10 @@ def _moved(
     for daily in dailies:
         at = places.get((daily.path, 0), 0)
         heading = " ".join(comments.without(lines[at - 1][0].lstrip("# "), blanks=True).split()) if at else ""
-        now, whole = (path, f"{path}#L{at}") if at else (daily.archived, daily.archived)
-        line = within(daily.path, daily.archived, daily.text.split("\n"))
+        raw = daily.text.split("\n")
+        last = max((places.get((daily.path, number), 0) for number in range(1, len(raw) + 1)), default=0)
+        now, whole = (path, cite(path, at, max(at, last))) if at else (daily.archived, daily.archived)
+        line = within(daily.path, daily.archived, raw)
         own = {
             moves.slug(one.text): names[place]
             for one in reversed(parse(daily.text, daily.path).headings)  # of two alike the first

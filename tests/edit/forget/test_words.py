@@ -24,7 +24,7 @@ FOUND = [
     ("Mira Chen", "Mira L. Chen"), ("Mira Chen", "Mira L Chen"), ("Mira Chen", "mira.l.chen@acme.com"),
     ("Mira Chen", "Mi\u200bra\u00a0Ch\u00aden"), ("Mira Chen", "Mira\u200bChen"), ("Mi\u200bra", "Mira"),
     ("Mira Chen", json.dumps("> Mira\n> Chen")), ("王伟", "- 姓王\n  伟，"), ("王伟", "> 姓王\n> 伟"), ("王伟", "王 伟"),
-    ("王伟", "**王**伟"), ("王伟", "王\u200b伟"), ("王 伟", "王伟"), ("王伟", json.dumps("王\n  伟")), ("王伟", quote("王 伟")),
+    ("王伟", "**王**伟"), ("王伟", "王\u200b伟"), ("王 伟", "王伟"), ("王伟", json.dumps("王\n  伟")), ("王伟", quote("王 伟")), ("José", json.dumps("Jos\u200bé")), ("王偉", json.dumps("王伟")),
 ]  # fmt: skip
 NOT_FOUND = [
     ("Mira", "admiral Miranda"), ("Mira", "Miras"), ("Ann", "planned"), ("Mira Chen", "Mira\n\nChen"), ("张三", "张 伟三"),

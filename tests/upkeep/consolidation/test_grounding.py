@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.language.reading import last_day
 from commonplace.upkeep.consolidation import grounding
-from commonplace.upkeep.consolidation.grounding import Said, last_day, missing, resolved
+from commonplace.upkeep.consolidation.grounding import Said, missing, resolved
 from tests.upkeep.consolidation.pairs import DAY, FALSE, TRUE
 
 

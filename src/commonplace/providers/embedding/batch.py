@@ -321,8 +321,7 @@ class BatchEmbedder:
     ) -> None:
         """Take up the state that was left. `model` must be one that `supports` says yes to.
 
-        The watcher stands around each start of a batch, whose tokens nobody has counted then, and around
-        what is asked for directly.
+        The watcher wraps each start of a batch, whose tokens are not counted yet, and each direct request.
         """
         self._model = model
         call = Call(model.model, (), "passage", model.requested_dimensions)

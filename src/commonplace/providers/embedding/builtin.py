@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "minilm"
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
-SIZES = {MODEL: 23099483, TOKENIZER: 466153}  # bytes; a file that was cut short is told before it is needed
+SIZES = {MODEL: 23099483, TOKENIZER: 466153}  # bytes; a file that was cut short is noticed at once
 MODEL_SHA256 = "b55ee2e12ba15cd6e4a26d70a0507edebbe819c6bc1e6fc1ba6b0d3b63654fa9"
 TOKENIZER_SHA256 = "01d4020140236ed40d76316c2c9226fbc7a7a410014ab485a3976487bf007476"
 DIMENSIONS = 384

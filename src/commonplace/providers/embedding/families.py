@@ -39,7 +39,7 @@ class Family:
     dimensions: int = 0
 
     def prefix(self, kind: Kind) -> str:
-        """Return what stands before a text of some kind."""
+        """Return the prefix of a text of some kind."""
         return self.query if kind == "query" else self.passage
 
 
@@ -170,6 +170,6 @@ def plain(model: str) -> str:
 
 
 def find(model: str) -> Family:
-    """Return what is known of a model by its name; a name that nobody knows takes no prefix."""
+    """Return what is known of a model by its name; an unknown name takes no prefix."""
     name = plain(model)
     return next((row for pattern, row in _PATTERNS if pattern.search(name)), UNKNOWN)

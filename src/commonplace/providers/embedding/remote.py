@@ -1,4 +1,4 @@
-"""Models behind HTTP, whoever provides them: texts prepared, packed, asked for side by side, answers checked.
+"""Models behind HTTP, of any provider: texts prepared, packed, asked for side by side, answers checked.
 
 A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a model
 touches no network; its vectors' length is what was configured, or what its first answer has.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Batches = Callable[[Sequence[str], Watcher], Iterator[tuple[list[int], Floats]]]
 
 MAX_DIMENSIONS = 65_536
-# Providers refuse an input without text; what stands for it carries no meaning either.
+# Providers refuse an input without text; its stand-in carries no meaning either.
 BLANK = "-"
 _TICK_S = 0.2
 # Somebody waits for a question; full text answers without it.
@@ -149,7 +149,7 @@ class RemoteEmbedder:
     def checked(self, vectors: Sequence[object], count: int) -> Floats:
         """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError.
 
-        The first answer tells the length if nobody has asked for one, and the others are held to it.
+        The first answer decides the length if none was asked for, and the others must have it too.
         """
         refused = None
         try:
@@ -210,7 +210,7 @@ def load(spec: Spec) -> RemoteEmbedder:
 
 
 def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
-    """Return a specification of the model that a fingerprint tells of, if it is one of the same provider.
+    """Return a specification of the model that a fingerprint names, if its provider is the same.
 
     Address and key stay those of `spec`. An address in the fingerprint is not looked at; who uses the model
     compares its fingerprint.

@@ -1,4 +1,4 @@
-"""The model that embeds for one workspace now: chosen when it is needed, and what stands in its way."""
+"""The model that embeds for one workspace: chosen when it is first needed, or the reason for none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model is to the rest of the system, and to whoever provides one.
+"""What a language model is to its callers, and what a provider has to bring.
 
 Callers see an `Llm` (made by `providers.opening.open_llm`); a provider brings a `Model`, which answers one
 request at a time and knows nothing of caches, budgets and repairs.
@@ -88,7 +88,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `data` is its JSON where a schema was given, `estimated` says that nobody counted tokens.
+    """An answer. `data` is its JSON where a schema was given, `estimated` says that the tokens are a guess.
 
     `finish` is why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or what the provider says.
     After a repair the token counts are those of both calls; `cached` answers cost nothing now.

@@ -70,7 +70,7 @@ class CommandModel:
                 parts.append(decoder.decode(data))
                 yield parts[-1]
                 room -= tokens.quarters(parts[-1])
-                if room < 0:  # nobody told the program how much it may say
+                if room < 0:  # the program does not know how much it may say
                     break
             else:
                 program.end(deadline)

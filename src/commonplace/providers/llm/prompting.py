@@ -52,7 +52,7 @@ def names() -> tuple[str, ...]:
 
 
 def own_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the owner's prompts lie: a file there stands in the place of the one of the same name."""
+    """Return where the owner's prompts lie: a file there replaces the shipped one of the same name."""
     return paths.user_config_dir(environ) / "prompts"
 
 

@@ -160,5 +160,5 @@ def yes_of(completion: Completion) -> float | None:
 
 
 def _framed(text: str, most: int) -> str:
-    """A text that cannot close the frame it stands in, as far as it is shown."""
+    """The part of a text that is shown, changed so that it cannot close its frame."""
     return _FRAME.sub("&lt;", packing.cut(text, most))

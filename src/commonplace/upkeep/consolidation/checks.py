@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 
-from commonplace.language import lexicon, rules
+from commonplace.language import lexicon, reading, rules
 from commonplace.markdown import comments
 from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
@@ -211,11 +211,9 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
     ]
     if not any(source in saying for source in item.sources):
         raise _Refused("no source speaks of it")
-    if ends and all(source.exposed for source in saying) and not _are_two(saying):
-        raise _Refused(PLANTED)
     said = tuple(source.said for source in item.sources)
-    if ends and any(grounding.says(target.text, one.text) for one in said):
-        raise _Refused("no source says that it is over: one says that it holds")
+    if ends:
+        _check_end(target, said, saying)
     question = Question(target.text, said, target.text, "ended" if ends else "conflict")
     verdict = _verdict(question, ground, asked)
     if verdict is None or not verdict.says:
@@ -224,6 +222,14 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
             f"no source says that it is over{lacking}" if ends else f"does not contradict it{lacking}"
         )
     return replace(item, text="")
+
+
+def _check_end(target: Entry, said: Sequence[Said], saying: Sequence[Source]) -> None:
+    """Refuse to end an entry by what strangers may have planted, or by what says that it holds."""
+    if all(source.exposed for source in saying) and not _are_two(saying):
+        raise _Refused(PLANTED)
+    if any(grounding.says(target.text, one.text) for one in said):
+        raise _Refused("no source says that it is over: one says that it holds")
 
 
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
@@ -285,8 +291,8 @@ def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
     if not item.sources or (verdict is not None and not verdict.ends):
         return item
     day = max(source.day for source in item.sources)
-    text = grounding.on_next_day(item.text, day)
-    return replace(item, text=text, until=grounding.last_day(text, day))
+    text = reading.on_next_day(item.text, day)
+    return replace(item, text=text, until=reading.last_day(text, day))
 
 
 def _check_replaced(item: Accepted) -> None:
@@ -439,7 +445,7 @@ def faults(text: str, said: Sequence[Said]) -> str:
     known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
     mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
     hidden = "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
-    asks = any(sentence.asks for sentence in grounding.read(_ADDRESS.sub("", text)))
+    asks = any(sentence.asks for sentence in reading.read(_ADDRESS.sub("", text)))
     reasons = {
         "has more than one line": len(text.splitlines()) > 1,
         "holds a comment": "<!" in text or "-->" in text,
