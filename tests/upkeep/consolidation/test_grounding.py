@@ -96,3 +96,21 @@ def test_a_pronoun_gives_way_to_the_only_name_above(text: str, heading: str, exp
 def test_a_year_is_told_as_a_year(text: str, expected: str) -> None:
     assert resolved(text, [Said(text, DAY)]) == expected
     assert missing(expected, [Said(text, DAY)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "reason"),
+    [
+        ("Lin refused to buy a car.", "Lin buys a car.", "failed"),
+        ("Lin forgot to pay rent.", "Lin pays rent.", "failed"),
+        ("Lin stopped eating meat.", "Lin eats meat.", "failed"),
+        ("Lin wants to buy a car.", "Lin buys a car.", "intended"),
+        ("Lin rarely eats meat.", "Lin eats meat.", "nearly"),
+        ("小王拒绝买车。", "小王买车。", "failed"),
+        ("小王忘了买车。", "小王买了车。", "failed"),
+        ("小王希望买车。", "小王买车。", "intended"),
+    ],
+)
+def test_what_was_not_done_is_not_told_as_done(said: str, text: str, reason: str) -> None:
+    assert missing(text, [Said(said, DAY)]) == f"leaves out what restricts it ({reason})"
+    assert missing(said, [Said(said, DAY)]) == ""
