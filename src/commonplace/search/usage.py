@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.search.journal import patient
 from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
@@ -29,13 +28,6 @@ WHERE o.at >= :since AND q.at >= :since ORDER BY q.id, h.rank
 """
 
 
-class _Opened(NamedTuple):
-    """The ranks of opened hits, a question each, and how many questions each note was opened for."""
-
-    ranks: Mapping[int, int]
-    notes: Mapping[str, int]
-
-
 def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | None = None) -> Usage:
     """Sum up a record: all of it, or the last days with today. `notes` are all, each with its time of change.
 
@@ -46,47 +38,57 @@ def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | No
     if not path.exists():
         return empty
     journal.drop_old()
+    since = 0.0
+    if days is not None:  # from the moment at which the first of the last days began here
+        from datetime import datetime, timedelta
+
+        today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        since = (today - timedelta(days=days - 1)).timestamp()
     with patient(path) as database, database.reading() as connection:
-        (began,) = _row(connection, "SELECT min(at) FROM questions")
-        if began is None:
-            return empty
-        return _summed(connection, path, empty, notes, began, _start(days))
+        ((began,),) = _rows(connection, "SELECT min(at) FROM questions")
+        return empty if began is None else _summed(connection, empty, notes, began, since)
 
 
 def _summed(
     connection: apsw.Connection,
-    path: Path,
     empty: Usage,
     notes: Sequence[tuple[NoteInfo, float]],
     began: float,
     since: float,
 ) -> Usage:
     now_at = _Places(note for note, _ in notes)
-    opened = _opened(connection, since, now_at)
+    ranks, openings = _opened(connection, since, now_at)
     found = _found(connection, since, now_at)
     ever = _found(connection, 0.0, now_at) if since else found
-    answered, tokens, all_tokens = _row(
+    ((answered, tokens, all_tokens),) = _rows(
         connection,
         "SELECT ifnull(sum(hits > 0), 0), ifnull(sum(tokens), 0), ifnull(sum(all_tokens), 0)"
         " FROM questions WHERE at >= ?",
         since,
     )
-    uses = [NoteUse(note, count, opened.notes.get(note, 0)) for note, count in found.items()]
+    times = _rows(connection, "SELECT ms FROM questions WHERE at >= ? ORDER BY ms", since)
+    unanswered = _rows(
+        connection,
+        f"SELECT question, count(*), {_DAY.format('max(at)')} FROM questions WHERE at >= ? AND hits = 0"
+        f" GROUP BY question ORDER BY 2 DESC, max(at) DESC LIMIT {MOST}",
+        since,
+    )
+    uses = [NoteUse(note, count, openings.get(note, 0)) for note, count in found.items()]
     return Usage(
         empty.recording,
         empty.store,
         time.strftime("%Y-%m-%d", time.localtime(began)),
         _days(connection, since),
         answered,
-        sum(opened.ranks.values()),
-        opened.ranks,
-        _median_ms(connection, since),
+        sum(ranks.values()),
+        ranks,
+        float(times[len(times) // 2][0]) if times else 0.0,
         tokens,
         all_tokens,
         dict(_rows(connection, "SELECT level, count(*) FROM questions WHERE at >= ? GROUP BY 1", since)),
         tuple(sorted(uses, key=lambda use: (-use.found, -use.opened, use.path))[:MOST]),
         tuple(sorted((u for u in uses if u.opened), key=lambda u: (-u.opened, -u.found, u.path))[:MOST]),
-        _unanswered(connection, since),
+        tuple(Unanswered(*row) for row in unanswered),
         tuple(note for note, changed in notes if changed < began and note.path not in ever),
         empty.missed,
     )
@@ -133,8 +135,13 @@ def _found(connection: apsw.Connection, since: float, now_at: _Places) -> Mappin
     return found
 
 
-def _opened(connection: apsw.Connection, since: float, now_at: _Places) -> _Opened:
-    """Which hits were opened: those whose lines were read, else the best one of the note."""
+def _opened(
+    connection: apsw.Connection, since: float, now_at: _Places
+) -> tuple[Mapping[int, int], Mapping[str, int]]:
+    """The ranks of opened hits, a question each, and how many questions each note was opened for.
+
+    Of a note the hit counts whose lines were read, else its best one.
+    """
     read: dict[tuple[int, str], int] = {}
     best: dict[tuple[int, str], int] = {}
     for question, path, docid, rank, overlaps in connection.execute(_OPENED, {"since": since}):
@@ -145,37 +152,8 @@ def _opened(connection: apsw.Connection, since: float, now_at: _Places) -> _Open
     first: dict[int, int] = {}
     for (question, _), rank in {**best, **read}.items():
         first[question] = min(rank, first.get(question, rank))
-    return _Opened(dict(sorted(Counter(first.values()).items())), Counter(note for _, note in best))
-
-
-def _unanswered(connection: apsw.Connection, since: float) -> tuple[Unanswered, ...]:
-    rows = _rows(
-        connection,
-        f"SELECT question, count(*), {_DAY.format('max(at)')} FROM questions WHERE at >= ? AND hits = 0"
-        f" GROUP BY question ORDER BY 2 DESC, max(at) DESC LIMIT {MOST}",
-        since,
-    )
-    return tuple(Unanswered(*row) for row in rows)
-
-
-def _median_ms(connection: apsw.Connection, since: float) -> float:
-    found = _rows(connection, "SELECT ms FROM questions WHERE at >= ? ORDER BY ms", since)
-    return float(found[len(found) // 2][0]) if found else 0.0
-
-
-def _start(days: int | None) -> float:
-    """The moment at which the first of the last days began here."""
-    from datetime import datetime, timedelta
-
-    if days is None:
-        return 0.0
-    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    return (today - timedelta(days=days - 1)).timestamp()
+    return dict(sorted(Counter(first.values()).items())), Counter(note for _, note in best)
 
 
 def _rows(connection: apsw.Connection, statement: str, *values: float) -> list[Any]:
     return connection.execute(statement, values).fetchall()
-
-
-def _row(connection: apsw.Connection, statement: str, *values: float) -> Any:  # noqa: ANN401 - as SQLite has it
-    return _rows(connection, statement, *values)[0]

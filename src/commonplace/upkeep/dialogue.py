@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from commonplace.base.tokens import about
 from commonplace.providers.llm.base import Message, ToolCall
@@ -111,12 +112,16 @@ def action(call: Call) -> str:
 
 def subject(call: Call) -> str:
     """What a call is about: a file, a command, a question; empty where its arguments do not say."""
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(arguments, dict):
-        return ""
-    named = [arguments[name] for name in _TELLING if isinstance(arguments.get(name), str)]
+    known = arguments(call.arguments)
+    named = [known[name] for name in _TELLING if isinstance(known.get(name), str)]
     short = " ".join(next(iter(named), "").split())
     return unframed(short if len(short) <= _SHOWN else f"{short[: _SHOWN - 1]}…")
+
+
+def arguments(text: str) -> Mapping[str, Any]:
+    """Read the arguments of a tool call; none from what is no JSON object."""
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

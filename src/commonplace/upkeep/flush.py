@@ -7,7 +7,6 @@ conversation does not speak of.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,17 +117,9 @@ def wanted(completion: Completion) -> Wanted:
     texts: list[str] = []
     for call in completion.calls:
         if call.name == TOOL.name:
-            texts += _facts(_argument(call.arguments))
+            text = dialogue.arguments(call.arguments).get("text")
+            texts += _facts(text) if isinstance(text, str) else ()
     return Wanted(tuple(texts[:MOST_ENTRIES]), refused)
-
-
-def _argument(arguments: str) -> str:
-    try:
-        given = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return ""
-    text = given.get("text") if isinstance(given, dict) else None
-    return text if isinstance(text, str) else ""
 
 
 def _facts(text: str) -> tuple[str, ...]:

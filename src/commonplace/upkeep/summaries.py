@@ -7,7 +7,6 @@ itself is shown to the model as written already, and is not said again.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter
@@ -248,11 +247,8 @@ def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
 
 def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
     """The texts that a call writes to memory; none for any other call."""
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(arguments, dict) or not _is_memory(call.name.lower(), arguments, writers):
+    arguments = dialogue.arguments(call.arguments)
+    if not arguments or not _is_memory(call.name.lower(), arguments, writers):
         return []
     return [text for key in _CONTENT if isinstance(text := arguments.get(key), str)]
 

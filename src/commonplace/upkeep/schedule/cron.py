@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from contextlib import suppress
 from dataclasses import replace
@@ -29,44 +28,40 @@ def trouble() -> str:
 def installed(job: Job) -> str:
     """Return the time that a line of this workspace is set to, empty where there is none."""
     try:
-        block = _block(job).search(_read())
+        _, block, _ = _split(job, _read())
     except ConfigError:
         return ""
-    told = re.search(rb"(?m)^(\d+) (\d+) \* \* \* ", block[0]) if block else None
-    return f"{int(told[2]):02}:{int(told[1]):02}" if told else ""
+    for minute, hour, *rest in (line.split(b" ") for line in block.split(b"\n")[1:] if b" " in line):
+        if minute.isdigit() and hour.isdigit() and rest[:3] == [b"*"] * 3:
+            return f"{int(hour):02}:{int(minute):02}"
+    return ""
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:
-    """Add the line, or change it where it stands. Raises ConfigError, with all as it was before."""
-    before = _read()
-    found = _block(job).search(before)
-    if found:
-        told = marked(job, joined=b" (joined)\n" in found[0])
-        after = before[: found.start()] + told + before[found.end() :]
-    else:
-        # A last line without an end gets one, which is part of what is taken away again.
-        joined = b"\n" if before and not before.endswith(b"\n") else b""
-        after = before + joined + marked(job, joined=bool(joined))
-    if after != before:
-        _write(after)
+    """Add the line, or change it where it is. Raises ConfigError, with all as it was before."""
+    crontab = _read()
+    before, block, after = _split(job, crontab)
+    # A last line without an end gets one, which is part of what is taken away again.
+    joined = _is_joined(block) if block else bool(before) and not before.endswith(b"\n")
+    end = b"\n" if joined and not block else b""
+    changed = before + end + marked(job, joined=joined) + after
+    if changed != crontab:
+        _write(changed)
 
 
 def remove(workspace: paths.Workspace, job: Job) -> bool:
     """Take the line away; false where there is none. Raises ConfigError."""
     try:
-        before = _read()
+        before, block, after = _split(job, _read())
     except ConfigError:
         return False  # who has no crontab has no line in it
-    found = _block(job).search(before)
-    if not found:
-        return False
-    kept, rest = before[: found.start()], before[found.end() :]
-    if b" (joined)\n" in found[0] and not rest:
+    if block and _is_joined(block) and not after:
         with suppress(ConfigError):  # one that takes no last line without an end keeps ours
-            _write(kept.removesuffix(b"\n"))
+            _write(before.removesuffix(b"\n"))
             return True
-    _write(kept + rest)
-    return True
+    if block:
+        _write(before + after)
+    return bool(block)
 
 
 def marked(job: Job, *, joined: bool = False) -> bytes:
@@ -95,9 +90,21 @@ def _command(job: Job) -> str:
     return told.replace("\\", "\\''").replace("%", "\\%")
 
 
-def _block(job: Job) -> re.Pattern[bytes]:
-    name = re.escape(job.name.encode())
-    return re.compile(rb"# >>> %b:[^\n]*\n.*?# <<< %b\n?" % (name, name), re.DOTALL)
+def _split(job: Job, crontab: bytes) -> tuple[bytes, bytes, bytes]:
+    """The crontab before the lines of a job, these lines with their marks (or nothing), and the rest."""
+    first, last = (f"# {mark} {job.name}".encode() for mark in (">>>", "<<<"))
+    start = crontab.find(first + b":")
+    end = crontab.find(b"\n" + last, start) if start >= 0 else -1
+    if end < 0:
+        return crontab, b"", b""
+    end += 1 + len(last)
+    end += crontab.startswith(b"\n", end)
+    return crontab[:start], crontab[start:end], crontab[end:]
+
+
+def _is_joined(block: bytes) -> bool:
+    """Whether the last line before ours had no end."""
+    return block.partition(b"\n")[0].endswith(b" (joined)")
 
 
 def _read() -> bytes:

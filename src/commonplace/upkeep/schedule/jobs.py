@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -36,7 +35,6 @@ KIND = "schedule"
 _STATE = "schedule.json"
 _LARGEST = 1_000_000  # bytes of the state, and of a file of a starter
 _WAIT_S = 30.0
-_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +66,23 @@ def of(workspace: paths.Workspace, at: str = DEFAULT_TIME, environ: Mapping[str,
     root = os.path.realpath(workspace.root)
     if not root.isprintable():  # control characters, and bytes that are no UTF-8
         raise ConfigError("schedule", f"{paths.shown(root)} holds characters that no schedule can name")
-    found = _TIME.fullmatch(at)
-    if found is None:
+    if not (clock_time := clock(at)):
         raise ConfigError("at", f"{at!r} is no time of day; write it as {DEFAULT_TIME}")
     values = installation.environment(environ)
     told = ((name, values.get(name, "")) for name in CARRIED)
     name = f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
     command = tuple(installation.python("-m", "commonplace", "-w", root, "consolidate", "--if-due"))
     carried = tuple((key, value) for key, value in told if value and value.isprintable())
-    return Job(name, root, f"{int(found[1]):02}:{found[2]}", command, carried)
+    return Job(name, root, clock_time, command, carried)
+
+
+def clock(text: str) -> str:
+    """Return a time of day as HH:MM; empty for what is none. An hour may have one digit."""
+    hour, _, minute = text.partition(":")
+    try:
+        return f"{time.fromisoformat(f'{hour:0>2}:{minute}'):%H:%M}" if len(hour + minute) in (3, 4) else ""
+    except ValueError:
+        return ""
 
 
 def script(job: Job) -> str:

@@ -6,7 +6,6 @@ https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html says
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from commonplace.base import paths
@@ -17,7 +16,7 @@ from commonplace.upkeep.schedule.jobs import Job
 
 NAME = "systemd"
 _MADE = "# Made by `commonplace schedule install`; `commonplace schedule remove` takes it away."
-_AT = re.compile(rb"(?m)^OnCalendar=\*-\*-\* (\d\d:\d\d):00$")
+_DAILY = "OnCalendar=*-*-* "
 
 
 def trouble() -> str:
@@ -29,8 +28,10 @@ def trouble() -> str:
 def installed(job: Job) -> str:
     """Return the time that a timer of this workspace is set to, empty where there is none."""
     service, timer = _files(job)
-    found = _AT.search(jobs.read(timer) or b"")
-    return found[1].decode() if found and jobs.read(service) is not None else ""
+    lines = (jobs.read(timer) or b"").decode("utf-8", "replace").split("\n")
+    line = next((line for line in lines if line.startswith(_DAILY)), "")
+    at = line.removeprefix(_DAILY).removesuffix(":00")
+    return at if jobs.clock(at) and jobs.read(service) is not None else ""
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:
@@ -81,7 +82,7 @@ def timer_unit(job: Job) -> str:
     """Return the unit that says when; a night that was missed is made up for."""
     lines = [
         _MADE, "[Unit]", f"Description=Refine the memory of {job.root.replace('%', '%%')} every night", "",
-        "[Timer]", f"OnCalendar=*-*-* {job.at}:00", "Persistent=true", "",
+        "[Timer]", f"{_DAILY}{job.at}:00", "Persistent=true", "",
         "[Install]", "WantedBy=timers.target",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
