@@ -26,7 +26,7 @@ def search(
     """Search, print, and return the exit code."""
     question = session.text_argument(words)
     with session.memory_to_search(workspace, agent) as memory:
-        from commonplace.render import hits  # not before there is a memory: its files are looked at meanwhile
+        from commonplace.render import hits  # only now: the memory looks at its files meanwhile
 
         result = memory.search(
             question, **{name: fields[name] for name in fields if fields[name] is not None}
@@ -34,10 +34,8 @@ def search(
         session.tell(result, stale=form != "text")
         if layer == "index":
             session.write(hits.rows(result.hits, form, session.look(memory.settings)))
-        elif form != "text":
-            session.write(hits.in_form(result.hits, form, explain=explain))
-        elif result.hits:
-            session.write(_passages(memory, result, question, whole=full or layer == "full", explain=explain))
+        else:
+            _write_passages(memory, result, question, form, whole=full or layer == "full", explain=explain)
     _close(result, form, rows=layer == "index", explain=explain)
     return 0 if result.hits else failures.NOTHING_FOUND
 
@@ -54,12 +52,17 @@ def _close(result: SearchResult, form: str, *, rows: bool, explain: bool) -> Non
         session.note("\n".join([*(f"+ {line}" for line in result.expanded), hits.timings(result)]))
 
 
-def _passages(memory: Memory, result: SearchResult, question: str, *, whole: bool, explain: bool) -> str:
-    """Hits as text: a few rows of each passage, or all of them."""
+def _write_passages(
+    memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
+) -> None:
+    """Write hits with their passages; as text a few rows of each passage, or all of them."""
     from commonplace.memory import question_words
     from commonplace.render import hits
 
-    look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
-    marked = question_words(question) if look.color or rows else ()
-    locate = session.locator(memory) if look.links else None
-    return hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate)
+    if form != "text":
+        session.write(hits.in_form(result.hits, form, explain=explain))
+    elif result.hits:
+        look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
+        marked = question_words(question) if look.color or rows else ()
+        locate = session.locator(memory) if look.links else None
+        session.write(hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate))

@@ -152,37 +152,36 @@ def _wrong_with(path: Path, table: str) -> str:
 
 
 def history(case: Case) -> Iterator[Finding]:
-    """See that every generated change is whole, and that those kept can be read."""
-    if case.workspace is None or not case.workspace.files.is_folder(case.workspace.history):
+    """See that every generated change is complete, and that the stored ones can be read."""
+    workspace = case.workspace
+    if workspace is None or not workspace.files.is_folder(workspace.history):
         return
-    found = runs.listed(case.workspace)
-    begun = [run.id for run in found if run.state == "begun"]
-    # One that was taken back, as far as it went, is nobody's worry any more.
-    partial = [run.id for run in found if run.state == "partial" and not run.undone]
-    damaged = runs.damaged(case.workspace)
-    if begun:
-        yield Finding(
-            "stores.history",
-            "warning",
-            f"{count(len(begun), 'generated change')} begun and not done: {listed(begun)}",
-            "`commonplace sync` carries it on, or says why not",
-        )
-    if partial:
-        yield Finding(
-            "stores.history_partial",
-            "warning",
-            f"{count(len(partial), 'generated change')} done in part: {listed(partial)}",
+    changes = runs.listed(workspace)
+    # A partial change that was undone, as far as it went, needs no attention any more.
+    partial = [run.id for run in changes if run.state == "partial" and not run.undone]
+    begun = [run.id for run in changes if run.state == "begun"]
+    folder = paths.shown(workspace.history)
+    problems = [
+        ("", begun, "begun and not done", "`commonplace sync` carries it on, or says why not"),
+        (
+            "_partial",
+            partial,
+            "done in part",
             "`commonplace log RUN` says what was left, `commonplace undo RUN` takes the rest back",
-        )
-    if damaged:
-        yield Finding(
-            "stores.history_damaged",
-            "warning",
-            f"{count(len(damaged), 'generated change')} cannot be read: {listed(damaged)}",
-            f"delete it below {paths.shown(case.workspace.history)}; it cannot be undone any more",
-        )
-    if not (begun or partial or damaged):
-        yield Finding("stores.history", "ok", f"{count(len(found), 'generated change')} can be read")
+        ),
+        (
+            "_damaged",
+            runs.damaged(workspace),
+            "cannot be read",
+            f"delete it below {folder}; it cannot be undone any more",
+        ),
+    ]
+    problems = [problem for problem in problems if problem[1]]
+    for suffix, names, state, remedy in problems:
+        message = f"{count(len(names), 'generated change')} {state}: {listed(names)}"
+        yield Finding(f"stores.history{suffix}", "warning", message, remedy)
+    if not problems:
+        yield Finding("stores.history", "ok", f"{count(len(changes), 'generated change')} can be read")
 
 
 # --- signed records -----------------------------------------------------------------------------------

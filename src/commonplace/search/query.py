@@ -105,12 +105,7 @@ class Dated(NamedTuple):
 
 def days(query: Query, now: date | None) -> Dated | None:
     """Return the days of a question as seen from `now` (default: today), or None if it names none."""
-    # Told by single words, before anything that reads dates is loaded.
-    months, week = rules.words("months") | rules.short_numbers("months").keys(), rules.words("week")
-    words = months | week | rules.words("dated")
-    named = any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken)
-    unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
-    if not named and not any(sign in query.text for name in unspaced for sign in rules.listed(name, "dated")):
+    if not _may_name_days(query):
         return None
     from datetime import date
 
@@ -126,6 +121,16 @@ def days(query: Query, now: date | None) -> Dated | None:
     asking_wide = stopwords.CHINESE_CHARACTERS | rules.words("asking_of_days")
     alone = all(word in asking or asking_wide.issuperset(word) for word in _WORD.findall(rest.lower()))
     return Dated(spans, alone and not (query.required or query.prefixes))
+
+
+def _may_name_days(query: Query) -> bool:
+    """Tell by single words whether a question may hold a date, before anything that reads dates is loaded."""
+    months, week = rules.words("months") | rules.short_numbers("months").keys(), rules.words("week")
+    words = months | week | rules.words("dated")
+    if any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken):
+        return True
+    unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
+    return any(sign in query.text for name in unspaced for sign in rules.listed(name, "dated"))
 
 
 class Line(NamedTuple):

@@ -90,6 +90,26 @@ class _Session:
     kinds: set[tuple[str, str]] = field(default_factory=set)
     failed: dict[str, int] = field(default_factory=dict)
 
+    def entry(self, report: _Report, error: str) -> Entry | None:
+        """Return the entry of a call: the first failure of its kind, or a result that is significant."""
+        tool, action, settings = report.execution.tool, report.action, report.settings
+        is_listed, target = is_named(tool, settings.tools), action.target[:_TARGET]
+        if not error:
+            mended = self.failed.pop(target, 0)
+            read_much = len(report.execution.result) > settings.read_chars
+            is_significant = read_much if action.kind == "read" else is_listed
+            return report.entry(mended=mended) if is_significant else None
+        if action.kind == "read" or not is_listed:
+            return None
+        if len(self.failed) < _KINDS:
+            self.failed[target] = self.failed.get(target, 0) + 1
+        error = excerpts.public(error)
+        kind = (bare(tool).lower(), failure_kind(error))
+        if kind in self.kinds or len(self.kinds) >= _KINDS or not teaches(error):
+            return None
+        self.kinds.add(kind)
+        return report.entry(error=without_code(error))
+
 
 class Observer:
     """Observes sessions: says nothing twice, and notices when something works that had failed.
@@ -106,51 +126,29 @@ class Observer:
     def observe(self, execution: ToolExecution) -> Entry | None:
         """Return the entry of a tool that ran, or None where nothing is worth keeping, or is kept already.
 
-        The first time that a session takes in what strangers write is told however little it was: what the
-        session says from then on may be theirs.
+        The first call of a session that brings in strangers' words gets an entry however small it was: what
+        the session says from then on may be theirs.
         """
         settings = self._settings.observe
-        if not _is_wanted(execution, settings):
+        if not settings.enabled or not execution.tool.strip() or is_own(execution.tool):
             return None
         action = action_of(execution.tool, execution.arguments)
-        foreign = _is_foreign(execution, action, settings)
-        told = failure(execution.error, execution.result)
+        report = _Report(execution, action, settings, self._root, _is_foreign(execution, action, settings))
+        error = failure(execution.error, execution.result)
         with self._lock:
-            session = self._session(execution)
+            session = self._session(execution.session)
             last, session.last = session.last, _digest(execution)
             if session.last == last:
                 return None
-            before = session.failed.get(action.target[:_TARGET], 0)
-            if told:
-                entry = self._failure(session, execution, action, told)
-            else:
-                session.failed.pop(action.target[:_TARGET], None)
-                entry = None
-                if _is_significant(execution, action, settings):
-                    entry = _entry(execution, action, settings, self._root, mended=before)
-            if foreign and not session.marked:
+            entry = session.entry(report, error)
+            if report.is_foreign and not session.marked:
                 session.marked = True
-                entry = entry or _entry(execution, action, settings, self._root, alone=True)
+                entry = entry or report.entry(alone=True)
         return entry
 
-    def _failure(
-        self, session: _Session, execution: ToolExecution, action: Action, told: str
-    ) -> Entry | None:
-        if action.kind == "read" or not is_named(execution.tool, self._settings.observe.tools):
-            return None
-        if len(session.failed) < _KINDS:
-            target = action.target[:_TARGET]
-            session.failed[target] = session.failed.get(target, 0) + 1
-        told = excerpts.public(told)
-        kind = (bare(execution.tool).lower(), failure_kind(told))
-        if kind in session.kinds or len(session.kinds) >= _KINDS or not teaches(told):
-            return None
-        session.kinds.add(kind)
-        return _entry(execution, action, self._settings.observe, self._root, told=without_code(told))
-
-    def _session(self, execution: ToolExecution) -> _Session:
-        session = self._sessions.setdefault(execution.session, _Session())
-        self._sessions.move_to_end(execution.session)
+    def _session(self, name: str) -> _Session:
+        session = self._sessions.setdefault(name, _Session())
+        self._sessions.move_to_end(name)
         while len(self._sessions) > _SESSIONS:
             self._sessions.popitem(last=False)
         return session
@@ -161,19 +159,8 @@ def observation(execution: ToolExecution, settings: Settings, root: Path | None 
     return Observer(settings, root).observe(execution)
 
 
-def _is_wanted(execution: ToolExecution, settings: Observe) -> bool:
-    return settings.enabled and bool(execution.tool.strip()) and not is_own(execution.tool)
-
-
-def _is_significant(execution: ToolExecution, action: Action, settings: Observe) -> bool:
-    """Whether a tool that did not fail is kept: it is on the list, or it read much."""
-    if action.kind == "read":
-        return len(execution.result) > settings.read_chars
-    return is_named(execution.tool, settings.tools)
-
-
 def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> bool:
-    """Whether what a tool brought home may be a stranger's: of the network, or read by a server."""
+    """Whether the result of a tool may hold a stranger's words: from the network, or read by a server."""
     if execution.untrusted or action.network or is_named(execution.tool, settings.network_tools):
         return True
     acts = action.kind in ("write", "run") or is_named(execution.tool, settings.tools)
@@ -191,74 +178,85 @@ def _digest(execution: ToolExecution) -> bytes:
 # --- how it reads ---------------------------------------------------------------------------------------
 
 
-def _entry(
-    execution: ToolExecution,
-    action: Action,
-    settings: Observe,
-    root: Path | None,
-    *,
-    told: str = "",
-    mended: int = 0,
-    alone: bool = False,
-) -> Entry:
-    """The entry of a tool that ran; `alone` leaves out what came of it."""
-    untrusted = _is_foreign(execution, action, settings)
-    lines = [
-        _title(execution, action, bool(told)),
-        _facts(execution, action, root, failed=bool(told), mended=mended),
-        *([] if alone else _excerpt(execution, action, settings, told)),
-    ]
-    text = excerpts.public("\n".join(lines))  # once more: what stands together now may read as a secret
-    at = execution.at.astimezone().replace(tzinfo=None) if execution.at.tzinfo else execution.at
-    by = Provenance(
-        "untrusted" if untrusted else "tool",
-        execution.agent,
-        execution.session,
-        at.isoformat(timespec="seconds"),
-    )
-    return Entry(text, at, HEADING, by)
+class _Report(NamedTuple):
+    """A tool that ran, on its way to an entry: a title, a line of facts, an excerpt."""
 
+    execution: ToolExecution
+    action: Action
+    settings: Observe
+    root: Path | None
+    is_foreign: bool
 
-def _title(execution: ToolExecution, action: Action, failed: bool) -> str:
-    verb = _VERBS[action.kind][failed]
-    if action.kind == "write" and any(key in execution.arguments for key in _names("made")):
-        verb = "Failed to write" if failed else "Wrote"
-    return excerpts.cut(f"{verb} {_object(execution, action)}", _TITLE)
+    def entry(self, *, error: str = "", mended: int = 0, alone: bool = False) -> Entry:
+        """Put the entry together, of a failure where there is an error; `alone` leaves the excerpt out."""
+        execution = self.execution
+        lines = [self._title(bool(error)), self._facts(bool(error), mended)]
+        # Once more: what stands together now may read as a secret.
+        text = excerpts.public("\n".join(lines if alone else [*lines, *self._excerpt(error)]))
+        at = execution.at.astimezone().replace(tzinfo=None) if execution.at.tzinfo else execution.at
+        by = Provenance(
+            "untrusted" if self.is_foreign else "tool",
+            execution.agent,
+            execution.session,
+            at.isoformat(timespec="seconds"),
+        )
+        return Entry(text, at, HEADING, by)
 
+    def _title(self, failed: bool) -> str:
+        """Name what was done and to what: the command, the file, the address, or the tool itself."""
+        action, arguments = self.action, self.execution.arguments
+        verb = _VERBS[action.kind][failed]
+        if action.kind == "write" and any(key in arguments for key in _names("made")):
+            verb = "Failed to write" if failed else "Wrote"
+        files = action.modified or action.read
+        if action.command:
+            name = _flat(without_folder(excerpts.public(action.command)))
+        elif files:
+            name = _flat(excerpts.public(files[0])).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+            name += f" and {len(files) - 1} more" if len(files) > 1 else ""
+        else:
+            address = next((v for v in arguments.values() if isinstance(v, str) and "://" in v), "")
+            name = _flat(excerpts.public(address)) or _flat(excerpts.public(bare(self.execution.tool)))
+        return excerpts.cut(f"{verb} {name}", _TITLE)
 
-def _object(execution: ToolExecution, action: Action) -> str:
-    """What a title names: the command, the file, the address, or the tool itself."""
-    if action.command:
-        return _flat(without_folder(excerpts.public(action.command)))
-    if files := action.modified or action.read:
-        name = _flat(excerpts.public(files[0])).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
-        return f"{name} and {len(files) - 1} more" if len(files) > 1 else name
-    address = next((v for v in execution.arguments.values() if isinstance(v, str) and "://" in v), "")
-    return _flat(excerpts.public(address)) or _flat(excerpts.public(bare(execution.tool)))
+    def _facts(self, failed: bool, mended: int) -> str:
+        parts = [_flat(excerpts.public(self.execution.tool))[:_TITLE]]
+        if took := _duration(self.execution.duration_ms):
+            parts = [f"{parts[0]}, {took}"]
+        if failed:
+            parts.append(f"failed, {GOTCHA}")
+        if mended:
+            parts.append(f"works now, after {mended} failure{'s' if mended > 1 else ''}")
+        for verb, files in (("read", self.action.read), ("modified", self.action.modified)):
+            if files:
+                more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+                parts.append(f"{verb} {', '.join(_path(path, self.root) for path in files[:_FILES])}{more}")
+        return "; ".join(parts)
+
+    def _excerpt(self, error: str) -> list[str]:
+        """What the tool was given, where title and facts do not say it, and its result: a block of code."""
+        action, settings, arguments = self.action, self.settings, self.execution.arguments
+        if action.kind == "write" and not error:
+            lines = excerpts.lines_of("\n".join(_changes(arguments)), settings.excerpt_chars)
+            return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
+        lines = []
+        if action.command:
+            command = excerpts.public(action.command)
+            if "\n" in command.strip() or len(command) > _SAID:
+                lines = [f"$ {line}" for line in excerpts.lines_of(command, settings.argument_chars)]
+        elif action.kind == "other":
+            spelled = "\n".join(
+                f"{key} = {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, default=repr)}"
+                for key, v in arguments.items()
+            )
+            lines = excerpts.lines_of(excerpts.public(spelled), settings.argument_chars)
+        result = excerpts.lines_of(error or excerpts.public(self.execution.result), settings.excerpt_chars)
+        return excerpts.fenced([*lines, *result])
 
 
 def _flat(text: str) -> str:
-    """The first line that says something, with single blanks."""
+    """The first line that is not blank, with single blanks."""
     return next((" ".join(line.split()) for line in text.split("\n") if line.strip()), "")
-
-
-def _facts(execution: ToolExecution, action: Action, root: Path | None, *, failed: bool, mended: int) -> str:
-    took = _duration(execution.duration_ms)
-    parts = [f"{_flat(excerpts.public(execution.tool))[:_TITLE]}{f', {took}' if took else ''}"]
-    if failed:
-        parts.append(f"failed, {GOTCHA}")
-    if mended:
-        parts.append(f"works now, after {mended} failure{'s' if mended > 1 else ''}")
-    for verb, files in (("read", action.read), ("modified", action.modified)):
-        if files:
-            parts.append(f"{verb} {_listed(files, root)}")
-    return "; ".join(parts)
-
-
-def _listed(files: tuple[str, ...], root: Path | None) -> str:
-    named = [_path(path, root) for path in files[:_FILES]]
-    more = len(files) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def _path(path: str, root: Path | None) -> str:
@@ -275,32 +273,6 @@ def _duration(duration_ms: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{seconds // 60:.0f} min {seconds % 60:.0f} s" if seconds < 86_400 else f"{seconds / 3600:.0f} h"
-
-
-def _excerpt(execution: ToolExecution, action: Action, settings: Observe, told: str) -> list[str]:
-    """What the tool was given and what came of it, as one block of code."""
-    if action.kind == "write" and not told:
-        lines = excerpts.lines_of("\n".join(_changes(execution.arguments)), settings.excerpt_chars)
-        return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
-    result = excerpts.lines_of(told or excerpts.public(execution.result), settings.excerpt_chars)
-    return excerpts.fenced([*_given(execution, action, settings), *result])
-
-
-def _given(execution: ToolExecution, action: Action, settings: Observe) -> Iterator[str]:
-    """The arguments that neither the title nor the facts say."""
-    if action.command:
-        command = excerpts.public(action.command)
-        if "\n" in command.strip() or len(command) > _SAID:
-            yield from (f"$ {line}" for line in excerpts.lines_of(command, settings.argument_chars))
-    elif action.kind == "other":
-        told = "\n".join(_spelled(execution.arguments))
-        yield from excerpts.lines_of(excerpts.public(told), settings.argument_chars)
-
-
-def _spelled(arguments: Mapping[str, object]) -> Iterator[str]:
-    for key, value in arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-        yield f"{key} = {text}"
 
 
 def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
