@@ -114,3 +114,8 @@ def test_a_year_is_told_as_a_year(text: str, expected: str) -> None:
 def test_what_was_not_done_is_not_told_as_done(said: str, text: str, reason: str) -> None:
     assert missing(text, [Said(said, DAY)]) == f"leaves out what restricts it ({reason})"
     assert missing(said, [Said(said, DAY)]) == ""
+
+
+@pytest.mark.parametrize("text", ["The train stopped.", "The build failed.", "Lin quit.", "Mira hopes so."])
+def test_a_sentence_that_ends_with_what_restricts_is_said_by_itself(text: str) -> None:
+    assert missing(text, [Said(text, DAY)]) == ""

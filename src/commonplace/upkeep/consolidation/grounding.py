@@ -459,7 +459,9 @@ class _Laid:
             return "denies what the source says" if more > 0 else "leaves out a denial"
         if lost := sorted(around - set(own)):
             return f"leaves out what restricts it ({lost[0]})"
-        added = sorted(set(own) - around)
+        clauses = {self.ground.tokens[place].clause for place in self.places.values()}
+        there = {t.key for t in self.ground.tokens if t.kind == "turn" and t.clause in clauses}
+        added = sorted(set(own) - around - there)  # "The train stopped": nothing stands behind it
         return f"adds what restricts it ({added[0]})" if added else ""
 
     def _mood(self, said: Sequence[Sentence]) -> str:
