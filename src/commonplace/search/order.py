@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import language
@@ -191,8 +192,7 @@ class _Statement(NamedTuple):
     """A candidate with what is compared of it; the place is day, note and line."""
 
     item: Ranked
-    words: frozenset[str]
-    values: Mapping[str, frozenset[str]]
+    text: str
     place: tuple[str, int, int]
     changes: bool
     dated: bool
@@ -211,12 +211,13 @@ class _Statement(NamedTuple):
         """Whether it is a later statement on what another says, with a value of its own."""
         if not self.changes or old.item.score - self.item.score > GAP or not self.is_later(old):
             return False
-        both = ((self.values.get(kind, frozenset()), old.values.get(kind)) for kind in kinds)
-        if not any(former and value - former for value, former in both):
+        words, former = _words(self.text), _words(old.text)
+        if len(words & asked) < max(1.0, ASKED * len(former & asked)):
             return False
-        shorter = max(1, min(len(self.words), len(old.words)))
-        answers = len(self.words & asked) >= max(1.0, ASKED * len(old.words & asked))
-        return answers and len(self.words & old.words) / shorter >= SHARED
+        if len(words & former) / max(1, min(len(words), len(former))) < SHARED:
+            return False
+        now, before = _values(self.text), _values(old.text)
+        return any(before.get(kind) and now.get(kind, frozenset()) - before[kind] for kind in kinds)
 
 
 def asks_for_value(query: Query) -> bool:
@@ -267,19 +268,17 @@ def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[
         if not owned or speakers[own.id] in OWNER:
             place = (days.get(own.id) or "", own.note_id, own.start_line)
             changes = rules.pattern("changes").search(text) is not None
-            statements.append(
-                _Statement(
-                    item,
-                    _words(text),
-                    values.read(language.fold(text).lower()).values,
-                    place,
-                    changes,
-                    "since" in said(own),
-                )
-            )
+            statements.append(_Statement(item, text, place, changes, "since" in said(own)))
     return statements
 
 
+# Each of a head is compared with those at its top, and few get as far as to be read for it.
+@lru_cache(256)
+def _values(text: str) -> Mapping[str, frozenset[str]]:
+    return values.read(language.fold(text).lower()).values
+
+
+@lru_cache(256)
 def _words(text: str) -> frozenset[str]:
     """Words that say something, without their commonest endings, and pairs of CJK characters."""
     folded = language.fold(text).lower()

@@ -31,7 +31,7 @@ from commonplace.notes.scan import FileState
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
 # which model's are being made beside them, which contexts are embedded with the passages.
 KEPT_META = ("model", "scripts", "staging", "contexts")
-_NOTE_COLUMNS = ", ".join(f"n.{name}" for name in NoteRow._fields)
+_NOTE_COLUMNS = ", ".join(NoteRow._fields)
 _JOIN_NOTES = "JOIN notes n ON n.id = s.note_id"
 
 
@@ -249,15 +249,17 @@ class SqliteIndex(IndexFile):
         self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None
     ) -> list[NoteRow]:
         """Files in the order of collection and path: all, some, or those whose hash begins with a docid."""
-        source, bound = "notes n", []
-        if keys is not None:
-            source = "json_each(?) w JOIN notes n ON n.collection = w.value ->> 0 AND n.path = w.value ->> 1"
-            bound = [json.dumps(list(keys))]
-        elif docids is not None:
-            source = "json_each(?) w JOIN notes n ON n.hash >= w.value AND n.hash < w.value || 'g'"
-            bound = [json.dumps(sorted(set(docids)))]
-        sql = f"SELECT DISTINCT {_NOTE_COLUMNS} FROM {source} ORDER BY n.collection, n.path"
-        return [NoteRow(*row) for row in self.rows(sql, bound)]
+        sql = f"SELECT {_NOTE_COLUMNS} FROM notes"
+        if keys is None and docids is None:
+            found = self.rows(f"{sql} ORDER BY collection, path")
+        elif keys is not None:
+            sql += " WHERE collection = ? AND path = ?"
+            found = [row for key in set(keys) for row in self.rows(sql, key)]
+        else:  # one by one, each by its own lookup in an index
+            sql += " WHERE hash >= ? AND hash < ?"
+            found = [row for docid in set(docids or ()) for row in self.rows(sql, (docid, f"{docid}g"))]
+        notes = {row[0]: NoteRow(*row) for row in found}.values()
+        return sorted(notes, key=lambda note: (note.collection, note.path))
 
     def passages(self, ids: Iterable[int]) -> list[Candidate]:
         """Where passages stand and what they say, in no particular order; unknown ids are left out."""
@@ -293,7 +295,7 @@ class SqliteIndex(IndexFile):
         where = self.where(scope)
         join = _JOIN_NOTES if newest or "n." in where.sql else ""
         stands = "TRUE" if struck else "s.until IS NULL"
-        order = "s.id"
+        order = "+s.id" if scope.conditions else "s.id"  # or the order would be kept by reading all in it
         if newest:
             day = f"coalesce({conditions.DAY}, date(n.mtime_ns / 1000000000, 'unixepoch'))"
             order = f"{day} DESC, n.mtime_ns DESC, s.id"
