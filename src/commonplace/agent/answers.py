@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
-from commonplace.types.results import LAYERS
+from commonplace.config.settings import LAYERS
 
 if TYPE_CHECKING:
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written

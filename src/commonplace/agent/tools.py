@@ -29,7 +29,7 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.root import Root
-from commonplace.types.results import LAYERS
+from commonplace.config.settings import LAYERS
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

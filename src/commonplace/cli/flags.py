@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.config.settings import READERS
+from commonplace.config.settings import LAYERS, READERS
 from commonplace.render import FORMS
-from commonplace.types.results import LAYERS
 
 if TYPE_CHECKING:
     from datetime import date

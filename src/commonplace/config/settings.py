@@ -20,6 +20,7 @@ RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm
 TRANSCRIPTS = (
     "auto", "claude-code", "codex", "openclaw", "nanobot", "commonplace", "openai", "chatgpt", "claude",
 )  # fmt: skip
+LAYERS = ("full", "snippet", "index")  # of hits: whole passages, a few rows of each, rows with references
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
 # Tools of agents that write and run, and those that read the network, as hosts name them.
 OBSERVED = (

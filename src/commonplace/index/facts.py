@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from commonplace.base.errors import IndexUnavailable
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import Has, In, Index, Lines, Scope
-from commonplace.markdown.comments import FILTERS
 
 _LAST_LINE = 1 << 40
 
@@ -75,6 +74,8 @@ def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Pla
 
 def keys(index: Index) -> frozenset[str]:
     """Every key that stands in the front matter of some note, in lower case, and those said of passages."""
+    from commonplace.markdown.comments import FILTERS  # few questions ask
+
     found = frozenset(key for fact in facts(index) for key in fact.metadata)
     known = {said for said in set(FILTERS.values()) if index.select(Scope((Has(said),)), 1, struck=True)}
     return found | {key for key, said in FILTERS.items() if said in known}

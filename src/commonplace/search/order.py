@@ -23,7 +23,7 @@ from commonplace import language
 from commonplace.base import filetypes
 from commonplace.index import facts
 from commonplace.index.base import Index, Source
-from commonplace.language import compare, lexicon, rules, stopwords, values
+from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.compare import Wording
 from commonplace.markdown import structure
 from commonplace.search import references
@@ -236,6 +236,8 @@ def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None])
 
     In a conversation with an assistant only the owner's statements count: the answers repeat what was asked.
     """
+    from commonplace.language import values  # few questions ask for one
+
     head, folded = list(ranked[:COMPARED]), language.fold(query.text)
     asked = _words(query.words)
     known = (kinds for name, kinds in _ASKED_KINDS.items() if rules.pattern(name).search(folded))
@@ -275,6 +277,8 @@ def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[
 # Each of a head is compared with those at its top, and few get as far as to be read for it.
 @lru_cache(256)
 def _values(text: str) -> Mapping[str, frozenset[str]]:
+    from commonplace.language import values
+
     return values.read(language.fold(text).lower()).values
 
 

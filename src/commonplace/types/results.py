@@ -12,7 +12,6 @@ from commonplace.types.data import cite
 Level = Literal[0, 1, 2, 3]
 Mode = Literal["hybrid", "lexical", "semantic"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
-LAYERS = ("full", "snippet", "index")  # whole passages, a few rows of each, rows with references
 LEVEL_NAMES: Mapping[int, str] = {
     0: "vectors + full text",
     1: "vectors (numpy) + full text",
