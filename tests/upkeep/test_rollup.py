@@ -292,17 +292,24 @@ def test_links_to_headings_of_a_day_lead_to_that_day(make: Make) -> None:
 
 
 def test_labels_of_links_that_two_days_define_stay_apart(make: Make) -> None:
+    code = "- ran `argv[1]`, <private>a[1]</private>\n\n```py\nprint(argv[1])  # [plan](2026-01-13.md)\n```\n\n    z[1] = 2\n"
     memory = make(
         {
             "memory/2026-01-13.md": "# 2026-01-13\n\n- see [it][1] and [x]\n\n[1]: https://a.example\n[x]: https://x.example\n",
-            "memory/2026-01-14.md": "# 2026-01-14\n\n- see [it][1], [1] and [x]\n\n[1]: https://b.example\n[x]: https://x.example\n",
+            "memory/2026-01-14.md": "# 2026-01-14\n\n- see [it][1], [1] and [x]\n- [x] done\n\n"
+            f"{code}\n[1]: https://b.example\n[x]: https://x.example\n",
+            "memory/2026-01-15.md": "# 2026-01-15\n\n- [y][] is no link here, see `[1]`\n",
+            "memory/2026-01-16.md": "# 2026-01-16\n\n- but [y][] is\n\n[y]: https://y.example\n",
         }
     )
     roll(memory)
-    first, second = month(memory).split("# 2026-01-14\n")
-    assert "- see [it][1] and [x]\n" in first
-    assert "- see [it][1-2026-01-14], [1][1-2026-01-14] and [x]\n" in second
+    first, second, third, fourth = re.split(r"(?m)^# 2026-01-1[456]\n", month(memory))
+    assert "- see [it][1-2026-01-13] and [x]\n" in first
+    assert "- see [it][1-2026-01-14], [1][1-2026-01-14] and [x]\n- [x] done\n" in second
+    assert code.rstrip() in second
     assert "[1-2026-01-14]: https://b.example\n[x]: https://x.example\n" in second
+    assert third == "- [y][] is no link here, see `[1]`\n"
+    assert fourth == "- but [y][y-2026-01-16] is\n\n[y-2026-01-16]: https://y.example\n"
 
 
 def test_who_wrote_a_note_by_its_front_matter_is_known_in_the_month(make: Make) -> None:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, pairwise
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from urllib.parse import quote, unquote
 
-from commonplace.markdown import references
+from commonplace.markdown import references, structure
+from commonplace.markdown.document import parse
 from commonplace.redaction.redact import private_parts
 
 Line = Callable[[int], str | None]  # where a line, from 1, is now; None where it is gone
@@ -20,6 +22,11 @@ _LINK = re.compile(
 )
 _WIKI = re.compile(r"\[\[(?P<to>[^\[\]|#\n]+)(?P<at>#[^\[\]|\n]*)?(?P<shown>\|[^\[\]\n]*)?\]\]")
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?")
+# Spans of code, and indented blocks: below a blank line that no item stands above.
+_CODE = re.compile(
+    r"(?<!`)(?P<ticks>`{1,9})(?!`)(?:(?!\n[ \t]*\n)[\s\S]){1,2000}?(?<!`)(?P=ticks)(?!`)"
+    r"|(?<=\n\n)(?:(?: {4}|\t)[^\n]*\n?)+"
+)
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|/|#|\?")
 
 
@@ -47,17 +54,35 @@ def follow(text: str, own: str, moved: Mapping[str, Moved]) -> str:
     for note in moved.values():
         if splitext(basename(note.path))[0] in text:
             text = references.shifted(text, {note.path: note.line})
-            text = _outside_private(text, partial(_whole, note))
-    return _outside_private(text, lambda part: _linked(part, own, moved))
+            text = outside_code(text, partial(_whole, note))
+    if not any(basename(path)[:10] in text for path in moved):
+        return text
+    return outside_code(text, lambda part: _linked(part, own, moved))
 
 
-def _outside_private(text: str, change: Callable[[str], str]) -> str:
-    parts: list[str] = []
-    done = 0
-    for start, end, _ in private_parts(text):
-        parts += (change(text[done:start]), text[start:end])
-        done = end
-    return "".join([*parts, change(text[done:])])
+def _ends_in_item(text: str) -> bool:
+    """Whether the last line of a text is of a list, so that what is indented below it is no code."""
+    line = text.rstrip().rpartition("\n")[2]
+    return structure.ITEM.match(line) is not None or line[:2] in ("  ", "\t")
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a text changed everywhere but in code (blocks and spans) and in private parts."""
+    note, starts = parse(text, "x.md"), [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    kept = [(starts[first - 1], starts[min(last, len(starts) - 1)]) for first, last in note.fences]
+    kept += [(start, end) for start, end, _ in private_parts(text)]
+    kept += [f.span() for f in _CODE.finditer(text) if f["ticks"] or not _ends_in_item(text[: f.start()])]
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(kept):
+        if spans and start < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
+        else:
+            spans.append((start, end))
+    mark = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
+    gaps = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans, (len(text), len(text))])]
+    parts = change(mark.join(gaps)).split(mark)
+    hidden = [*(text[start:end] for start, end in spans), ""]
+    return "".join(part + own for part, own in zip(parts, hidden, strict=True))
 
 
 def _whole(note: Moved, text: str) -> str:
@@ -128,4 +153,4 @@ def rebased(text: str, old: str, new: str) -> str:
         told = relpath(normpath(join(dirname(old), target)), dirname(new) or ".")
         return f"{found['open']}{told}{found['at'] or ''}"
 
-    return _outside_private(text, lambda part: _LINK.sub(link, part))
+    return outside_code(text, lambda part: _LINK.sub(link, part))

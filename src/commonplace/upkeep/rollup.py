@@ -51,6 +51,7 @@ _MOST_TAGS = 20  # private parts inside each other that are closed at the end of
 Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
 _DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*(\S.*)$", re.MULTILINE)
+_BOX = re.compile(r"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\](?=[ \t])")  # of a task
 _OLDER_MARK = re.compile(r" <!-- cp: from=[^<>]*-->$")  # what earlier versions said of every entry
 
 
@@ -286,25 +287,27 @@ def _left_open(path: str, existing: str, dailies: Sequence[Daily]) -> str:
 
 
 def _without_clashes(dailies: Sequence[Daily], existing: str) -> list[Daily]:
-    """The notes with labels of their own where two define a link reference (`[1]: …`) in two ways."""
-    known: dict[str, str] = {}
+    """The notes with labels of their own where one would define a link reference (`[1]: …`) of another."""
+    texts = [existing, *(daily.text for daily in dailies)]
+    defined = [{label.casefold(): target for label, target in _DEFINITION.findall(text)} for text in texts]
     found = []
-    for daily in [None, *dailies]:
-        text = daily.text if daily else existing
+    for at, daily in enumerate(dailies, 1):
+        text = daily.text
         for label, target in _DEFINITION.findall(text):
-            if known.setdefault(label.casefold(), target) != target and daily:
-                text = _relabelled(text, label, f"{label}-{daily.day}")
-        if daily:
-            found.append(daily._replace(text=text))
+            others = (n for n in range(len(texts)) if n != at and f"[{label}]" in _BOX.sub("", texts[n]))
+            if any(defined[n].get(label.casefold()) != target for n in others):
+                text = moves.outside_code(text, partial(_relabelled, label=label, new=f"{label}-{daily.day}"))
+        found.append(daily._replace(text=text))
     return found
 
 
 def _relabelled(text: str, label: str, new: str) -> str:
-    """A text in which a link reference has another label, also where it is its own text (`[1]`)."""
+    """A text in which a link reference has another label, also where it is its own text (`[1]`, `[1][]`)."""
     name = re.escape(label)
     text = re.sub(rf"(?m)^( {{0,3}})\[{name}\]:", rf"\1[{new}]:", text)
     text = re.sub(rf"\]\[{name}\]", f"][{new}]", text)
-    return re.sub(rf"(?<![\]\\!])\[({name})\](?![\[(:])", rf"[\1][{new}]", text)
+    boxes = _BOX.sub(lambda box: box[0].replace("[", "\0"), text)
+    return re.sub(rf"(?<![\]\\!])\[({name})\](?:\[\])?(?![\[(:])", rf"[\1][{new}]", boxes).replace("\0", "[")
 
 
 def _moved(
