@@ -304,12 +304,20 @@ def test_labels_of_links_that_two_days_define_stay_apart(make: Make) -> None:
     )
     roll(memory)
     first, second, third, fourth = re.split(r"(?m)^# 2026-01-1[456]\n", month(memory))
-    assert "- see [it][1-2026-01-13] and [x]\n" in first
+    assert "- see [it][1] and [x]\n" in first
     assert "- see [it][1-2026-01-14], [1][1-2026-01-14] and [x]\n- [x] done\n" in second
     assert code.rstrip() in second
     assert "[1-2026-01-14]: https://b.example\n[x]: https://x.example\n" in second
     assert third == "- [y][] is no link here, see `[1]`\n"
     assert fourth == "- but [y][y-2026-01-16] is\n\n[y-2026-01-16]: https://y.example\n"
+
+
+def test_footnotes_of_two_days_stay_apart(make: Make) -> None:
+    day = "# 2026-01-1{0}\n\n- fact{0}[^1]\n\n[^1]: source {0}\n"
+    memory = make({f"memory/2026-01-1{n}.md": day.format(n) for n in (3, 4)})
+    roll(memory)
+    assert "- fact3[^1]\n\n[^1]: source 3\n" in month(memory)
+    assert "- fact4[^1-2026-01-14]\n\n[^1-2026-01-14]: source 4\n" in month(memory)
 
 
 def test_who_wrote_a_note_by_its_front_matter_is_known_in_the_month(make: Make) -> None:

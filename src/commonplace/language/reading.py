@@ -43,6 +43,7 @@ _NAMED = re.compile(
     r"|[昨今明前后]|[上下这本]|之前|以前|最近|过去",
     re.IGNORECASE,
 )
+_NEAR_DAYS = 60  # from a note to a day without a year that is of its time: a birthday is of every year
 _PLAN_DAYS = 20  # of a plan that is over with them
 
 
@@ -241,7 +242,9 @@ def in_full(span: dates.Span, day: date | None) -> str:
     said = span.text.rstrip(".")
     first, _, last = (_key(span, day) if span.relative else "").partition("/")
     if not last:
-        return first
+        if not first or not day or _YEAR.search(said) or _NAMED.search(said) or not _FIGURE.search(said):
+            return first
+        return first if abs((date.fromisoformat(first) - day).days) <= _NEAR_DAYS else ""
     after = date.fromisoformat(last) + timedelta(1)
     if first.endswith("-01") and after.day == 1 and first[:7] == last[:7]:
         return first[:7]  # a month

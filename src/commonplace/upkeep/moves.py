@@ -68,6 +68,25 @@ def _ends_in_item(text: str) -> bool:
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
     """Return a text changed everywhere but in code (blocks and spans) and in private parts."""
+    spans = _code(text)
+    mark = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
+    parts = change(mark.join(_gaps(text, spans))).split(mark)
+    hidden = [*(text[start:end] for start, end in spans), ""]
+    return "".join(part + own for part, own in zip(parts, hidden, strict=True))
+
+
+def without_code(text: str) -> str:
+    """Return a text without its code and private parts."""
+    return "\0".join(_gaps(text, _code(text)))
+
+
+def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    around = [(0, 0), *spans, (len(text), len(text))]
+    return [text[end:start] for (_, end), (start, _) in pairwise(around)]
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """The blocks and spans of code and the private parts of a text, in order, none within another."""
     note, starts = parse(text, "x.md"), [0, *accumulate(map(len, text.splitlines(keepends=True)))]
     kept = [(starts[first - 1], starts[min(last, len(starts) - 1)]) for first, last in note.fences]
     kept += [(start, end) for start, end, _ in private_parts(text)]
@@ -78,11 +97,7 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
             spans[-1] = spans[-1][0], max(end, spans[-1][1])
         else:
             spans.append((start, end))
-    mark = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
-    gaps = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans, (len(text), len(text))])]
-    parts = change(mark.join(gaps)).split(mark)
-    hidden = [*(text[start:end] for start, end in spans), ""]
-    return "".join(part + own for part, own in zip(parts, hidden, strict=True))
+    return spans
 
 
 def _whole(note: Moved, text: str) -> str:

@@ -290,12 +290,14 @@ def _without_clashes(dailies: Sequence[Daily], existing: str) -> list[Daily]:
     """The notes with labels of their own where one would define a link reference (`[1]: …`) of another."""
     texts = [existing, *(daily.text for daily in dailies)]
     defined = [{label.casefold(): target for label, target in _DEFINITION.findall(text)} for text in texts]
+    plain = [_BOX.sub("", moves.without_code(text)) for text in texts]
     found = []
     for at, daily in enumerate(dailies, 1):
         text = daily.text
         for label, target in _DEFINITION.findall(text):
-            others = (n for n in range(len(texts)) if n != at and f"[{label}]" in _BOX.sub("", texts[n]))
-            if any(defined[n].get(label.casefold()) != target for n in others):
+            others = [n for n in range(len(texts)) if n != at and f"[{label}]" in plain[n]]
+            known = [defined[n].get(label.casefold()) for n in others]
+            if any(one is None or (one != target and n < at) for n, one in zip(others, known, strict=True)):
                 text = moves.outside_code(text, partial(_relabelled, label=label, new=f"{label}-{daily.day}"))
         found.append(daily._replace(text=text))
     return found
@@ -305,6 +307,8 @@ def _relabelled(text: str, label: str, new: str) -> str:
     """A text in which a link reference has another label, also where it is its own text (`[1]`, `[1][]`)."""
     name = re.escape(label)
     text = re.sub(rf"(?m)^( {{0,3}})\[{name}\]:", rf"\1[{new}]:", text)
+    if label.startswith("^"):  # a footnote
+        return re.sub(rf"\[{name}\]", f"[{new}]", text)
     text = re.sub(rf"\]\[{name}\]", f"][{new}]", text)
     boxes = _BOX.sub(lambda box: box[0].replace("[", "\0"), text)
     return re.sub(rf"(?<![\]\\!])\[({name})\](?:\[\])?(?![\[(:])", rf"[\1][{new}]", boxes).replace("\0", "[")

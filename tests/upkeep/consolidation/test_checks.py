@@ -123,6 +123,7 @@ def test_what_says_an_entry_does_not_end_it() -> None:
     operation = Operation("expire", ("M5",), (LABEL,), "", "")
     holds = ["no source says that it is over: one says that it holds"]
     assert reasons("Zed lives in Oslo.", operation) == holds
+    assert reasons("Yes, Zed still lives in Oslo.", operation) == holds
     assert reasons("Zed lives in Oslo no longer.", operation) == []
 
 

@@ -50,6 +50,9 @@ def test_two_facts_make_no_third() -> None:
         ("爸爸的左眼九月以后", "爸爸的左眼2026-09以后", ""),
         ("The plumber comes tomorrow", "The plumber comes 2026-05-26", "2026-05-26"),
         ("第四季度再看", "第四季度再看", ""),
+        ("Ann was born on March 14.", "Ann was born on March 14.", ""),
+        ("小明的生日是12月14日。", "小明的生日是12月14日。", ""),
+        ("The bonus was paid on June 20.", "The bonus was paid on June 20.", ""),
     ],
 )
 def test_days_are_told_in_full(text: str, full: str, last: str) -> None:

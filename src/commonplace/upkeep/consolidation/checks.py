@@ -228,7 +228,8 @@ def _check_end(target: Entry, said: Sequence[Said], saying: Sequence[Source]) ->
     """Refuse to end an entry by what strangers may have planted, or by what says that it holds."""
     if all(source.exposed for source in saying) and not _are_two(saying):
         raise _Refused(PLANTED)
-    if any(grounding.says(target.text, one.text) for one in said):
+    texts = [one.text for one in said]
+    if any(grounding.says(target.text, text) or grounding.continues(text, target.text) for text in texts):
         raise _Refused("no source says that it is over: one says that it holds")
 
 

@@ -153,6 +153,15 @@ def particles(text: str) -> frozenset[str]:
     return frozenset(t.key for s in read(text) for t in s.tokens if t.light and t.key not in idle)
 
 
+def continues(text: str, other: str) -> bool:
+    """Whether a text says what another says, and that it goes on."""
+    folded = text.casefold()
+    goes_on = any(
+        word in (folded.split() if word.isascii() else folded) for word in rules.words("continuing")
+    )
+    return goes_on and says(text, other)
+
+
 def subject(text: str) -> str:
     """Return what a text begins with: its first word that says something, or two CJK characters."""
     tokens = [token for sentence in read(text) for token in sentence.tokens if token.counts]
@@ -574,6 +583,8 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
     """Return a text in which every date is told in full, as seen from the day of the note that says it."""
     folded = language.fold_width(text)
     days = [source for source in sources if source.day is not None]
+    forms = frozenset[str]().union(*(sentence.forms for sentence in read(text)))
+    is_past = bool(forms & rules.words("past")) and not forms & rules.words("present")
     done, at = "", 0
     for seen in dates.spans(folded, days[0].day) if days and days[0].day else ():
         source = next((one for one in days if seen.text in language.fold_width(one.text)), days[0])
@@ -581,7 +592,8 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
         span = next(own, seen)
         said = span.text.rstrip(".")
         full, start = in_full(span, source.day), folded.find(said, at)
-        if full and start >= 0:
+        is_guess = is_past and span.relative and full > f"{source.day}"  # of what is over: in which year?
+        if full and start >= 0 and not is_guess:
             done += text[at:start] + full
             at = start + len(said)
     return done + text[at:]
