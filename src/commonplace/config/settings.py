@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collection may have this name
 DEFAULT_GLOBS = ("**/*.md",)
-# The rows of `embedding.registry` and `reranking.registry`, which this may not import; tests compare them.
+# The rows of `providers.catalog`, which this may not import; tests compare them.
 EMBEDDERS = (
     "builtin", "onnx", "fastembed", "gguf", "openai", "compatible", "gemini", "voyage", "mistral", "cohere",
     "ollama", "fake",

@@ -111,7 +111,7 @@ class Model(Protocol):
 
     @property
     def provider(self) -> str:
-        """The name of its row in the registry."""
+        """The name of its row in `providers.catalog`."""
 
     @property
     def name(self) -> str:
