@@ -11,7 +11,7 @@ _END = r"(?<![.!?…])[.!?…]++[\"'”’)\]*_~]*+(?=\s)|[。！？…]++[”�
 _LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
 _ABBREVIATIONS = "|".join(map(re.escape, rules.listed("en", "abbreviations")))
 _SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z])\.$"
-_NUMBERED = r"(?:^|[:\n])[^\w:\n]*\d{1,3}\.$"  # the number of a step: nothing of its sentence stands before it
+_NUMBERED = r"(?:^|[:\n])[^\w:\n]*\d{1,3}\.$"  # of a step: nothing of its sentence stands before it
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -108,7 +108,7 @@ class Targets:
 
     @cached_property
     def mentions(self) -> re.Pattern[str]:
-        """How a text names one of the sessions: by its id (the group `id`) or by the file of its transcript."""
+        """How a text names one of the sessions: by its id (the group `id`) or by the file of its messages."""
         ids = "|".join(map(re.escape, sorted(self.session_names)))
         stems = "|".join(re.escape(transcript.stem_of(session)) for session in self.sessions)
         named = rf"(?P<id>session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}]))"
@@ -145,7 +145,8 @@ class Targets:
 
     def cut(self, text: str) -> str:
         """Return a text without the words that are cut out."""
-        return self.mentions.sub("", self.parts.mask(text, "")) if self.sessions else self.parts.mask(text, "")
+        text = self.parts.mask(text, "")
+        return self.mentions.sub("", text) if self.sessions else text
 
     def mask(self, text: str) -> str:
         """Return a text with marks in the place of all of it."""
