@@ -52,15 +52,13 @@ class Format(NamedTuple):
 
 @cache
 def known() -> tuple[Format, ...]:
-    """Return all formats in the order in which they are tried: their rows, and the functions of their modules."""
-    modules = [
-        (name, title, import_module(f"commonplace.transcripts.{module}"))
-        for name, (title, module) in TRANSCRIPTS.items()
-    ]
-    return tuple(
-        Format(name, title, module.knows, getattr(module, "turn", None), getattr(module, "conversation", None))
-        for name, title, module in modules
-    )
+    """Return all formats in the order in which they are tried, each from its row and its module."""
+    found = []
+    for name, (title, module) in TRANSCRIPTS.items():
+        reader = import_module(f"commonplace.transcripts.{module}")
+        turn, conversation = (getattr(reader, function, None) for function in ("turn", "conversation"))
+        found.append(Format(name, title, reader.knows, turn, conversation))
+    return tuple(found)
 
 
 class Place(NamedTuple):
