@@ -118,7 +118,7 @@ def test_an_overlap_refuses_and_names_what_to_undo_first(
     with pytest.raises(undo.NotUndone) as refused:
         undo.undo(workspace, first.id)
     assert (
-        f"MEMORY.md was changed since: line 3, where it had changed something; undo {second.id} first"
+        f"MEMORY.md was changed since in line 3, where this run had changed it as well; undo {second.id} first"
         in str(refused.value)
     )
     assert state(workspace) == before
@@ -145,7 +145,7 @@ def test_a_file_that_it_made_and_others_changed_is_not_removed(
     archive = workspace.memory_dir / "archive.md"
     if edit == "edited":
         archive.write_bytes(b"- one\n- two\n")
-        with pytest.raises(undo.NotUndone, match=r"archive\.md was changed since, and made by it"):
+        with pytest.raises(undo.NotUndone, match=r"archive\.md was changed since in line 2, .*move what"):
             undo.undo(workspace)
         assert archive.read_bytes() == b"- one\n- two\n"
     else:

@@ -30,6 +30,11 @@ class Hunk(NamedTuple):
     other_first: int
     other_last: int
 
+    def lines(self) -> str:
+        """Name the lines of the other text, as `line 3` or `lines 3 to 5`."""
+        first, last = self.other_first + 1, max(self.other_first + 1, self.other_last)
+        return f"line {first}" if first == last else f"lines {first} to {last}"
+
 
 class Overlap(ValueError):
     """A change that does not stand any more as it was made; its text says where."""
@@ -65,7 +70,7 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     it cannot be mistaken for another. Raises Overlap.
     """
     if any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in (before, after, now)):
-        raise Overlap("it is UTF-16, which is not taken apart")
+        raise Overlap("was changed since, and is UTF-16, which is not taken apart")
     old, made, current = split(before), split(after), split(now)
     since = hunks(made, current)
     texts = (_Text(made), _Text(current))
@@ -73,7 +78,8 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     for own in hunks(made, old):
         place = _place(own, since)
         if not _is_unmistakable(own, place, *texts):
-            raise Overlap(f"what it changed cannot be told from what stands around line {place + 1}")
+            where = f"around line {place + 1}"
+            raise Overlap(f"was changed since, and what this run changed has its like {where}")
         result += [*current[done:place], *old[own.other_first : own.other_last]]
         done = place + own.last - own.first
     return b"".join([*result, *current[done:]])
@@ -84,9 +90,7 @@ def _place(own: Hunk, since: Sequence[Hunk]) -> int:
     moved = 0
     for later in since:
         if _overlap(own, later):
-            first, last = later.other_first + 1, max(later.other_first + 1, later.other_last)
-            where = f"line {first}" if first == last else f"lines {first} to {last}"
-            raise Overlap(f"{where}, where it had changed something")
+            raise Overlap(f"was changed since in {later.lines()}, where this run had changed it as well")
         if later.last <= own.first:
             moved += (later.other_last - later.other_first) - (later.last - later.first)
     return own.first + moved

@@ -75,6 +75,7 @@ def undo(
         done = transaction.rewrite(workspace, compose, about, settings=settings, shown=shown)
         if done is not None:
             made.append(done)
+            transaction.drop_empty_folders(workspace, (file.path for file in done.files if not file.after))
     return tuple(made)
 
 
@@ -196,24 +197,30 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
         after = runs.content(workspace, run, place, "after")
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
-    if before is None or after is None or now is None:
-        how = f"was changed since, and {'deleted' if after is None else 'made'} by it"
-        how = "was deleted since" if now is None else how
-        raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
-    try:
-        return diffs.revert(before, after, now)
-    except diffs.Overlap as error:
-        reason = f"{file.path} was changed since: {error}"
-        raise NotUndone(run.id, reason + _advice(workspace, run, file.path)) from error
+    if now is None:
+        problem, remedy = "was deleted since", "put it back"
+    elif after is None:
+        problem, remedy = "is there again, and undoing would write over it", "rename it"
+    elif before is None:
+        where = diffs.hunks(diffs.split(after), diffs.split(now))[0].lines()
+        problem = f"was changed since in {where}, and undoing would delete the file with that"
+        remedy = "move what was added to another file"
+    else:
+        try:
+            return diffs.revert(before, after, now)
+        except diffs.Overlap as error:
+            problem, remedy = str(error), "put that back as the run left it"
+    raise NotUndone(run.id, f"{file.path} {problem}{_advice(workspace, run, file.path, remedy)}")
 
 
-def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
-    """Which later runs changed a file as well and would have to be undone first."""
+def _advice(workspace: paths.Workspace, run: Run, path: str, remedy: str) -> str:
+    """Which later runs changed a file as well and would have to be undone first, or what else to do."""
+    own = f"change the file itself ({remedies.say('log.run', run.id)})"
     others = _since(workspace, run)[:-1]
     later = [one for one in others if any(file.path == path and not file.left for file in one.files)]
     if not later:
-        return "; change the file itself"
+        return f"; {remedy}, then undo again, or {own}"
     if gone := [one.id for one in later if not one.kept]:
-        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
+        return f"; what {gone[0]} forgot there cannot be brought back, so {own}"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""
     return f"; undo {', '.join(one.id for one in later[:3])}{more} first, or all of them with --since"
