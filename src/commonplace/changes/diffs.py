@@ -79,7 +79,7 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
         place = _place(own, since)
         if not _is_unmistakable(own, place, *texts):
             where = f"around line {place + 1}"
-            raise Overlap(f"was changed since, and what this run changed has its like {where}")
+            raise Overlap(f"was changed since, and what this run changed {where} cannot be told apart")
         result += [*current[done:place], *old[own.other_first : own.other_last]]
         done = place + own.last - own.first
     return b"".join([*result, *current[done:]])
