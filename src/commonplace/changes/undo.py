@@ -15,6 +15,8 @@ from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
 
+_OLDER = "to take back an older change, name it"
+
 
 class NotUndone(CommonplaceError):
     """A run cannot be taken back, and why; nothing was changed."""
@@ -115,7 +117,9 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
         files.update((change.path, change.after) for change in changes)
         found.append(Undoing(one, tuple(changes)))
     if not any(undoing.changes for undoing in found):
-        raise NotUndone(run.id, "its files are as they were before it")
+        files_of = ", ".join(file.path for file in run.files)
+        reason = f"its files are as they were before it, so nothing is left to take back ({files_of})"
+        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
     return tuple(found)
 
 
@@ -171,7 +175,7 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
         reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {remedies.say('log')}")
+        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []
@@ -197,30 +201,26 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
         after = runs.content(workspace, run, place, "after")
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
-    if now is None:
-        problem, remedy = "was deleted since", "put it back"
-    elif after is None:
-        problem, remedy = "is there again, and undoing would write over it", "rename it"
-    elif before is None:
-        where = diffs.hunks(diffs.split(after), diffs.split(now))[0].lines()
-        problem = f"was changed since in {where}, and undoing would delete the file with that"
-        remedy = "move what was added to another file"
-    else:
-        try:
-            return diffs.revert(before, after, now)
-        except diffs.Overlap as error:
-            problem, remedy = str(error), "put that back as the run left it"
-    raise NotUndone(run.id, f"{file.path} {problem}{_advice(workspace, run, file.path, remedy)}")
+    if before is None or after is None or now is None:
+        how = "was deleted since" if now is None else "was deleted by it, and made anew since"
+        if now is not None and after is not None:
+            since = diffs.lines(diffs.hunks(diffs.split(after), diffs.split(now)))
+            how = f"was changed since, and made by it ({since})"
+        raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
+    try:
+        return diffs.revert(before, after, now)
+    except diffs.Overlap as error:
+        reason = f"{file.path} was changed since: {error}"
+        raise NotUndone(run.id, reason + _advice(workspace, run, file.path)) from error
 
 
-def _advice(workspace: paths.Workspace, run: Run, path: str, remedy: str) -> str:
-    """Which later runs changed a file as well and would have to be undone first, or what else to do."""
-    own = f"change the file itself ({remedies.say('log.run', run.id)})"
+def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
+    """Which later runs changed a file as well and would have to be undone first."""
     others = _since(workspace, run)[:-1]
     later = [one for one in others if any(file.path == path and not file.left for file in one.files)]
     if not later:
-        return f"; {remedy}, then undo again, or {own}"
+        return f"; change the file itself: {remedies.say('log.run', run.id)}"
     if gone := [one.id for one in later if not one.kept]:
-        return f"; what {gone[0]} forgot there cannot be brought back, so {own}"
+        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""
     return f"; undo {', '.join(one.id for one in later[:3])}{more} first, or all of them with --since"

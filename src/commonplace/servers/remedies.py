@@ -16,7 +16,6 @@ WORDS: Mapping[str, str] = {
     "forget.resume": _ASK.format("forget --resume"),
     "forget.what": "memory_forget with the lines {0}",
     "forget.words": "memory_forget with their words, as text",
-    "log.run": _ASK.format("log {0} --diff") + " to see what it changed",
     "models.fetch": _ASK.format("models pull {0}"),
     "models.use": _ASK.format("models use {0}"),
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",

@@ -34,7 +34,6 @@ from commonplace.edit.forget.words import unescaped
 from commonplace.notes import scan as listing
 from commonplace.providers import cache
 from commonplace.render import count as counted
-from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Trace, Unreachable
 from commonplace.types.store import Site
 
@@ -49,7 +48,6 @@ _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, p
 _OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of the program
 _KEY = re.compile("[a-z_]+")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
-_PLAIN_ID = r"A-Za-z0-9._-"
 
 
 class Forms:
@@ -65,11 +63,7 @@ class Forms:
             for encoding in ("utf-8", "utf-16-le", "utf-16-be")
         )
         self.wide = little | big
-        ids = "|".join(map(re.escape, targets.session_names))
-        stems = "|".join(re.escape(transcript.stem_of(session)) for session in targets.sessions)
-        named = rf"session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}])"
-        file = rf"{transcript.FOLDER}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))"
-        self.sessions = re.compile(f"{named}|{file}" if targets.sessions else "(?!)")
+        self.sessions = targets.mentions
 
     def count(self, text: str) -> int:
         """Return how often any of it stands in a text."""

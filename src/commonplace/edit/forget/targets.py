@@ -18,6 +18,7 @@ from commonplace.markdown import comments
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.struck import says_something
 from commonplace.markdown.structure import atx
+from commonplace.transcripts import session as transcript
 from commonplace.types import cite
 from commonplace.types.changes import Provenance
 from commonplace.types.notes import Statement
@@ -34,6 +35,7 @@ _STRONG = ("~~", "**", "__", "*", "_")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 # The hour at the beginning of an entry, however it is written.
 _WRITTEN = re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
+_PLAIN_ID = r"A-Za-z0-9._-"
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 
 
@@ -104,6 +106,15 @@ class Targets:
         """The ids of forgotten sessions, in all forms."""
         return self.comment_names.union(self.sessions)
 
+    @cached_property
+    def mentions(self) -> re.Pattern[str]:
+        """How a text names one of the sessions: by its id (the group `id`) or by the file of its messages."""
+        ids = "|".join(map(re.escape, sorted(self.session_names)))
+        stems = "|".join(re.escape(transcript.stem_of(session)) for session in self.sessions)
+        named = rf"(?P<id>session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}]))"
+        file = rf"{transcript.FOLDER}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))"
+        return re.compile(f"{named}|{file}" if self.sessions else "(?P<id>(?!))")
+
     @property
     def only_sessions(self) -> bool:
         """Whether nothing but sessions is to be forgotten."""
@@ -124,7 +135,7 @@ class Targets:
 
     def matches(self, text: str, *, escaped: bool = False) -> bool:
         """Whether a text, or what its JSON escapes spell, holds any of it."""
-        if self.whole.match(text) or self.parts.match(text):
+        if self.whole.match(text) or self.parts.match(text) or (self.sessions and self.mentions.search(text)):
             return True
         return escaped and "\\u" in text and self.matches(unescaped(text))
 
@@ -134,11 +145,17 @@ class Targets:
 
     def cut(self, text: str) -> str:
         """Return a text without the words that are cut out."""
-        return self.parts.mask(text, "")
+        text = self.parts.mask(text, "")
+        return self.mentions.sub("", text) if self.sessions else text
 
     def mask(self, text: str) -> str:
         """Return a text with marks in the place of all of it."""
-        return self.parts.mask(self.whole.mask(text))
+        return self._mask(self.whole.mask(text))
+
+    def _mask(self, text: str) -> str:
+        """Return a text with marks in the place of words that are cut out, and of names of sessions."""
+        text = self.parts.mask(text)
+        return self.mentions.sub(MARK, text) if self.sessions else text
 
     def clean(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON value without what is forgotten; `key` is the one that it stands under."""
@@ -155,7 +172,8 @@ class Targets:
         is_hidden = not plainly and "\\u" in text and self.matches(unescaped(text))
         if key == "arguments":  # of a call, as JSON or however a model wrote them
             return self.parts.clean_arguments(text) if plainly or is_hidden else text
-        return MARK if is_hidden or self.takes_whole(text) else self.parts.mask(text)
+        is_session = key == "session" and text in self.session_names
+        return MARK if is_hidden or is_session or self.takes_whole(text) else self._mask(text)
 
     def owns(self, path: str) -> bool:
         """Whether the whole of a note goes, because of its name or because it was asked for."""
@@ -322,14 +340,23 @@ def cut(page: Page, targets: Targets) -> Cut | None:
 def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
-    if targets.comment_names and "session" in page.text:
+    if targets.sessions and "session" in page.text:
+        naming = {page.line_at(first) for first, _ in _naming(page, targets)}
         for statement in page.stated:
-            if statement.said.get("session") in targets.comment_names:
+            own = (n for n in range(statement.first, statement.last + 1) if page.fence(n) is None)
+            if statement.said.get("session") in targets.comment_names or not naming.isdisjoint(own):
                 lines.update(range(statement.first, statement.end + 1))
     for number in _numbers(page, targets.whole.spans(page.text)):
         if number not in lines and not page.flow(number):
             lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
+
+
+def _naming(page: Page, targets: Targets) -> Iterator[tuple[int, int]]:
+    """Where comments stand that name a session by its id, whatever else they say."""
+    for comment in comments.each(page.text) if targets.sessions else ():
+        if any(mention["id"] for mention in targets.mentions.finditer(comment[0])):
+            yield comment.span()
 
 
 def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
@@ -365,8 +392,8 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
 def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
     """Where the words stand that are cut out, by lines that stay: places in the line."""
     pieces: dict[int, list[tuple[int, int]]] = {}
-    spans = _spans(page, targets, lines)
-    for first, last in (piece for span in spans for piece in _balanced(page.text, *span)):
+    spans = [piece for span in _spans(page, targets, lines) for piece in _balanced(page.text, *span)]
+    for first, last in sorted([*spans, *_naming(page, targets)]):
         for number in _numbers(page, [(first, last)]):
             start, line = page.starts[number - 1], page.bare[number - 1]
             margin = len(line) - len(line.lstrip(" \t>"))  # what is indented or quoted stays so
