@@ -77,6 +77,7 @@ def undo(
         done = transaction.rewrite(workspace, compose, about, settings=settings, shown=shown)
         if done is not None:
             made.append(done)
+            transaction.drop_empty_folders(workspace, (file.path for file in done.files if not file.after))
     return tuple(made)
 
 

@@ -52,6 +52,11 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return known
 
 
+def unmarked(text: str) -> str:
+    """Return a redacted text with short marks, which name no kind."""
+    return compiled(r"\[REDACTED:[\w-]+\]").sub("***", text)
+
+
 def public(text: str) -> str:
     """Return a text as it may be kept or shown: without private parts and secrets."""
     return redact(strip_private(text))[0]
