@@ -217,7 +217,7 @@ def test_nobody_waits_while_changes_are_composed(tmp_path: Path) -> None:
         before = read("memory/a.md")
         rounds.append(before)
         if len(rounds) == 1:  # somebody writes while this one thinks
-            layout.append(note, "- two", lock=paths.lock_file(workspace, "notes"), timeout_s=1.0)
+            layout.append(workspace, note, "- two", timeout_s=1.0)
         return [Change("memory/a.md", before, (before or b"") + b"- three\n")]
 
     run = transaction.rewrite(workspace, compose, About("write", "a test"))
@@ -236,7 +236,7 @@ def test_where_somebody_always_writes_it_is_made_under_the_lock(tmp_path: Path) 
     def compose(read: transaction.Read) -> list[Change]:
         before = read("memory/a.md")
         try:
-            layout.append(note, "- more", lock=paths.lock_file(workspace, "notes"), timeout_s=0.1)
+            layout.append(workspace, note, "- more", timeout_s=0.1)
         except LockTimeout:
             refused.append(True)
         return [Change("memory/a.md", before, (before or b"") + b"- last\n")]

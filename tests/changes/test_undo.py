@@ -127,6 +127,24 @@ def test_an_overlap_refuses_and_names_what_to_undo_first(
     assert state(workspace) == {"MEMORY.md": b"# Memory\n\n- one\n", FILES[1]: None, FILES[2]: None}
 
 
+def test_lines_that_somebody_edited_by_hand_are_named(workspace: paths.Workspace, change: Changing) -> None:
+    before = b"# Memory\n\n- one\n- two\n- three\n- four\n- five\n- six\n"
+    workspace.memory_file.write_bytes(before)
+    run = applied(
+        workspace,
+        change("MEMORY.md", before.replace(b"one", b"1").replace(b"three", b"3").replace(b"five", b"5")),
+    )
+    by_hand = (("1", "uno", "line 3"), ("3\n", "3!\n- x\n", "lines 5 to 6"), ("- 5\n", "", "before line 7"))
+    for written, instead, named in by_hand:
+        edited = workspace.memory_file.read_text().replace(written, instead)
+        workspace.memory_file.write_text(edited)
+        with pytest.raises(undo.NotUndone) as refused:
+            undo.undo(workspace)
+        assert f"MEMORY.md was changed since: {named}, where it had" in str(refused.value)
+        assert f"change the file itself: the log of changes shows what {run.id} changed" in str(refused.value)
+        workspace.memory_file.write_text(edited.replace(instead, written) if instead else edited + written)
+
+
 def test_everything_since_is_refused_as_one(workspace: paths.Workspace, change: Changing) -> None:
     first = applied(workspace, change("MEMORY.md", b"# Memory\n\n- two\n"))
     workspace.memory_file.write_bytes(b"# Memory\n\n- the owner's\n")
@@ -145,12 +163,14 @@ def test_a_file_that_it_made_and_others_changed_is_not_removed(
     archive = workspace.memory_dir / "archive.md"
     if edit == "edited":
         archive.write_bytes(b"- one\n- two\n")
-        with pytest.raises(undo.NotUndone, match=r"archive\.md was changed since, and made by it"):
+        with pytest.raises(undo.NotUndone, match=r"archive\.md was changed since, and made by it \(line 2\)"):
             undo.undo(workspace)
         assert archive.read_bytes() == b"- one\n- two\n"
     else:
         archive.unlink()
-        with pytest.raises(undo.NotUndone, match="as they were before"):
+        with pytest.raises(
+            undo.NotUndone, match=r"as they were before .* \(memory/archive\.md\); to take back"
+        ):
             undo.undo(workspace)
 
 

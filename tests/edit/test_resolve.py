@@ -102,11 +102,20 @@ def test_what_is_pinned_is_the_owners(memory: Memory, root: Path) -> None:
         ("周二部署。米拉负责！好吗？", ["周二部署。", "米拉负责！", "好吗？"]),
         ("He said “no.” Then he left.", ["He said “no.”", "Then he left."]),
         ("~~Old.~~ New.", ["~~Old.~~", "New."]),
+        ("The room is 12. The key is red.", ["The room is 12.", "The key is red."]),
+        ("It rained. 2. Open it. (3. Close it.)", ["It rained.", "2. Open it.", "(3. Close it.)"]),
+        ("Steps: 1. Open it.\n2. Close it.", ["Steps: 1. Open it.", "2. Close it."]),
         ("", []),
     ],
 )
 def test_sentences(text: str, wanted: list[str]) -> None:
     assert [text[start:end] for start, end in sentences.spans(text)] == wanted
+
+
+def test_a_sentence_may_end_in_a_short_number(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("- We met Ann there. The room is 12. The key is red.\n")
+    assert memory.correct("The room is 12.", "The room is 14.").struck == ("MEMORY.md#L1",)
+    assert "Ann there. ~~The room is 12.~~ The key" in (root / "MEMORY.md").read_text()
 
 
 def test_a_note_under_two_names_is_changed_once(memory: Memory, root: Path) -> None:

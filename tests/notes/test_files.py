@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base import atomic, swap
+from commonplace.base import atomic, paths, swap
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.markdown.document import Document
@@ -25,11 +25,13 @@ PROCESSES, APPENDS = 3, 40
 APPENDER = """
 import sys
 from pathlib import Path
+from commonplace.base.paths import Workspace
 from commonplace.notes.layout import append
-note, lock, name, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+note, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+workspace = Workspace(note.parent.parent)
 print("ready", flush=True)
 for number in range(count):
-    append(note, f"- {name} {number} " + "x" * 50, lock=lock, title="# Day", timeout_s=60)
+    append(workspace, note, f"- {name} {number} " + "x" * 50, title="# Day", timeout_s=60)
 """
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 
@@ -40,12 +42,17 @@ def note(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lock(tmp_path: Path) -> Path:
-    return tmp_path / ".commonplace" / "locks" / "notes.lock"
+def workspace(tmp_path: Path) -> paths.Workspace:
+    return paths.Workspace(tmp_path)
 
 
-def start(note: Path, lock: Path, name: str, count: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", APPENDER, str(note), str(lock), name, str(count)]
+@pytest.fixture
+def lock(workspace: paths.Workspace) -> Path:
+    return paths.lock_file(workspace, "notes")
+
+
+def start(note: Path, name: str, count: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", APPENDER, str(note), name, str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
@@ -68,8 +75,8 @@ def litter(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.endswith(".tmp")]
 
 
-def test_appends_of_many_processes_all_arrive(note: Path, lock: Path) -> None:
-    running = [start(note, lock, f"p{number}", APPENDS) for number in range(PROCESSES)]
+def test_appends_of_many_processes_all_arrive(note: Path) -> None:
+    running = [start(note, f"p{number}", APPENDS) for number in range(PROCESSES)]
     assert [finish(process) for process in running] == [0] * PROCESSES
     lines = note.read_text().splitlines()
     assert lines[:2] == ["# Day", ""]
@@ -79,10 +86,10 @@ def test_appends_of_many_processes_all_arrive(note: Path, lock: Path) -> None:
     assert litter(note.parent) == []
 
 
-def test_appends_of_many_threads_all_arrive(note: Path, lock: Path) -> None:
+def test_appends_of_many_threads_all_arrive(note: Path, workspace: paths.Workspace) -> None:
     def work(name: str) -> None:
         for number in range(20):
-            append(note, f"- {name} {number}", lock=lock)
+            append(workspace, note, f"- {name} {number}")
 
     threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(5)]
     for thread in threads:
@@ -93,10 +100,10 @@ def test_appends_of_many_threads_all_arrive(note: Path, lock: Path) -> None:
 
 
 @posix
-def test_kill_leaves_the_old_or_the_new_file(note: Path, lock: Path) -> None:
+def test_kill_leaves_the_old_or_the_new_file(note: Path, workspace: paths.Workspace) -> None:
     seen = 0
     for round_ in range(5):
-        process = start(note, lock, f"r{round_}", 10**6)
+        process = start(note, f"r{round_}", 10**6)
         time.sleep(0.01 + round_ * 0.02)
         process.send_signal(signal.SIGKILL)
         assert finish(process) == -signal.SIGKILL
@@ -107,25 +114,25 @@ def test_kill_leaves_the_old_or_the_new_file(note: Path, lock: Path) -> None:
         assert numbers == list(range(len(numbers)))
         assert len(lines) >= seen
         seen = len(lines)
-    append(note, "- last", lock=lock, timeout_s=1)
+    append(workspace, note, "- last", timeout_s=1)
     assert note.read_text().endswith("\n- last\n")
     assert litter(note.parent) == []
 
 
 @posix
-def test_file_size_limit_leaves_the_old_file(note: Path, lock: Path) -> None:
-    append(note, "- " + "x" * 5000, lock=lock)
+def test_file_size_limit_leaves_the_old_file(note: Path) -> None:
+    note.parent.mkdir()
+    note.write_text("- " + "x" * 5000 + "\n")
     before = note.read_bytes()
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from pathlib import Path;"
-        "from commonplace.base.errors import NoteUnreadable; from commonplace.notes.layout import append\n"
-        "try:\n    append(Path(sys.argv[1]), '- y', lock=Path(sys.argv[2]))\n"
+        "from commonplace.base.errors import NoteUnreadable; from commonplace.base.paths import Workspace;"
+        "from commonplace.notes.layout import append; note = Path(sys.argv[1])\n"
+        "try:\n    append(Workspace(note.parent.parent), note, '- y')\n"
         "except NoteUnreadable as error:\n    print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(note), str(lock)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(note)], capture_output=True, text=True, check=True)
     assert done.stdout == f"{note}: file too large\n"
     assert note.read_bytes() == before
     assert litter(note.parent) == []
@@ -133,15 +140,19 @@ def test_file_size_limit_leaves_the_old_file(note: Path, lock: Path) -> None:
 
 @pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (os, "rename"), (swap, "exchange")])
 def test_full_disk_leaves_the_old_file(
-    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
+    note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
 ) -> None:
-    def full(*arguments: object, **named: object) -> None:
+    real = getattr(module, call)
+
+    def full(*arguments: object, **named: object) -> object:
+        if str(arguments[-1]).endswith(".json"):  # the record of what was written, which comes first
+            return real(*arguments, **named)
         raise OSError(28, "No space left on device")
 
-    append(note, "- before", lock=lock)
+    append(workspace, note, "- before")
     monkeypatch.setattr(module, call, full)
     with pytest.raises(NoteUnreadable) as caught:
-        append(note, "- after", lock=lock)
+        append(workspace, note, "- after")
     assert str(caught.value) == f"{note}: no space left on device"
     assert note.read_text() == "- before\n"
     assert litter(note.parent) == []
@@ -149,9 +160,9 @@ def test_full_disk_leaves_the_old_file(
 
 @posix
 def test_read_only_folder_is_told_in_one_line(
-    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+    note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append(note, "- before", lock=lock)
+    append(workspace, note, "- before")
     note.parent.chmod(0o500)
     try:
         if os.access(note.parent, os.W_OK):  # root writes everywhere
@@ -161,7 +172,7 @@ def test_read_only_folder_is_told_in_one_line(
 
             monkeypatch.setattr(atomic, "_write", refuse)
         with pytest.raises(NoteUnreadable) as caught:
-            append(note, "- after", lock=lock)
+            append(workspace, note, "- after")
     finally:
         note.parent.chmod(0o700)
     assert str(caught.value) == f"{note}: permission denied"
@@ -169,41 +180,41 @@ def test_read_only_folder_is_told_in_one_line(
     assert litter(note.parent) == []
 
 
-def test_folder_in_place_of_a_note(note: Path, lock: Path) -> None:
+def test_folder_in_place_of_a_note(note: Path, workspace: paths.Workspace) -> None:
     note.mkdir(parents=True)
     with pytest.raises(NoteUnreadable):
-        append(note, "- x", lock=lock)
+        append(workspace, note, "- x")
 
 
 @posix
-def test_fifo_in_place_of_a_note_does_not_block(note: Path, lock: Path) -> None:
+def test_fifo_in_place_of_a_note_does_not_block(note: Path, workspace: paths.Workspace) -> None:
     note.parent.mkdir()
     os.mkfifo(note)
     with pytest.raises(NoteUnreadable, match="not a regular file"):
-        append(note, "- x", lock=lock)
+        append(workspace, note, "- x")
 
 
 @posix
-def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, lock: Path) -> None:
+def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, workspace: paths.Workspace) -> None:
     old = os.umask(0o022)
     try:
-        append(note, "- x", lock=lock)
+        append(workspace, note, "- x")
         assert stat.S_IMODE(note.stat().st_mode) == 0o600
         note.chmod(0o604)
-        append(note, "- y", lock=lock)
+        append(workspace, note, "- y")
         assert stat.S_IMODE(note.stat().st_mode) == 0o604
     finally:
         os.umask(old)
 
 
 @posix
-def test_symlink_is_followed(note: Path, lock: Path, tmp_path: Path) -> None:
+def test_symlink_is_followed(note: Path, workspace: paths.Workspace, tmp_path: Path) -> None:
     target = tmp_path / "vault" / "real.md"
     target.parent.mkdir()
     target.write_text("- x\n")
     note.parent.mkdir()
     note.symlink_to(target)
-    append(note, "- y", lock=lock)
+    append(workspace, note, "- y")
     assert note.is_symlink()
     assert target.read_text() == "- x\n- y\n"
 
@@ -223,23 +234,25 @@ def test_symlink_is_followed(note: Path, lock: Path, tmp_path: Path) -> None:
         (b"- x\x0b\x0c\xe2\x80\xa8z\n", b"- x\x0b\x0c\xe2\x80\xa8z\n- y\n"),
     ],
 )
-def test_bytes_that_were_there_stay(note: Path, lock: Path, before: bytes, after: bytes) -> None:
+def test_bytes_that_were_there_stay(
+    note: Path, workspace: paths.Workspace, before: bytes, after: bytes
+) -> None:
     note.parent.mkdir()
     note.write_bytes(before)
-    append(note, "- y", lock=lock)
+    append(workspace, note, "- y")
     assert note.read_bytes() == after
 
 
-def test_broken_utf16_is_left_alone(note: Path, lock: Path) -> None:
+def test_broken_utf16_is_left_alone(note: Path, workspace: paths.Workspace) -> None:
     note.parent.mkdir()
     note.write_bytes(b"\xff\xfea")
     with pytest.raises(NoteUnreadable):
-        append(note, "- y", lock=lock)
+        append(workspace, note, "- y")
     assert note.read_bytes() == b"\xff\xfea"
 
 
-def test_change_of_an_editor_meanwhile_is_kept(note: Path, lock: Path) -> None:
-    append(note, "- x", lock=lock)
+def test_change_of_an_editor_meanwhile_is_kept(note: Path, workspace: paths.Workspace) -> None:
+    append(workspace, note, "- x")
     rounds = []
 
     def compose(document: Document) -> Document:
@@ -248,33 +261,33 @@ def test_change_of_an_editor_meanwhile_is_kept(note: Path, lock: Path) -> None:
             note.write_text("- rewritten by an editor\n")
         return document.with_text(document.text + "- y\n")
 
-    replace(note, compose, lock=lock)
+    replace(workspace, note, compose)
     assert rounds == ["- x\n", "- rewritten by an editor\n"]
     assert note.read_text() == "- rewritten by an editor\n- y\n"
 
 
-def test_file_that_never_rests_is_given_up(note: Path, lock: Path) -> None:
+def test_file_that_never_rests_is_given_up(note: Path, workspace: paths.Workspace) -> None:
     def compose(document: Document) -> Document:
         note.write_text(document.text + "more\n")
         return document.with_text(document.text + "- y\n")
 
     note.parent.mkdir()
     with pytest.raises(NoteUnreadable, match="keeps changing"):
-        replace(note, compose, lock=lock)
+        replace(workspace, note, compose)
     assert litter(note.parent) == []
 
 
-def test_unchanged_text_is_not_written(note: Path, lock: Path) -> None:
-    append(note, "- x", lock=lock)
+def test_unchanged_text_is_not_written(note: Path, workspace: paths.Workspace) -> None:
+    append(workspace, note, "- x")
     before = note.stat()
-    replace(note, lambda document: document, lock=lock)
+    replace(workspace, note, lambda document: document)
     assert os.path.samestat(before, note.stat())
 
 
-def test_lock_has_a_deadline_and_is_free_again(lock: Path, note: Path) -> None:
+def test_lock_has_a_deadline_and_is_free_again(lock: Path, workspace: paths.Workspace, note: Path) -> None:
     with locked(lock):
         with pytest.raises(LockTimeout, match="still locked"):
-            append(note, "- x", lock=lock, timeout_s=0.05)
+            append(workspace, note, "- x", timeout_s=0.05)
         with pytest.raises(LockTimeout), locked(lock, timeout_s=0):
             raise AssertionError("two holders")
     with locked(lock, timeout_s=0):
@@ -299,10 +312,10 @@ def test_waiting_writer_gets_its_turn_between_two_writes_of_another(lock: Path) 
     assert min(turns.count("a"), turns.count("b")) >= 10
 
 
-def test_lock_of_a_dead_process_is_free(lock: Path, note: Path) -> None:
+def test_lock_of_a_dead_process_is_free(lock: Path, workspace: paths.Workspace, note: Path) -> None:
     code = "import os, sys; from commonplace.base.locks import locked\nwith locked(sys.argv[1]): os._exit(3)"
     assert subprocess.run([sys.executable, "-c", code, str(lock)], check=False).returncode == 3
-    append(note, "- x", lock=lock, timeout_s=0)
+    append(workspace, note, "- x", timeout_s=0)
 
 
 def test_lock_that_cannot_be_made(tmp_path: Path) -> None:

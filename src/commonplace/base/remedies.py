@@ -36,6 +36,7 @@ WORDS: Mapping[str, str] = {
     "keyring.put": "put {0} there",
     "llm.command": "set llm.command first",
     "log": "the log of changes lists them",
+    "log.run": "the log of changes shows what {0} changed",
     "models.fetch": "fetch {0} first",
     "models.llm": "set llm.provider",
     "models.llm.named": "set llm.provider and llm.model",

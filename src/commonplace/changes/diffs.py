@@ -16,6 +16,7 @@ from commonplace.types.changes import Change
 
 CONTEXT = 3  # lines on either side: of a diff, and of a place that they tell from another
 LARGEST = 1_000_000  # bytes of one side; what is larger is nothing that anybody reads
+_NAMED = 3  # places that are named one by one
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _NO_NEWLINE = "\\ No newline at end of file"
 _NO_END = "\udcff"  # stands behind a last line that has no end; no text that was decoded holds it
@@ -69,9 +70,13 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     old, made, current = split(before), split(after), split(now)
     since = hunks(made, current)
     texts = (_Text(made), _Text(current))
+    mine = hunks(made, old)
+    if touched := [later for later in since if any(_overlap(own, later) for own in mine)]:
+        raise Overlap(f"{lines(touched)}, where it had changed something")
     result, done = [], 0
-    for own in hunks(made, old):
-        place = _place(own, since)
+    for own in mine:
+        before_it = [later for later in since if later.last <= own.first]
+        place = own.first + sum(h.other_last - h.other_first - (h.last - h.first) for h in before_it)
         if not _is_unmistakable(own, place, *texts):
             raise Overlap(f"what it changed cannot be told from what stands around line {place + 1}")
         result += [*current[done:place], *old[own.other_first : own.other_last]]
@@ -79,17 +84,16 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     return b"".join([*result, *current[done:]])
 
 
-def _place(own: Hunk, since: Sequence[Hunk]) -> int:
-    """Where a hunk stands after later changes. Raises Overlap where one of them touches it."""
-    moved = 0
-    for later in since:
-        if _overlap(own, later):
-            first, last = later.other_first + 1, max(later.other_first + 1, later.other_last)
-            where = f"line {first}" if first == last else f"lines {first} to {last}"
-            raise Overlap(f"{where}, where it had changed something")
-        if later.last <= own.first:
-            moved += (later.other_last - later.other_first) - (later.last - later.first)
-    return own.first + moved
+def lines(changed: Sequence[Hunk]) -> str:
+    """Name the lines of the other text that some hunks are about."""
+    named = []
+    for _, _, first, last in changed[:_NAMED]:
+        if last - first > 1:
+            named.append(f"lines {first + 1} to {last}")
+        else:  # what was taken out stood before this line
+            named.append(f"line {first + 1}" if last > first else f"before line {first + 1}")
+    more = f" and {len(changed) - _NAMED} more places" if len(changed) > _NAMED else ""
+    return f"{', '.join(named)}{more}"
 
 
 def _overlap(own: Hunk, later: Hunk) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from posixpath import dirname
 
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import (
@@ -215,6 +216,17 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
         left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
     return left
 
+
+
+def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
+    """Remove the folders of files that are gone which hold nothing any more; that of the notes stays."""
+    for folder in {dirname(path) for path in gone}:
+        while folder not in ("", paths.MEMORY_FOLDER):
+            try:
+                workspace.files.rmdir(folder)
+            except OSError:  # something stands in it
+                break
+            folder = dirname(folder)
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(

@@ -15,6 +15,8 @@ from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
 
+_OLDER = "to take back an older change, name it"
+
 
 class NotUndone(CommonplaceError):
     """A run cannot be taken back, and why; nothing was changed."""
@@ -75,6 +77,7 @@ def undo(
         done = transaction.rewrite(workspace, compose, about, settings=settings, shown=shown)
         if done is not None:
             made.append(done)
+            transaction.drop_empty_folders(workspace, (file.path for file in done.files if not file.after))
     return tuple(made)
 
 
@@ -114,7 +117,9 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
         files.update((change.path, change.after) for change in changes)
         found.append(Undoing(one, tuple(changes)))
     if not any(undoing.changes for undoing in found):
-        raise NotUndone(run.id, "its files are as they were before it")
+        files_of = ", ".join(file.path for file in run.files)
+        reason = f"its files are as they were before it, so nothing is left to take back ({files_of})"
+        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
     return tuple(found)
 
 
@@ -170,7 +175,7 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
         reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {remedies.say('log')}")
+        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []
@@ -197,8 +202,10 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
     if before is None or after is None or now is None:
-        how = f"was changed since, and {'deleted' if after is None else 'made'} by it"
-        how = "was deleted since" if now is None else how
+        how = "was deleted since" if now is None else "was deleted by it, and made anew since"
+        if now is not None and after is not None:
+            since = diffs.lines(diffs.hunks(diffs.split(after), diffs.split(now)))
+            how = f"was changed since, and made by it ({since})"
         raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
     try:
         return diffs.revert(before, after, now)
@@ -212,7 +219,7 @@ def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
     others = _since(workspace, run)[:-1]
     later = [one for one in others if any(file.path == path and not file.left for file in one.files)]
     if not later:
-        return "; change the file itself"
+        return f"; change the file itself: {remedies.say('log.run', run.id)}"
     if gone := [one.id for one in later if not one.kept]:
         return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""

@@ -15,7 +15,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, format_option, option
 from commonplace.config import AGENT_VARIABLE
-from commonplace.config.settings import TRANSCRIPTS
+from commonplace.config.settings import AUTO, TRANSCRIPTS
 from commonplace.render import screen
 from commonplace.types.data import to_data
 
@@ -181,8 +181,8 @@ def _overrides(former: Llm, model: str | None, base_url: str | None) -> Mapping[
 @option(
     "--format",
     "kind",
-    type=click.Choice(TRANSCRIPTS),
-    default="auto",
+    type=click.Choice((AUTO, *TRANSCRIPTS)),
+    default=AUTO,
     show_default=True,
     help="Whose transcripts they are; auto: each file tells.",
 )

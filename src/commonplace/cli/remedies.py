@@ -29,6 +29,7 @@ WORDS: Mapping[str, str] = {
     "keyring.put": "put it there with `commonplace config key {0}`",
     "llm.command": "set it first with `commonplace config set llm.command PROGRAM ARGUMENT…`",
     "log": "`commonplace log` lists them",
+    "log.run": "`commonplace log {0}` shows what it changed",
     "models.fetch": "fetch it with `commonplace models pull {0}`",
     "models.llm": "`commonplace models use --llm` sets one",
     "models.llm.named": "set one with `commonplace models use --llm PROVIDER/MODEL`",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule.installing import Status
     from commonplace.upkeep.summaries import Summarizer
 
-_DAYS = re.compile(r"(\d{1,5})d?")
+_MOST_DIGITS = 5  # of a number of days
 _STARTERS = ("systemd", "launchd", "cron")
 
 
@@ -223,7 +222,8 @@ def rollup(
     takes either back. Ends with 3 where no month is old enough, or none was rolled up.
     """
     if (month or yes) and not confirm:
-        raise click.UsageError("MONTH and --yes go with --confirm", ctx)
+        told = "MONTH and --yes go with --confirm, which deletes the originals of months that were rolled up"
+        raise click.UsageError(f"{told}; without them, every month that is old enough is rolled up", ctx)
     if confirm and older_than:
         raise click.UsageError("--older-than does not go with --confirm", ctx)
     memory = session.open_memory(ctx)
@@ -240,10 +240,11 @@ def _roll_up(ctx: click.Context, memory: Memory, older_than: str | None, dry_run
 
     days = None
     if older_than is not None:
-        written = _DAYS.fullmatch(older_than)
-        days = int(written[1]) if written else 0
-        if days < 1:
+        number = older_than.removesuffix("d")
+        if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
             raise ConfigError("--older-than", f"{older_than!r} is no number of days; write it as 60d")
+        if not (days := int(number)):
+            raise ConfigError("--older-than", "a month is rolled up a day after its end at the earliest: 1d")
     report = rolling.rollup(memory, older_than_days=days, dry_run=dry_run)
     for month in report.months:
         if month.refused:

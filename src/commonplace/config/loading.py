@@ -12,6 +12,7 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import (
+    AUTO,
     DEFAULT_GLOBS,
     GROUPS,
     KEYS,
@@ -369,8 +370,8 @@ def _folder(key: str, folder: object, root: Path, where: str, outside: bool) -> 
 
 def check_format(value: object, key: str = FORMAT, where: str = "") -> str:
     """Return a format of transcripts, or the empty one of notes. Raises ConfigError."""
-    if value != "" and value not in TRANSCRIPTS:
-        told = f"it must be one of {', '.join(TRANSCRIPTS)}"
+    if value not in ("", AUTO, *TRANSCRIPTS):
+        told = f"it must be one of {', '.join((AUTO, *TRANSCRIPTS))}"
         raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
     return str(value)
 

@@ -10,20 +10,21 @@ from commonplace.language import rules
 _END = r"(?<![.!?…])[.!?…]++[\"'”’)\]*_~]*+(?=\s)|[。！？…]++[”’』」）~]*+"
 _LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
 _ABBREVIATIONS = "|".join(map(re.escape, rules.listed("en", "abbreviations")))
-_SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z]|\d{{1,3}})\.$"
+_SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z])\.$"
+_NUMBERED = r"(?:^|[:\n])[^\w:\n]*\d{1,3}\.$"  # of a step: nothing of its sentence stands before it
 
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Return start and end of every sentence of a text, blanks between them left out.
 
-    A full stop behind an abbreviation, a single letter or a short number ends none, nor does one before a
-    small letter.
+    A full stop behind an abbreviation, a single letter or the number of a step ends none, nor does one before
+    a small letter.
     """
     sentences: list[tuple[int, int]] = []
     start = _next(text, 0)
     for end in re.finditer(_END, text):
         after = _next(text, end.end())
-        if end.end() <= start or (after < len(text) and _goes_on(text, end, after)):
+        if end.end() <= start or (after < len(text) and _goes_on(text, start, end, after)):
             continue
         sentences.append((start, end.end()))
         start = after
@@ -32,11 +33,12 @@ def spans(text: str) -> list[tuple[int, int]]:
     return sentences
 
 
-def _goes_on(text: str, end: re.Match[str], after: int) -> bool:
+def _goes_on(text: str, start: int, end: re.Match[str], after: int) -> bool:
     if "." not in end[0]:
         return False
     stop = end.start() + 1
-    short = re.compile(_SHORT).search(text, max(0, stop - _LONGEST_SHORT), stop)
+    near = max(0, stop - _LONGEST_SHORT)
+    short = re.compile(_SHORT).search(text, near, stop) or re.search(_NUMBERED, text[max(start, near) : stop])
     return text[after].islower() or short is not None
 
 
@@ -44,6 +46,12 @@ def _next(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
+
+
+def leans(text: str) -> bool:
+    """Whether a statement opens as one about whoever its heading or its speaker is ("prefers tea")."""
+    latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
+    return re.match(rf"(?i)(?:{latin})\b|{wide}", text) is not None
 
 
 def subjects(text: str) -> list[str]:

@@ -88,14 +88,8 @@ def remember(
     title, title_kinds = _clean(under, redact)
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, hour)
-    start, end = append(
-        note,
-        marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance),
-        title=opening,
-        heading=_heading_text(title) or None,
-        lock=paths.lock_file(workspace, "notes"),
-        workspace=workspace,
-    )
+    entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
+    start, end = append(workspace, note, entry, title=opening, heading=_heading_text(title) or None)
     shown = note.relative_to(workspace.root).as_posix()
     warnings = tuple(writes.notices(workspace))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
@@ -118,13 +112,8 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
     for day, numbers in sorted(days.items()):
         note = workspace.daily(day)
         paths.contain(note, [workspace.root], missing_ok=True)
-        places = append_all(
-            note,
-            [ready[number][:2] for number in numbers],
-            title=f"# {day:%Y-%m-%d}",
-            lock=paths.lock_file(workspace, "notes"),
-            workspace=workspace,
-        )
+        placed = [ready[number][:2] for number in numbers]
+        places = append_all(workspace, note, placed, title=f"# {day:%Y-%m-%d}")
         shown = note.relative_to(workspace.root).as_posix()
         for number, place in zip(numbers, places, strict=True):
             found[number] = Written(shown, *place, ready[number][3])
@@ -213,18 +202,18 @@ def _clean(text: str, redact: bool, *, personal: bool = False) -> tuple[str, tup
 
 
 def append(
+    workspace: paths.Workspace,
     path: Path,
     entry: str,
     *,
-    lock: Path,
     heading: str | None = None,
     title: str | None = None,
     timeout_s: float = LOCK_WAIT_S,
-    workspace: paths.Workspace | None = None,
 ) -> Lines:
-    """Append an entry to a note, under a heading if one is given; return its first and last line, 1-based.
+    """Append an entry to a note of a workspace; return its first and last line, 1-based.
 
-    `title` opens a note that is new or blank. Raises NoteUnreadable, LockTimeout.
+    It goes under a heading if one is given. `title` opens a note that is new or blank. Raises NoteUnreadable,
+    LockTimeout.
     """
     lines = (0, 0)
 
@@ -234,18 +223,17 @@ def append(
         lines = edit.lines
         return edit.document
 
-    writes.replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
+    writes.replace(workspace, path, compose, timeout_s=timeout_s)
     return lines
 
 
 def append_all(
+    workspace: paths.Workspace,
     path: Path,
     entries: Sequence[Placed],
     *,
-    lock: Path,
     title: str | None = None,
     timeout_s: float = LOCK_WAIT_S,
-    workspace: paths.Workspace | None = None,
 ) -> list[Lines]:
     """Append entries, each under its heading if it has one, in one write; return the lines of each.
 
@@ -259,7 +247,7 @@ def append_all(
         document, places = insert_all(document, entries, title)
         return document
 
-    writes.replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
+    writes.replace(workspace, path, compose, timeout_s=timeout_s)
     return places
 
 

@@ -255,30 +255,26 @@ def _without(path: str, data: bytes, targets: Targets) -> bytes:
 
 
 def replace(
+    workspace: paths.Workspace,
     path: Path,
     compose: Callable[[Document], Document],
     *,
-    lock: Path,
     timeout_s: float = LOCK_WAIT_S,
-    workspace: paths.Workspace | None = None,
 ) -> None:
-    """Read a note, compose its next version and write it as a whole, under the lock.
+    """Read a note of a workspace, compose its next version and write it as a whole, under the lock.
 
-    Its encoding, line ends and mode stay. With a workspace the note does not leave it, and what editors
-    overwrite of it is found. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
+    Its encoding, line ends and mode stay, it does not leave the workspace, and what editors overwrite of it
+    is found. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
     """
     from commonplace.markdown.document import Document  # who undoes or checks needs none
 
     def compose_bytes(data: bytes) -> bytes:
         return compose(Document.read(data, str(path)).checked()).data
 
-    if workspace is None:
-        atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
-    else:
-        atomic.replace(
-            path, compose_bytes, lock=lock, timeout_s=timeout_s,
-            within=workspace.root, guard=lambda: guard(workspace, path),
-        )  # fmt: skip
+    atomic.replace(
+        path, compose_bytes, lock=paths.lock_file(workspace, "notes"), timeout_s=timeout_s,
+        within=workspace.root, guard=lambda: guard(workspace, path),
+    )  # fmt: skip
 
 
 def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
@@ -407,9 +403,7 @@ def restore(workspace: paths.Workspace, copy: Copy) -> int:
         missing[:] = [line for line in copy.lines if line.strip() not in standing]
         return document.insert("\n".join(missing)).document if missing else document
 
-    replace(
-        workspace.root / copy.note, compose, lock=paths.lock_file(workspace, "notes"), workspace=workspace
-    )
+    replace(workspace, workspace.root / copy.note, compose)
     discard(workspace, copy)
     return len(missing)
 

@@ -12,6 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from importlib import import_module
 from itertools import chain, islice
 from operator import attrgetter
 from posixpath import basename, splitext
@@ -19,25 +21,15 @@ from typing import IO, NamedTuple, cast
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import shown
+from commonplace.config.settings import TRANSCRIPTS
 from commonplace.markdown.metadata import date_of
 from commonplace.redaction.redact import redact
-from commonplace.transcripts import (
-    chatgpt,
-    claude,
-    claude_code,
-    codex,
-    content,
-    nanobot,
-    openai,
-    openclaw,
-    ours,
-)  # fmt: skip
+from commonplace.transcripts import content, ours
 from commonplace.transcripts.content import Conversation, Unreadable, Value
 from commonplace.transcripts.rendering import Renderer, clean
 from commonplace.types import Heading, Note
 from commonplace.types.events import Turn
 
-AUTO = "auto"
 _HEAD = 200  # values by which a format is recognised
 _HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is known
 # Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.
@@ -58,17 +50,15 @@ class Format(NamedTuple):
     conversation: Callable[[Value], Conversation] | None = None
 
 
-# In the order in which they are tried: what says more of itself first.
-FORMATS = (
-    Format("claude-code", "Claude Code", claude_code.knows, claude_code.turn),
-    Format("codex", "Codex", codex.knows, codex.turn),
-    Format("openclaw", "OpenClaw", openclaw.knows, openclaw.turn),
-    Format("nanobot", "nanobot", nanobot.knows, nanobot.turn),
-    Format("commonplace", "commonplace", ours.knows, ours.turn),
-    Format("openai", "OpenAI messages", openai.knows, openai.turn),
-    Format("chatgpt", "ChatGPT export", chatgpt.knows, conversation=chatgpt.conversation),
-    Format("claude", "Claude export", claude.knows, conversation=claude.conversation),
-)
+@cache
+def known() -> tuple[Format, ...]:
+    """Return all formats in the order in which they are tried, each from its row and its module."""
+    found = []
+    for name, (title, module) in TRANSCRIPTS.items():
+        reader = import_module(f"commonplace.transcripts.{module}")
+        turn, conversation = (getattr(reader, function, None) for function in ("turn", "conversation"))
+        found.append(Format(name, title, reader.knows, turn, conversation))
+    return tuple(found)
 
 
 class Place(NamedTuple):
@@ -83,13 +73,13 @@ class Place(NamedTuple):
 
 def find(name: str) -> Format | None:
     """Return the format of a name; None for `auto` and for unknown names."""
-    return next((row for row in FORMATS if row.name == name), None)
+    return next((row for row in known() if row.name == name), None)
 
 
 def recognise(values: Iterable[object]) -> Format | None:
     """Return the format of the first value that has one."""
     mappings = (value for value in values if isinstance(value, Mapping))
-    return next((row for value in mappings for row in FORMATS if row.knows(value)), None)
+    return next((row for value in mappings for row in known() if row.knows(value)), None)
 
 
 def format_of(file: IO[bytes], path: str) -> Format | None:

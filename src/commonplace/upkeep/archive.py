@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from posixpath import dirname
 from typing import TYPE_CHECKING
 
 from commonplace.base import paths
@@ -141,7 +140,7 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     about = About("rollup", f"rollup {originals.month} confirmed", "the originals of a month are deleted")
     with due.held(memory.workspace):
         run = transaction.rewrite(memory.workspace, compose, about, now=now, settings=memory.settings.history)
-    _leave(memory.workspace, gone)
+    transaction.drop_empty_folders(memory.workspace, gone)
     return run
 
 
@@ -157,12 +156,3 @@ def _without(path: str, gone: Sequence[str], read: Read) -> list[Change]:
         if after != text:
             return [Change(path, before, Document.read(before).with_text(after).data)]
     return []
-
-
-def _leave(workspace: paths.Workspace, gone: Sequence[str]) -> None:
-    """Remove the folders that hold nothing any more."""
-    for folder in sorted({dirname(path) for path in gone}, key=len, reverse=True):
-        while folder:
-            with suppress(OSError):
-                workspace.files.rmdir(folder)
-            folder = dirname(folder)

@@ -14,8 +14,8 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
 from commonplace.base.root import Root
+from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
-from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
 from commonplace.transcripts import formats
 from commonplace.transcripts.formats import Place as Place
@@ -44,7 +44,7 @@ def follow(
     path: str,
     *,
     name: str = "",
-    kind: str = formats.AUTO,
+    kind: str = AUTO,
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
     """Follow the transcripts of a folder, or one file, as a collection; nothing is copied.
@@ -53,7 +53,7 @@ def follow(
     no such file, no transcript that can be read, or the name is taken.
     """
     if not kind:
-        raise ConfigError("format", f"it must be one of {', '.join(TRANSCRIPT_FORMATS)}")
+        raise ConfigError("format", f"it must be one of {', '.join((AUTO, *TRANSCRIPT_FORMATS))}")
     full = Path(os.path.expanduser(path))
     if not full.exists():
         raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
@@ -77,7 +77,7 @@ def sessions(memory: Memory) -> list[Session]:
     """Return the workspace's own transcripts and those that are followed, that written to last first."""
     from commonplace.memory import sources
 
-    own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), formats.AUTO)
+    own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
     followed = [source for source in sources(memory) if source.format and source.name != own.name]
     found = [_session(state) for state in scan([own, *followed]) if state.format]
     return sorted(found, key=lambda one: (-one.written, one.id))
@@ -110,7 +110,7 @@ def _session(state: FileState) -> Session:
 
 def _told(state: FileState) -> str:
     """The format of a file: what the owner says, else what its beginning tells; empty where nothing does."""
-    if state.format != formats.AUTO:
+    if state.format != AUTO:
         return state.format
     try:
         with state.open() as file:
@@ -124,7 +124,7 @@ def _check_known(source: Source, path: str) -> None:
     """Refuse a place where there are files and none of them can be read as a transcript."""
     states = [state for state in scan([source]) if state.format]
     if states and not any(_told(state) for state in states):
-        known = ", ".join(row.title for row in formats.FORMATS)
+        known = ", ".join(row.title for row in formats.known())
         raise ConfigError("path", f"nothing in {paths.shown(path)} is a transcript of {known}")
 
 

@@ -17,7 +17,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.changes import diffs, transaction
-from commonplace.markdown import comments, metadata, statements, structure
+from commonplace.markdown import comments, links, metadata, statements, structure
 from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
@@ -50,8 +50,6 @@ _PLAIN_KEYS = frozenset({"title", "date", "created"})
 _MOST_TAGS = 20  # private parts inside each other that are closed at the end of a note
 Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
-_DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*(\S.*)$", re.MULTILINE)
-_BOX = re.compile(r"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\](?=[ \t])")  # of a task
 _OLDER_MARK = re.compile(r" <!-- cp: from=[^<>]*-->$")  # what earlier versions said of every entry
 
 
@@ -231,9 +229,11 @@ def _compose(
     text = _written(lines, path, existing)
     if lost := _lost(path, dailies, existing, text, again):
         raise NotRolledUp(month, lost)
-    moved = _moved(path, dailies, lines, places, bool(existing))
+    moved = _moved(path, dailies, lines, places, existing)
+    origins = {number: moved[origin[0]] for number, (_, origin) in enumerate(lines, 1) if origin}
+    text = moves.follow(text, path, moved, origins)
     try:
-        data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
+        data = Document.read(before or b"").with_text(text).data
     except UnicodeEncodeError as error:
         raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
     if data != (before or b""):
@@ -289,29 +289,23 @@ def _left_open(path: str, existing: str, dailies: Sequence[Daily]) -> str:
 def _without_clashes(dailies: Sequence[Daily], existing: str) -> list[Daily]:
     """The notes with labels of their own where one would define a link reference (`[1]: …`) of another."""
     texts = [existing, *(daily.text for daily in dailies)]
-    defined = [{label.casefold(): target for label, target in _DEFINITION.findall(text)} for text in texts]
-    plain = [_BOX.sub("", moves.without_code(text)) for text in texts]
-    found = []
+    used = [links.labels(text) for text in texts]
+    defined = [
+        {label.casefold(): target for label, target in links.definitions(text).items()} for text in texts
+    ]
+
+    def clashes(at: int, label: str) -> bool:
+        """Whether another note uses a label without a target, or had another target for it before."""
+        targets = {n: defined[n].get(label.casefold()) for n in range(len(texts)) if label in used[n]}
+        target = targets.pop(at, None)
+        return any(other is None or (other != target and n < at) for n, other in targets.items())
+
+    changed = []
     for at, daily in enumerate(dailies, 1):
-        text = daily.text
-        for label, target in _DEFINITION.findall(text):
-            others = [n for n in range(len(texts)) if n != at and f"[{label}]" in plain[n]]
-            known = [defined[n].get(label.casefold()) for n in others]
-            if any(one is None or (one != target and n < at) for n, one in zip(others, known, strict=True)):
-                text = moves.outside_code(text, partial(_relabelled, label=label, new=f"{label}-{daily.day}"))
-        found.append(daily._replace(text=text))
-    return found
-
-
-def _relabelled(text: str, label: str, new: str) -> str:
-    """A text in which a link reference has another label, also where it is its own text (`[1]`, `[1][]`)."""
-    name = re.escape(label)
-    text = re.sub(rf"(?m)^( {{0,3}})\[{name}\]:", rf"\1[{new}]:", text)
-    if label.startswith("^"):  # a footnote
-        return re.sub(rf"\[{name}\]", f"[{new}]", text)
-    text = re.sub(rf"\]\[{name}\]", f"][{new}]", text)
-    boxes = _BOX.sub(lambda box: box[0].replace("[", "\0"), text)
-    return re.sub(rf"(?<![\]\\!])\[({name})\](?:\[\])?(?![\[(:])", rf"[\1][{new}]", boxes).replace("\0", "[")
+        labels = [label for label in links.definitions(daily.text) if clashes(at, label)]
+        text = links.relabelled(daily.text, {label: f"{label}-{daily.day}" for label in labels})
+        changed.append(daily._replace(text=text))
+    return changed
 
 
 def _moved(
@@ -319,34 +313,33 @@ def _moved(
     dailies: Sequence[Daily],
     lines: Sequence[Line],
     places: Mapping[Origin, int],
-    existed: bool,
+    existing: str,
 ) -> dict[str, Moved]:
     """Where every line of the daily notes is now, and those of the monthly note, which come first."""
-
-    def within(old: str, archived: str, text: Sequence[str]) -> Callable[[int], str | None]:
-        def line(number: int) -> str | None:
-            if place := places.get((old, number)):
-                return f"{path}#L{place}"
-            return f"{archived}#L{number}" if 0 < number <= len(text) and text[number - 1].strip() else None
-
-        return line
-
     names = _names(parse("\n".join(text for text, _ in lines), path))
-    moved = {path: Moved(path, path, within(path, "", ()))} if existed else {}
-    for daily in dailies:
-        at = places.get((daily.path, 0), 0)
-        heading = " ".join(comments.without(lines[at - 1][0].lstrip("# "), blanks=True).split()) if at else ""
-        raw = daily.text.split("\n")
-        last = max((places.get((daily.path, number), 0) for number in range(1, len(raw) + 1)), default=0)
-        now, whole = (path, cite(path, at, max(at, last))) if at else (daily.archived, daily.archived)
-        line = within(daily.path, daily.archived, raw)
-        own = {
-            moves.slug(one.text): names[place]
-            for one in reversed(parse(daily.text, daily.path).headings)  # of two alike the first
-            if (place := places.get((daily.path, one.line))) in names
+
+    def led(note: str, archived: str, text: str) -> Moved:
+        raw = text.split("\n")
+
+        def line(number: int) -> str | None:
+            if place := places.get((note, number)):
+                return f"{path}#L{place}"
+            return f"{archived}#L{number}" if 0 < number <= len(raw) and raw[number - 1].strip() else None
+
+        headings = {
+            anchor: names[place]
+            for line, (anchor, _) in _names(parse(text, note)).items()
+            if (place := places.get((note, line))) in names
         }
-        moved[daily.path] = Moved(daily.path, now, line, heading, whole, own)
-    return moved
+        at = places.get((note, 0))
+        if not at or note == path:
+            return Moved(note, archived, line, archived, headings)
+        last = max(place for (own, _), place in places.items() if own == note)
+        heading = {"": names[at]} if at in names else {}
+        return Moved(note, path, line, cite(path, at, last), headings | heading)
+
+    moved = {path: led(path, path, existing)} if existing else {}
+    return moved | {daily.path: led(daily.path, daily.archived, daily.text) for daily in dailies}
 
 
 def _names(note: Note) -> dict[int, tuple[str, str]]:
@@ -355,14 +348,15 @@ def _names(note: Note) -> dict[int, tuple[str, str]]:
     A wiki link leads to the first heading of a name; to another one through the heading of its day.
     """
     names: dict[int, tuple[str, str]] = {}
-    count: Counter[str] = Counter()
+    taken: set[str] = set()
     day = ""
-    for heading in note.headings:
+    anchors = links.anchors(heading.text for heading in note.headings)
+    for heading, anchor in zip(note.headings, anchors, strict=True):
         day = heading.text if heading.level == 1 else day
-        anchor, number = moves.slug(heading.text), count[moves.slug(heading.text)]
-        within = f"{day}#{heading.text}" if number and day else heading.text
-        names[heading.line] = f"{anchor}-{number}" if number else anchor, within
-        count[anchor] += 1
+        slug = links.slug(heading.text)
+        within = f"{day}#{heading.text}" if slug in taken and day else heading.text
+        names[heading.line] = anchor, within
+        taken.add(slug)
     return names
 
 

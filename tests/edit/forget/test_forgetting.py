@@ -283,6 +283,31 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     assert cache.find([answer_key("m", request)]) == {}
 
 
+def test_what_names_a_forgotten_session_goes(memory: Memory) -> None:
+    note = memory.workspace.root / "memory" / "2026-02-14.md"
+    sources = "<!-- cp: from=sessions/s1.jsonl#L1,MEMORY.md#L3 since=2026-02-14 -->"
+    write(
+        note, "# 2026-02-14 <!-- session:s1 -->", "", "- The kettle whistles. <!-- session:s1 -->", "  - At four.",
+        "- The cat sleeps. <!-- session: s12 -->", f"- It rained. {sources}", "", "| a | b | <!-- session=s1 -->",
+    )  # fmt: skip
+    Transcript.open(memory.workspace, "s1").append(Turn("user", "Hello"))
+    other = Transcript.open(memory.workspace, "s2")
+    other.append(Turn("user", "Look into session:s1 and session:s12"))
+    memory.sync()
+    for question in ("session:s1", "kettle session:s1", "session:s12", "what is in sessions/s1.jsonl?"):
+        memory.search(question)
+    planned = memory.forget(Selection("session", "s1"), dry_run=True)
+    assert "usage" in {place.where for place in planned.places}
+    forget(memory, "session", "s1")
+    assert note.read_text() == (
+        "# 2026-02-14\n\n- The cat sleeps. <!-- session: s12 -->\n"
+        "- It rained. <!-- cp: from=MEMORY.md#L3 since=2026-02-14 -->\n\n| a | b |\n"
+    )
+    assert other.load()[0].text == "Look into [forgotten] and session:s12"
+    with apsw.Connection(os.fspath(memory.workspace.usage)) as usage:
+        assert list(usage.execute("SELECT question FROM questions")) == [("session:s12",)]
+
+
 def test_what_a_session_stated_goes_from_other_transcripts(memory: Memory) -> None:
     by = Provenance("agent", "a", "s1")
     memory.capture([Entry("The green kettle whistles at dawn every day.", NOW, provenance=by)])

@@ -18,6 +18,7 @@ from commonplace.markdown import comments
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.struck import says_something
 from commonplace.markdown.structure import atx
+from commonplace.transcripts import session as transcript
 from commonplace.types import cite
 from commonplace.types.changes import Provenance
 from commonplace.types.notes import Statement
@@ -34,6 +35,7 @@ _STRONG = ("~~", "**", "__", "*", "_")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 # The hour at the beginning of an entry, however it is written.
 _WRITTEN = re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
+_PLAIN_ID = r"A-Za-z0-9._-"
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 
 
@@ -105,6 +107,21 @@ class Targets:
         return self.comment_names.union(self.sessions)
 
     @property
+    def transcripts(self) -> frozenset[str]:
+        """The paths of the transcripts of forgotten sessions."""
+        return frozenset(f"{transcript.FOLDER}/{transcript.stem_of(one)}.jsonl" for one in self.sessions)
+
+    @cached_property
+    def mentions(self) -> re.Pattern[str]:
+        """How a text names one of the sessions: by its id (the group `id`) or by the file of its messages."""
+        if not self.sessions:
+            return re.compile("(?P<id>(?!))")
+        ids = "|".join(map(re.escape, sorted(self.session_names)))
+        files = "|".join(re.escape(path.removesuffix(".jsonl")) for path in self.transcripts)
+        named = rf"(?P<id>session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}]))"
+        return re.compile(rf"{named}|(?:{files})(?:\.jsonl|(?![{_PLAIN_ID}]))")
+
+    @property
     def only_sessions(self) -> bool:
         """Whether nothing but sessions is to be forgotten."""
         return not (self.people or self.texts or self.blocks or self.notes)
@@ -124,7 +141,7 @@ class Targets:
 
     def matches(self, text: str, *, escaped: bool = False) -> bool:
         """Whether a text, or what its JSON escapes spell, holds any of it."""
-        if self.whole.match(text) or self.parts.match(text):
+        if self.whole.match(text) or self.parts.match(text) or (self.sessions and self.mentions.search(text)):
             return True
         return escaped and "\\u" in text and self.matches(unescaped(text))
 
@@ -134,11 +151,17 @@ class Targets:
 
     def cut(self, text: str) -> str:
         """Return a text without the words that are cut out."""
-        return self.parts.mask(text, "")
+        text = self.parts.mask(text, "")
+        return self.mentions.sub("", text) if self.sessions else text
 
     def mask(self, text: str) -> str:
         """Return a text with marks in the place of all of it."""
-        return self.parts.mask(self.whole.mask(text))
+        return self._mask(self.whole.mask(text))
+
+    def _mask(self, text: str) -> str:
+        """Return a text with marks in the place of words that are cut out, and of names of sessions."""
+        text = self.parts.mask(text)
+        return self.mentions.sub(MARK, text) if self.sessions else text
 
     def clean(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON value without what is forgotten; `key` is the one that it stands under."""
@@ -155,7 +178,8 @@ class Targets:
         is_hidden = not plainly and "\\u" in text and self.matches(unescaped(text))
         if key == "arguments":  # of a call, as JSON or however a model wrote them
             return self.parts.clean_arguments(text) if plainly or is_hidden else text
-        return MARK if is_hidden or self.takes_whole(text) else self.parts.mask(text)
+        is_session = key == "session" and text in self.session_names
+        return MARK if is_hidden or is_session or self.takes_whole(text) else self._mask(text)
 
     def owns(self, path: str) -> bool:
         """Whether the whole of a note goes, because of its name or because it was asked for."""
@@ -217,6 +241,10 @@ class Page(Document):
     def written(self, first: int, last: int) -> str:
         """Return lines as they stand, without their ends."""
         return "\n".join(self.bare[first - 1 : last])
+
+    def statement(self, line: int) -> Statement | None:
+        """The statement that a line is one of, outside of fences."""
+        return self.owners.get(line) if self.fence(line) is None else None
 
     @cached_property
     def owners(self) -> dict[int, Statement]:
@@ -322,14 +350,28 @@ def cut(page: Page, targets: Targets) -> Cut | None:
 def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
-    if targets.comment_names and "session" in page.text:
-        for statement in page.stated:
-            if statement.said.get("session") in targets.comment_names:
-                lines.update(range(statement.first, statement.end + 1))
+    for statement in _of_sessions(page, targets):
+        lines.update(range(statement.first, statement.end + 1))
     for number in _numbers(page, targets.whole.spans(page.text)):
         if number not in lines and not page.flow(number):
             lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
+
+
+def _of_sessions(page: Page, targets: Targets) -> Iterator[Statement]:
+    """The statements of forgotten sessions: by who wrote them, or by any comment of theirs."""
+    if targets.sessions and "session" in page.text:
+        for first, _ in _naming(page, targets):
+            if statement := page.statement(page.line_at(first)):
+                yield statement
+        yield from (one for one in page.stated if one.said.get("session") in targets.comment_names)
+
+
+def _naming(page: Page, targets: Targets) -> Iterator[tuple[int, int]]:
+    """Where comments stand that name a session by its id, whatever else they say."""
+    for comment in comments.each(page.text) if targets.sessions else ():
+        if any(mention["id"] for mention in targets.mentions.finditer(comment[0])):
+            yield comment.span()
 
 
 def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
@@ -349,11 +391,10 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
         if page.in_front(number):  # a list that may have lost an element
-            line = re.sub(r",\s*(?=[,\]])", "", changed[number])
-            changed[number] = re.sub(r"\[\s*,\s*", "[", line)
+            changed[number] = re.sub(r"(?<=\[)\s*,[\s,]*|,\s*(?=[,\]])", "", changed[number])
         if number in lines or page.is_mark(number):
             continue
-        owner = page.owners.get(number) if page.fence(number) is None else None
+        owner = page.statement(number)
         if owner is None:
             lines |= _silent(page, number, changed[number])
         elif owner.first not in settled:
@@ -365,8 +406,8 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
 def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
     """Where the words stand that are cut out, by lines that stay: places in the line."""
     pieces: dict[int, list[tuple[int, int]]] = {}
-    spans = _spans(page, targets, lines)
-    for first, last in (piece for span in spans for piece in _balanced(page.text, *span)):
+    spans = [piece for span in _spans(page, targets, lines) for piece in _balanced(page.text, *span)]
+    for first, last in sorted([*spans, *_naming(page, targets)]):
         for number in _numbers(page, [(first, last)]):
             start, line = page.starts[number - 1], page.bare[number - 1]
             margin = len(line) - len(line.lstrip(" \t>"))  # what is indented or quoted stays so
@@ -427,9 +468,8 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
 def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     """Lists of front matter without the elements that mention a person; one of nothing else goes."""
     shorter: dict[int, str] = {}
-    for number in range(*page.front_matter) if page.front_matter and targets.whole else ():
-        flow = page.flow(number) if number not in lines else None
-        if flow and targets.whole.match(flow[0]):
+    for number in range(*(page.front_matter or (0, 0))):
+        if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
             kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
             line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
             if not kept or targets.whole.match(line):
@@ -462,7 +502,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
     said = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
     said[0] = _WRITTEN.sub(r"\1", said[0])
     if any(says_something(comments.without(line)) for line in said):
-        lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
+        lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
     lines |= set(own)
