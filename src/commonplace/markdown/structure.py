@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself
+_TICKS = re.compile("`{3,}")
 _LINE = attrgetter("line")
 # `- Ann: …`, `**User:** …`, `- 14:05 Bob: …`, `小王：…`
 _LABEL = re.compile(
@@ -154,6 +155,11 @@ def closes_fence(line: str, mark: str) -> bool:
     """Tell whether a line closes the fence opened by `mark`."""
     bare = line.strip()
     return len(bare) >= len(mark) and bare == mark[0] * len(bare)
+
+
+def fence_around(lines: Iterable[str]) -> str:
+    """Return the mark of a fence that none of these lines can close."""
+    return "`" * max(3, *(len(run) + 1 for line in lines for run in _TICKS.findall(line)), 0)
 
 
 def open_fence(lines: Sequence[str], skip: int = 0) -> int:
