@@ -12,7 +12,6 @@ left out, as a recall leaves it out; what is struck is in no piece.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -36,7 +35,7 @@ from commonplace.base.errors import (
 from commonplace.config import loading
 from commonplace.config.settings import WORKSPACE_COLLECTION, Prompt
 from commonplace.language import dates
-from commonplace.markdown import struck, structure
+from commonplace.markdown import statements, struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.metadata import kind_of
@@ -52,7 +51,6 @@ from commonplace.types import Hit, Level, Note, Recall, Section
 LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
 GIVEN = "in this session already"
 SAID = "said above"
-_CLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,8 +413,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     hour = ""
     for section in structure.sections(note):
         for entry in _entries(note, reader.body(section)):
-            clock = _CLOCK.match(note.lines[entry[0] - 1])
-            hour = clock[1].rjust(5, "0") if clock else hour
+            hour = statements.clock(note.lines[entry[0] - 1])[0] or hour
             pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
     return sorted(pieces, key=_newness, reverse=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from commonplace.types import Note
     from commonplace.types.notes import Heading
 
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
-
 
 @dataclass(frozen=True, slots=True)
 class Originals:
@@ -46,27 +43,21 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
     They are files below `archive/` that a rollup put there, by the history of changes or by the monthly note
     that points at them. Raises ConfigError for what is no month, NoteUnreadable.
     """
-    if month and not _MONTH.fullmatch(month):
+    if month and not metadata.month_of(f"{paths.MEMORY_FOLDER}/{month}.md"):
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     transaction.recover(memory.workspace)
     written = _written(memory.workspace)
     months: dict[str, dict[str, str]] = {}
-    changed: dict[str, list[str]] = {}
     for path in sorted({*written, *_pointed_at(memory)}):
         own = (metadata.date_of(path) or "")[:7]
-        if not own or (month and own != month) or (data := _data(memory, path)) is None:
-            continue
-        digest = runs.digest(data)
-        if path not in written or digest in written[path]:
+        if own and month in ("", own) and (digest := runs.digest(_data(memory, path))):
             months.setdefault(own, {})[path] = digest
-        else:
-            changed.setdefault(own, []).append(path)
-    return [
-        Originals(
-            own, tuple(months.get(own, ())), tuple(changed.get(own, ())), tuple(months.get(own, {}).values())
-        )
-        for own in sorted({*months, *changed})
-    ]
+    found = []
+    for own, digests in sorted(months.items()):
+        kept = {path: it for path, it in digests.items() if it in written.get(path, (it,))}
+        changed = tuple(path for path in digests if path not in kept)
+        found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
+    return found
 
 
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:

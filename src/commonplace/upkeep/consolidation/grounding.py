@@ -607,5 +607,3 @@ def named(text: str, sources: Sequence[Said]) -> str:
         return text
     own = "'s" if opening in rules.words("possessives") else ""
     return f"{names.pop()}{own}{'' if opening.isascii() else ' '}{text[len(opening) :]}"
-
-
