@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,17 +47,25 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     transaction.recover(memory.workspace)
     written = _written(memory.workspace)
-    months: dict[str, dict[str, str]] = {}
-    for path in sorted({*written, *_pointed_at(memory)}):
-        own = (metadata.date_of(path) or "")[:7]
-        if own and month in ("", own) and (digest := runs.digest(_data(memory, path))):
-            months.setdefault(own, {})[path] = digest
     found = []
-    for own, digests in sorted(months.items()):
-        kept = {path: it for path, it in digests.items() if it in written.get(path, (it,))}
-        changed = tuple(path for path in digests if path not in kept)
-        found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
+    for own, digests in sorted(_present(memory, {*written, *_pointed_at(memory)}).items()):
+        if month in ("", own):
+            kept = {
+                path: digest for path, digest in digests.items() if digest in written.get(path, (digest,))
+            }
+            changed = tuple(sorted(digests.keys() - kept.keys()))
+            found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
     return found
+
+
+def _present(memory: Memory, originals: Collection[str]) -> dict[str, dict[str, str]]:
+    """The SHA-256 of those files that are there, by their paths in order, by the months of their days."""
+    months: dict[str, dict[str, str]] = {}
+    for path in sorted(originals):
+        own = (metadata.date_of(path) or "")[:7]
+        if own and (digest := runs.digest(_data(memory, path))):
+            months.setdefault(own, {})[path] = digest
+    return months
 
 
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:

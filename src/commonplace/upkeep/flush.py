@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import ConfigError
@@ -128,15 +129,18 @@ def _facts(text: str) -> tuple[str, ...]:
     lines = [
         line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))
     ]
-    is_item = [ITEM.match(line) is not None for line in [*lines, ""]]
-    facts: list[str] = []
-    for number, line in enumerate(lines):
-        leads_in = is_item[number + 1] and not is_item[number]
-        said = "".join(filter(str.isalnum, line)).upper()
-        if not (leads_in or line.lstrip().startswith("#") or said == _NOTHING):
-            hour, rest = statements.clock(fact := prose.plain(line))
-            facts.append(rest.lstrip() if hour and rest.startswith(" ") else fact)
+    facts = [
+        _fact(line) for line, after in pairwise([*lines, ""]) if ITEM.match(line) or not ITEM.match(after)
+    ]
     return tuple(prose.within(fact, ENTRY_WORDS) for fact in filter(None, facts))[:MOST_ENTRIES]
+
+
+def _fact(line: str) -> str:
+    """What a line says, without marks and hour; empty for a heading, and where it says `NO_REPLY`."""
+    if line.lstrip().startswith("#") or "".join(filter(str.isalnum, line)).upper() == _NOTHING:
+        return ""
+    hour, rest = statements.clock(fact := prose.plain(line))
+    return rest.lstrip() if hour and rest.startswith(" ") else fact
 
 
 def news(texts: Sequence[str], note: str) -> list[str]:
