@@ -39,7 +39,6 @@ WAITING = "not committed yet"  # what `uncommitted` says until git was asked
 _TEMPORARY = ".tmp"
 # The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_LITTER = re.compile(rf"{_NAME.pattern}\.tmp")
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
 MOST = 20_000  # characters that somebody reads through before a yes
@@ -223,7 +222,8 @@ def foreign(workspace: paths.Workspace) -> list[str]:
 
 def litter(workspace: paths.Workspace) -> list[str]:
     """Return the names of folders that were being made or removed."""
-    return [name for name in _entries(workspace) if _LITTER.fullmatch(name)]
+    temporary = (name for name in _entries(workspace) if name.endswith(_TEMPORARY))
+    return [name for name in temporary if _NAME.fullmatch(name.removesuffix(_TEMPORARY))]
 
 
 def _entries(workspace: paths.Workspace) -> list[str]:

@@ -54,6 +54,12 @@ def _next(text: str, at: int) -> int:
     return at
 
 
+def leans(text: str) -> bool:
+    """Whether a statement opens as one about whoever its heading or its speaker is ("prefers tea")."""
+    latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
+    return re.match(rf"(?i)(?:{latin})\b|{wide}", text) is not None
+
+
 def subjects(text: str) -> list[str]:
     """Return the names that are the subject of an English question: `does Kate and Elise`, `Maria's`."""
     words = rules.listed("en", "auxiliaries")

@@ -70,6 +70,11 @@ _GUESS = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
+# What marks a statement as a guess: a comment of its own, or a prefix.
+TENTATIVE = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+GUESS_PREFIX = re.compile(
+    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
+)
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = (
     *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED

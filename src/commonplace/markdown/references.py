@@ -40,6 +40,11 @@ class Reference:
     first: int = 1
     last: int | None = None
 
+    @property
+    def end(self) -> int:
+        """The last line that is named: the first one where no other is."""
+        return self.first if self.last is None else self.last
+
 
 def parse_reference(text: str) -> Reference:
     """Read a reference; a path that merely looks unusual is taken as it is."""
@@ -130,8 +135,7 @@ def reference(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | N
         return (whole or {}).get(meant.path, text)
     if moved is None:
         return text
-    last = meant.last if meant.last is not None else meant.first
-    lines = range(meant.first, min(max(last, meant.first), meant.first + _LINES_WITHIN) + 1)
+    lines = range(meant.first, min(max(meant.end, meant.first), meant.first + _LINES_WITHIN) + 1)
     first = next(filter(None, map(moved, lines)), "")
     end = next(filter(None, map(moved, reversed(lines))), "")
     if first == end:
