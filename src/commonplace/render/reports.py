@@ -120,7 +120,7 @@ def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
     """List notes: path, date, size, title."""
     rows = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
     lines = screen.table([tuple(map(screen.one_line, row)) for row in rows], right=(2,))
-    return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+    return "\n".join(map(look.fit, lines))
 
 
 def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
