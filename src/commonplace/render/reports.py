@@ -307,10 +307,10 @@ def confirmed_text(done: Confirmed) -> str:
     return f"{'rejected' if done.rejected else 'confirmed'} {places}"
 
 
-def cited_text(statements: Sequence[Cited], *, numbered: bool = False) -> str:
+def cited_text(statements: Sequence[Cited], look: Look = PLAIN, *, numbered: bool = False) -> str:
     """List statements with where they stand, a line each; `numbered` from 1, to choose by."""
     lines = (f"{screen.one_line(one.citation)}  {screen.one_line(one.text)}" for one in statements)
-    return "\n".join(f"{n:>3}  {line}" if numbered else line for n, line in enumerate(lines, 1))
+    return "\n".join(look.fit(f"{n:>3}  {line}" if numbered else line) for n, line in enumerate(lines, 1))
 
 
 def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:

@@ -46,7 +46,7 @@ class Look(NamedTuple):
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text
 
     def fit(self, text: str, beside: int = 0) -> str:
-        """Cut a text to the width of the terminal, less the cells `beside` it; as it is where there is none."""
+        """Cut a text to the width of a terminal, less the cells `beside` it; elsewhere leave it as it is."""
         return text if self.width is None else shorten(text, self.width - beside)
 
     def link(self, text: str, path: str, line: int) -> str:
