@@ -249,10 +249,10 @@ def _followed(text: str) -> object:
         "memory/2026-02-01.md",
         "memory/2026-02.md",
         lambda line: f"memory/2026-02.md#L{line}",
-        "Day",
         "b.md#L1",
+        {"": ("day", "Day"), "plan": ("plan-1", "Day#Plan")},
     )
-    return moves.follow(text, "MEMORY.md", {note.path: note, "a.md": note})
+    return moves.follow(text, "MEMORY.md", {note.path: note, "a.md": note}, {1: note})
 
 
 def _observed(text: str) -> object:

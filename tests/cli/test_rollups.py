@@ -75,7 +75,9 @@ def test_whoever_says_no_to_deleting_gets_no_success(
 
 def test_a_name_in_capitals_keeps_them(program: Program, old: Path) -> None:
     done = program("rollup", "2020-01")
-    assert b"error: MONTH and --yes go with --confirm" in done.stderr
+    assert b"error: MONTH and --yes go with --confirm, which deletes the originals" in done.stderr
+    assert b"1d" in program("rollup", "--older-than", "0d").stderr
+    assert b"write it as 60d" in program("rollup", "--older-than", "soon").stderr
 
 
 def test_what_is_no_month_is_refused(program: Program, old: Path) -> None:

@@ -75,3 +75,9 @@ def test_a_mark_that_is_missing_twice_there_or_moved_is_an_error() -> None:
     ):
         with pytest.raises(MarkLost):
             unmask(text, masked)
+
+
+def test_a_mark_within_a_new_private_part_is_an_error() -> None:
+    masked = mask(f"- token {SECRET}\n- b\n")
+    with pytest.raises(MarkLost):
+        unmask(f"<private>\n{masked.text}", masked)

@@ -291,6 +291,42 @@ def test_links_to_headings_of_a_day_lead_to_that_day(make: Make) -> None:
     )
 
 
+def test_links_without_a_path_lead_to_the_heading_of_their_day(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": "# 2026-01-13\n\nSee [x](#plan) and [[#Plan]].\n\n## Plan\n\n- one\n",
+            "memory/2026-01-14.md": "# 2026-01-14\n\nSee [x](#plan), [[#Plan|p]], `[c](#plan)`, [y](#gone), [b](2026-01-13.md).\n\n"
+            "## Plan\n\n- two\n",
+        }
+    )
+    roll(memory)
+    assert "See [x](#plan) and [[#Plan]].\n" in month(memory)
+    told = "See [x](#plan-1), [[#2026-01-14#Plan|p]], `[c](#plan)`, [y](#gone), [b](#2026-01-13).\n"
+    assert told in month(memory)
+    (memory.workspace.memory_dir / "2026-01-12.md").write_text("# 2026-01-12\n\n## Plan\n\n- [x](#plan)\n")
+    roll(memory)
+    assert "- [x](#plan)\n" in month(memory)
+    assert "See [x](#plan-1) and [[#2026-01-13#Plan]].\n" in month(memory)
+    assert told.replace("#plan-1", "#plan-2") in month(memory)
+
+
+def test_links_of_all_forms_follow(make: Make) -> None:
+    days = {f"memory/2026-01-{n:02}.md": f"# 2026-01-{n:02}\n\n- see [all](2026-01-03.md)\n" for n in range(3, 9)}
+    memory = make(
+        days
+        | {
+            "memory/plans.md": '- [a](/memory/2026-01-03.md), [b](2026-01-03.md?plain=1#L3), <a class="c" href="2026-01-03.md">\n'
+            "- <a href='/memory/2026-01-03.md#L3'>, [[memory/2026-01-03]], [d](//2026-01-03.md), [e](https://a/2026-01-03.md)\n"
+        }
+    )
+    roll(memory)
+    assert (memory.workspace.memory_dir / "plans.md").read_text() == (
+        '- [a](/memory/2026-01.md#2026-01-03), [b](2026-01.md?plain=1#L2), <a class="c" href="2026-01.md#2026-01-03">\n'
+        "- <a href='/memory/2026-01.md#L2'>, [[memory/2026-01#2026-01-03]], [d](//2026-01-03.md), [e](https://a/2026-01-03.md)\n"
+    )
+    assert len(month(memory)) < sum(map(len, days.values()))
+
+
 def test_labels_of_links_that_two_days_define_stay_apart(make: Make) -> None:
     code = "- ran `argv[1]`, <private>a[1]</private>\n\n```py\nprint(argv[1])  # [plan](2026-01-13.md)\n```\n\n    z[1] = 2\n"
     memory = make(
@@ -511,6 +547,7 @@ def test_undoing_puts_every_byte_back(make: Make) -> None:
     for _ in range(2):
         undo.undo(memory.workspace)
     assert files(memory) == before
+    assert not (memory.workspace.root / "archive").exists()
     roll(memory)
     assert len(files(memory)) == len(before) + 2
 

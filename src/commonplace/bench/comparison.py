@@ -7,7 +7,6 @@ to a mean of zero and asks how often chance gives as much.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -104,19 +103,21 @@ def score(asked: QuestionSet, answers: Mapping[str, Answer]) -> dict[str, dict[s
 def _rows(first: Figures, second: Figures) -> list[Row]:
     import numpy as np
 
+    ids: dict[str, list[str]] = {}
+    for id_, figures in first.items():
+        for name in figures:
+            ids.setdefault(name, []).append(id_)
+    # Figures that the same questions have are compared at once: only `fresh1st` is not had by all.
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, measured in ids.items():
+        names.setdefault(tuple(measured), []).append(name)
     rows: dict[str, Row] = {}
-    counts = Counter(name for figures in first.values() for name in figures)
-    # Figures that the same number of questions have are compared at once: only `fresh1st` is not had by all.
-    for number in sorted(set(counts.values())):
-        names = [name for name in counts if counts[name] == number]
-        ids = [id_ for id_, figures in first.items() if names[0] in figures]
-        one, other = (
-            np.array([[file[id_][name] for name in names] for id_ in ids]) for file in (first, second)
-        )
-        means = one.mean(axis=0).tolist(), other.mean(axis=0).tolist()
-        for name, mean, second_mean, difference in zip(names, *means, paired(other - one), strict=True):
-            rows[name] = Row(name, number, mean, second_mean, difference)
-    return [rows[name] for name in counts]
+    for having, same in names.items():
+        a, b = (np.array([[file[id_][name] for name in same] for id_ in having]) for file in (first, second))
+        means = a.mean(axis=0).tolist(), b.mean(axis=0).tolist()
+        for name, mean, second_mean, difference in zip(same, *means, paired(b - a), strict=True):
+            rows[name] = Row(name, len(having), mean, second_mean, difference)
+    return [rows[name] for name in ids]
 
 
 def paired(differences: Floats) -> list[Difference]:

@@ -11,13 +11,16 @@ import hashlib
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import chain
 from operator import add
 from pathlib import Path
 from random import Random
+from statistics import fmean as mean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import paths
@@ -82,8 +85,8 @@ class Evaluation:
     figures: Rows
     categories: Mapping[str, str]
     skipped: int
-    warm_ms: Sequence[float]
-    levels: Mapping[int, int]
+    warm_ms: list[float] = field(default_factory=list)
+    levels: Mapping[int, int] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     index_s: float = 0.0
     search_s: float = 0.0
@@ -97,44 +100,49 @@ def evaluate(
 
     Raises ConfigError for a workspace that is not there, and whatever opening and syncing raise.
     """
-    asked = [question for question in questions if question.evidence]
-    groups = sets.by_workspace(asked)
+    asked = {question.id: question for question in questions if question.evidence}
+    groups = sets.by_workspace(asked.values())
     folders = {name: sets.workspace_folder(workspaces, name) for name in groups}
-    answers: dict[str, Answer] = {}
-    figures: Rows = {}
-    warm_ms, levels, warnings, index_s = [], list[int](), list[str](), 0.0
+    evaluation = Evaluation(
+        answers={},
+        figures={},
+        categories={id_: question.category for id_, question in asked.items()},
+        languages={id_: sets.language(question.text) for id_, question in asked.items()},
+        skipped=len(questions) - len(asked),
+    )
+    levels, warnings = Counter[int](), list[str]()
     for name, group in groups.items():
         with _synced(folders[name], options, progress) as (memory, report):
-            roots = {source.name: source.root for source in sources(memory)[1:]}
-            sizes = sets.line_sizes(folders[name], roots)
-            index_s += report.seconds
-            warnings += [
-                *report.warnings,
-                *(f"{failure.path}: {failure.reason}" for failure in report.failed),
-            ]
-            for question in group:
-                started = time.perf_counter()
-                result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=0.0)
-                took_ms = (time.perf_counter() - started) * 1000
-                spans = _spans(result)
-                answers[question.id] = Answer(question.id, spans, took_ms)
-                figures[question.id] = metrics.score(spans, question.evidence, sizes, question.stale)
-                levels.append(result.level)
+            evaluation.index_s += report.seconds
+            warnings += report.warnings
+            warnings += [f"{failure.path}: {failure.reason}" for failure in report.failed]
+            for result in _ask(memory, folders[name], group, options, evaluation):
+                levels[result.level] += 1
                 warnings += result.warnings
-                progress("questions", len(answers), len(asked))
-        warm_ms += [answers[question.id].latency_ms for question in group[1:]]
-    return Evaluation(
-        answers={question.id: answers[question.id] for question in asked},
-        figures={question.id: figures[question.id] for question in asked},
-        categories={question.id: question.category for question in asked},
-        skipped=len(questions) - len(asked),
-        warm_ms=tuple(warm_ms),
-        levels={level: levels.count(level) for level in sorted(set(levels))},
-        warnings=tuple(dict.fromkeys(warnings)),
-        index_s=index_s,
-        search_s=sum(answer.latency_ms for answer in answers.values()) / 1000,
-        languages={question.id: sets.language(question.text) for question in asked},
-    )
+                progress("questions", len(evaluation.answers), len(asked))
+    evaluation.answers = {id_: evaluation.answers[id_] for id_ in asked}
+    evaluation.figures = {id_: evaluation.figures[id_] for id_ in asked}
+    evaluation.levels = dict(sorted(levels.items()))
+    evaluation.warnings = tuple(dict.fromkeys(warnings))
+    return evaluation
+
+
+def _ask(
+    memory: Memory, folder: Path, questions: Sequence[Question], options: Options, evaluation: Evaluation
+) -> Iterator[SearchResult]:
+    """Ask one workspace its questions; enter answers, figures and times, and yield what came back."""
+    sizes = sets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
+    for number, question in enumerate(questions):
+        started = time.perf_counter()
+        result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=0.0)
+        took_ms = (time.perf_counter() - started) * 1000
+        spans = _spans(result)
+        evaluation.answers[question.id] = Answer(question.id, spans, took_ms)
+        evaluation.figures[question.id] = metrics.score(spans, question.evidence, sizes, question.stale)
+        evaluation.search_s += took_ms / 1000
+        if number:  # the first one opened the index
+            evaluation.warm_ms.append(took_ms)
+        yield result
 
 
 @contextmanager
@@ -255,15 +263,15 @@ def as_text(evaluation: Evaluation) -> str:
     rows, languages = by_category(evaluation), by_language(evaluation)
     if len(languages) > 1:
         rows |= {f"({name})": row for name, row in languages.items()}
+    measured = {name for row in rows.values() for name in row}
     parts = []
     for names in (RANKED, BUDGETED):
-        columns = [name for name in names if any(name in row for row in rows.values())]
-        body = [
-            [name, str(row["n"]), *(f"{row[column]:.3f}" if column in row else "-" for column in columns)]
-            for name, row in rows.items()
-        ]
-        lines = screen.table([["category", "n", *columns], *body], range(1, 2 + len(columns)))
-        parts += ["\n".join(lines)] if columns else []
+        if columns := [name for name in names if name in measured]:
+            lines = [["category", "n", *columns]]
+            for name, row in rows.items():
+                figures = (f"{row[column]:.3f}" if column in row else "-" for column in columns)
+                lines.append([name, str(row["n"]), *figures])
+            parts.append("\n".join(screen.table(lines, range(1, 2 + len(columns)))))
     return "\n\n".join([*parts, "\n".join(_facts(evaluation))])
 
 
@@ -387,16 +395,15 @@ def _rejection(name: str, outcomes: Sequence[Outcome]) -> Rejection:
     languages = [outcome.language for outcome in own]
     script = max(sorted(set(languages)), key=languages.count)
     same = [outcome for outcome in wrong if outcome.language == script]
-    empty, empty_same, unanswered = (sum(outcome.empty for outcome in group) for group in (wrong, same, own))
     return Rejection(
         name=name,
         wrong=len(wrong),
-        empty=empty / len(wrong),
+        empty=mean(outcome.empty for outcome in wrong),
         same=len(same),
-        empty_same=empty_same / len(same) if same else None,
+        empty_same=mean(outcome.empty for outcome in same) if same else None,
         own=len(own),
-        answered=(len(own) - unanswered) / len(own),
-        found=sum(outcome.found for outcome in own) / len(own),
+        answered=mean(not outcome.empty for outcome in own),
+        found=mean(outcome.found for outcome in own),
     )
 
 
@@ -406,9 +413,8 @@ def plan(asked_sets: Sequence[QuestionSet], place: int, count: int) -> list[Tria
     own = [question for question in asked.questions if question.evidence]
     if not own:
         raise ConfigError(str(asked.path), "holds no question with evidence")
-    others = [
-        question for number, other in enumerate(asked_sets) if number != place for question in other.questions
-    ]
+    other_sets = [*asked_sets[:place], *asked_sets[place + 1 :]]
+    others = list(chain.from_iterable(other.questions for other in other_sets))
     names = list(sets.by_workspace(own))
     if not others and len(names) < 2:
         raise ConfigError(str(asked.path), "is about one workspace: name another set beside it")
@@ -416,7 +422,7 @@ def plan(asked_sets: Sequence[QuestionSet], place: int, count: int) -> list[Tria
     trials = [Trial(one, one.workspace, False) for one in chance.sample(own, min(count, len(own)))]
     wrong = others or own
     for number, question in enumerate(chance.sample(wrong, min(count, len(wrong)))):
-        free = [name for name in names if others or name != question.workspace]
+        free = names if others else [name for name in names if name != question.workspace]
         trials.append(Trial(question, free[number % len(free)], True))
     return trials
 

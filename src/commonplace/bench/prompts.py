@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 from commonplace.agent.context import ContextBuilder, daily_notes
 from commonplace.base import tokens as estimates
@@ -88,14 +91,7 @@ def read(path: Path) -> Questions:
 
     try:
         data = tomllib.loads(read_named(path).decode("utf-8-sig"))
-        questions = tuple(
-            Question(
-                str(entry["text"]),
-                str(entry.get("language", "")),
-                tuple(Evidence(str(one["path"]), str(one["contains"])) for one in entry["expect"]),
-            )
-            for entry in data.get("question", [])
-        )
+        questions = tuple(map(_question, data.get("question", [])))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -105,9 +101,15 @@ def read(path: Path) -> Questions:
         raise ConfigError(str(path), "today must be a day, written as 2026-02-13 without quotes")
     if not questions:
         raise ConfigError(str(path), "holds no [[question]]")
-    if not all(question.expected for question in questions):
-        raise ConfigError(str(path), NEEDS)
     return Questions(questions, today)
+
+
+def _question(entry: Mapping[str, Any]) -> Question:
+    """Read one `[[question]]`. Raises KeyError, TypeError or AttributeError for one that lacks something."""
+    expected = tuple(Evidence(str(one["path"]), str(one["contains"])) for one in entry["expect"])
+    if not expected:
+        raise KeyError("expect")
+    return Question(str(entry["text"]), str(entry.get("language", "")), expected)
 
 
 def measure(memory: Memory, asked: Questions, budget: int | None = None) -> Measured:
@@ -154,11 +156,9 @@ def as_text(measured: Measured) -> str:
     """Return the figures for a reader, and every question whose evidence is missing."""
     answers = measured.answers
     tokens = [answer.tokens for answer in answers]
-    groups = {answer.question.language: [0, 0] for answer in answers}
-    for answer in answers:
-        groups[answer.question.language][0] += answer.found
-        groups[answer.question.language][1] += 1
-    counts = [f"{name} {found} of {asked}" for name, (found, asked) in sorted(groups.items()) if name]
+    asked = Counter(answer.question.language for answer in answers)
+    found = Counter(answer.question.language for answer in answers if answer.found)
+    counts = [f"{name} {found[name]} of {asked[name]}" for name in sorted(asked) if name]
     languages = f" ({', '.join(counts)})" if counts else ""
     lines = [
         f"{len(answers)} questions, budget {measured.budget:,} tokens",

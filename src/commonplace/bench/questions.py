@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -93,11 +94,13 @@ def read_set(
     questions = tuple(read_questions(queries))
     folder = workspaces or queries.parent / "workspaces"
     # Of a fixture the evidence is whole files.
-    of_files = any(span.end_line == LAST_LINE for question in questions for span in question.evidence)
-    if workspaces is None and own is not None and not folder.is_dir():
-        if not of_files and {question.workspace for question in questions} == {SELF}:
+    spans = chain.from_iterable(question.evidence for question in questions)
+    of_files = any(span.end_line == LAST_LINE for span in spans)
+    names_none = {question.workspace for question in questions} == {SELF}
+    if workspaces is None and own is not None and not folder.is_dir() and (of_files or names_none):
+        if not of_files:
             return _own_set(queries, questions, own())
-        folder = own() if of_files else folder
+        folder = own()
     return QuestionSet(queries, tuple(_located(questions, folder)) if of_files else questions, folder)
 
 

@@ -38,7 +38,6 @@ _MOST_MEMORY = 2_000_000_000  # bytes that git may take for what a repository cl
 _AT_ONCE = 64_000_000  # bytes of objects that one call is asked for
 _MOST_SETTINGS = 4_000_000  # bytes of a file of the git folder that is copied into the view
 _MESSAGES = 100  # commits whose messages are looked through
-_FOLDERS = re.compile(r"[0-9a-f]{2}")  # of loose objects
 _BRANCH = re.compile(r"ref: (refs/heads/[^\s\x00-\x1f]+)\n?")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Of the caller's environment, what a program needs to start; none that git would obey but the places of the
@@ -77,7 +76,6 @@ _SETTINGS = {
 # What the view takes over: how bytes and names are kept, no path and no program.
 _CARRIED = ("core.autocrlf", "core.eol", "core.ignorecase", "core.sharedrepository", "core.logallrefupdates")
 _CARRIED_OF_THE_OWNER = ("core.excludesfile", "core.attributesfile")  # from no repository
-_PLAIN = re.compile(r"[A-Za-z0-9]{0,20}")
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -207,7 +205,8 @@ class Repository:
         _refuse_links(private, "index", "logs/HEAD", *(path.name for path in private.glob("sharedindex.*")))
         _refuse_links(common, branch[1], f"logs/{branch[1]}")
         with os.scandir(common / "objects") as found:
-            if linked := [one.name for one in found if _FOLDERS.fullmatch(one.name) and one.is_symlink()]:
+            # Those of loose objects have names of two digits.
+            if linked := [one.name for one in found if len(one.name) == 2 and one.is_symlink()]:
                 raise GitError(f"its git folder is no plain one: objects/{linked[0]} is a link")
 
     def tree(self, commit: str, files: Iterable[str] | None = None) -> dict[str, Entry]:
@@ -243,9 +242,9 @@ class Repository:
 
     def commits(self, folder: str) -> list[Commit]:
         """Return every commit of every branch, tag and work tree that changes a folder, newest first."""
-        heads = (_read(path, optional=True) for path in self._layout.common.glob("worktrees/*/HEAD"))
-        names = [head.decode("ascii", "replace").strip() for head in heads if head]
-        starts = [name for name in (self.head, *names) if _OBJECT.fullmatch(name)]
+        heads = (_read(path, optional=True) or b"" for path in self._layout.common.glob("worktrees/*/HEAD"))
+        names = (head.decode("ascii", "replace").strip() for head in heads)
+        starts = filter(_OBJECT.fullmatch, (self.head, *names))
         within = ["--", folder] if folder else []
         known = self.run("--literal-pathspecs", "rev-list", "--all", "--ignore-missing", *starts, *within)
         form = ("--stdin", "--always", "--root", "-m", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
@@ -347,7 +346,7 @@ def _configuration(layout: Layout) -> str:
     settings, sha256 = layout.settings, len(layout.zero) == 64
     lines = ["[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}"]
     carried = ((name.removeprefix("core."), settings.get(name, "")) for name in _CARRIED)
-    lines += [f"{name} = {value}" for name, value in carried if value and _PLAIN.fullmatch(value)]
+    lines += [f"{name} = {value}" for name, value in carried if value.isascii() and value.isalnum()]
     if "core.logallrefupdates" not in settings:
         lines.append("logAllRefUpdates = true")  # as where there is a work tree
     return "\n".join([*lines, *(("[extensions]", "objectFormat = sha256") if sha256 else ()), ""])
@@ -446,7 +445,7 @@ def _top(folder: Path, private: Path, common: Path, named: str) -> Path:
         link = parent / ".git"
         if link == private and not named:
             return parent
-        if os.path.lexists(link) and (named_top == os.fspath(parent) or (back and back == os.fspath(link))):
+        if os.path.lexists(link) and (named_top == os.fspath(parent) or back == os.fspath(link)):
             return parent
     raise GitError("the git folder that .git leads to does not name this folder (core.worktree)")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from posixpath import dirname
 
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import (
@@ -130,7 +131,7 @@ def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
     """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
     changes = [change for change in compose(read) if change.before != change.after]
     if shown and diffs.digest(changes) != shown:
-        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+        raise PreviewOutdated([change.path for change in changes])
     return changes
 
 
@@ -214,6 +215,17 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
         remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
         left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
     return left
+
+
+def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
+    """Remove the folders of files that are gone which hold nothing any more; that of the notes stays."""
+    for folder in {dirname(path) for path in gone}:
+        while folder not in ("", paths.MEMORY_FOLDER):
+            try:
+                workspace.files.rmdir(folder)
+            except OSError:  # something stands in it
+                break
+            folder = dirname(folder)
 
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:

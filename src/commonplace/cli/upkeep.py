@@ -210,8 +210,10 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
     if value is None:
         return None
     age = span_days(f"{value}d" if value[-1:].isdigit() else value)
-    if not age:
+    if age is None:
         raise click.BadParameter(f"{value!r} is no number of days; write it as 60d")
+    if not age:
+        raise click.BadParameter("a month is rolled up a day after its end at the earliest: 1d")
     return age
 
 
@@ -242,7 +244,8 @@ def rollup(
     takes either back. Ends with 3 where no month is old enough, or none was rolled up.
     """
     if (month or yes) and not confirm:
-        raise click.UsageError("MONTH and --yes go with --confirm", ctx)
+        told = "MONTH and --yes go with --confirm, which deletes the originals of months that were rolled up"
+        raise click.UsageError(f"{told}; without them, every month that is old enough is rolled up", ctx)
     if confirm and older_than:
         raise click.UsageError("--older-than does not go with --confirm", ctx)
     memory = session.open_memory(ctx)

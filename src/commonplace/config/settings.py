@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from commonplace.config import providers
+
 WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collection may have this name
 DEFAULT_GLOBS = ("**/*.md",)
-# The rows of `providers.catalog`, which this may not import; tests compare them.
-EMBEDDERS = (
-    "builtin", "onnx", "fastembed", "gguf", "openai", "compatible", "gemini", "voyage", "mistral", "cohere",
-    "ollama", "fake",
-)  # fmt: skip
-RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm", "fake")
+EMBEDDERS = tuple(row.name for row in providers.EMBEDDERS)
+RERANKERS = (*(row.name for row in providers.RERANKERS), providers.LLM)
 AUTO = "auto"  # in place of a transcript's format: each file tells its own
 # The formats of transcripts by name, with their title and their module in `transcripts`, in the order in
 # which they are tried: what says more of itself first.

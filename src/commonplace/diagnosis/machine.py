@@ -339,20 +339,17 @@ FEW_FILES, TOO_FEW_FILES = 10_000, 100
 
 def space(case: Case) -> Iterator[Finding]:
     """See that there is room where notes, index, caches and settings are written, each disk once."""
-    places = {
-        "workspace": case.root,
-        "caches": paths.user_cache_dir(case.environ),
-        "settings": paths.user_config_dir(case.environ),
-    }
+    places = [(paths.user_cache_dir(case.environ), 0), (paths.user_config_dir(case.environ), 0)]
+    if case.workspace is not None:
+        index = case.workspace.index
+        places.insert(0, (case.workspace.root, index.stat().st_size if index.exists() else 0))
     seen: set[int] = set()
-    for name, folder in places.items():
-        there = None if folder is None else existing(folder)
+    for folder, index_bytes in places:
+        there = existing(folder)
         if there is None or (device := os.stat(there).st_dev) in seen:
             continue
         seen.add(device)
-        index = case.workspace.index if case.workspace and name == "workspace" else None
-        held = os.stat(index).st_size if index is not None and os.path.exists(index) else 0
-        yield bytes_left(there, shutil.disk_usage(there).free, held)
+        yield bytes_left(there, shutil.disk_usage(there).free, index_bytes)
         if hasattr(os, "statvfs") and (status := os.statvfs(there)).f_files:
             yield files_left(there, status.f_favail)
 

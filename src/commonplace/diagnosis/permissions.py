@@ -106,29 +106,24 @@ def owners(case: Case) -> Iterator[Finding]:
     owner = None if workspace is None or sys.platform == "win32" else _owner(workspace)
     if workspace is None or owner is None or os.geteuid() not in (owner, _SYSTEM):  # who only reads here
         return
-    until = time.monotonic() + WALK_S
-    foreign: list[str] = []
-    users: set[int] = set()
-    places: list[str] = []
-    for place in (workspace.derived, workspace.sessions, workspace.memory_dir, workspace.memory_file):
-        is_ours = place in (workspace.derived, workspace.sessions)
-        before = len(foreign)
-        for path, status in _tree(workspace, os.path.relpath(place, workspace.root), until):
-            if status.st_uid != owner and (is_ours or not status.st_mode & 0o066):
-                foreign.append(path)
-                users.add(status.st_uid)
-        if len(foreign) > before:
-            places.append(os.fspath(place))
-    if foreign:
-        by = ", ".join(map(str, sorted(users)))
-        yield Finding(
-            "permissions.owners",
-            "wrong",
-            f"{count(len(foreign), 'file')} of another user ({by}; 0 is `sudo`): {listed(foreign)}",
-            f"sudo chown -hR {owner} {' '.join(map(shlex.quote, places))}",
-        )
-    else:
+    foreign = list(_foreign(workspace, owner, time.monotonic() + WALK_S))
+    if not foreign:
         yield Finding("permissions.owners", "ok", "all files of the workspace are its owner's")
+        return
+    users = ", ".join(map(str, sorted({user for _, _, user in foreign})))
+    places = " ".join(map(shlex.quote, dict.fromkeys(place for place, _, _ in foreign)))
+    files = f"{count(len(foreign), 'file')} of another user ({users}; 0 is `sudo`)"
+    message = f"{files}: {listed([path for _, path, _ in foreign])}"
+    yield Finding("permissions.owners", "wrong", message, f"sudo chown -hR {owner} {places}")
+
+
+def _foreign(workspace: paths.Workspace, owner: int, until: float) -> Iterator[tuple[str, str, int]]:
+    """Yield what belongs to another user: below which of our places, its path, and that user."""
+    ours = (workspace.derived, workspace.sessions)
+    for place in (*ours, workspace.memory_dir, workspace.memory_file):
+        for path, status in _tree(workspace, os.path.relpath(place, workspace.root), until):
+            if status.st_uid != owner and (place in ours or not status.st_mode & 0o066):
+                yield os.fspath(place), path, status.st_uid
 
 
 def _owner(workspace: paths.Workspace) -> int | None:
@@ -171,15 +166,11 @@ def caches(case: Case) -> Iterator[Finding]:
             f"chmod u+rwx {paths.shown(above)}",
         )
         return
-    kept = [folder / name for name in CACHES if sys.platform != "win32" and (folder / name).exists()]
-    others = stat.S_IRGRP | stat.S_IROTH
-    readable = [paths.shown(path) for path in kept if path.stat().st_mode & others]
-    if readable:
-        yield Finding(
-            "permissions.caches",
-            "warning",
-            f"others can read {', '.join(readable)}",
-            f"chmod 600 {' '.join(readable)}",
-        )
-    else:
+    others = 0 if sys.platform == "win32" else stat.S_IRGRP | stat.S_IROTH
+    files = [folder / name for name in CACHES if (folder / name).exists()]
+    readable = [paths.shown(file) for file in files if file.stat().st_mode & others]
+    if not readable:
         yield Finding("permissions.caches", "ok", f"the folder of caches {shown} can be written")
+        return
+    message, remedy = f"others can read {', '.join(readable)}", f"chmod 600 {' '.join(readable)}"
+    yield Finding("permissions.caches", "warning", message, remedy)

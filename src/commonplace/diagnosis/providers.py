@@ -56,8 +56,8 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
     opened = opening.breaker().find(opening.breaker_name(spec))
     if opened is not None:
         return _left_alone(check, opened, first=first)
-    if case.offline and not _stays_here(row, spec.base_url):
-        return Finding(check, "skipped", f"{name} was not called (--offline)")
+    if reason := _not_called(case, here=_stays_here(row, spec.base_url)):
+        return Finding(check, "skipped", f"{name} was not called{reason}")
     with _accounts(case) as accounts:
         tried = probe.embedder(spec, settings, accounts)
     with suppress(CommonplaceError):
@@ -84,19 +84,23 @@ def language(case: Case) -> Iterator[Finding]:
     opened = next((o for o in opening.breaker().opened() if o.name.partition("#")[0] == name), None)
     if opened is not None:
         yield _left_alone(check, opened, first=True)
-    elif case.offline and not _stays_here(row, chosen.base_url):
-        yield Finding(check, "skipped", f"{name} was not called (--offline)")
-    elif case.workspace is None:
-        yield Finding(check, "skipped", f"{name} was not called: {_NO_LEDGER}")
+    elif reason := _not_called(case, here=_stays_here(row, chosen.base_url), recorded=True):
+        yield Finding(check, "skipped", f"{name} was not called{reason}")
     else:
-        tried = probe.llm(case.workspace, case.settings, environ=case.environ)
+        tried = probe.llm(paths.Workspace(case.place), case.settings, environ=case.environ)
         assert tried is not None
         own = LLM_KEY if case.environ.get(LLM_KEY) else ""
         origin = own or _key_origin(row, chosen.base_url, _named_key(chosen), case)
         yield _tried(check, name, tried, "", origin, row, first=True)
 
 
-_NO_LEDGER = "there is no workspace whose ledger would record it"
+def _not_called(case: Case, *, here: bool, recorded: bool = False) -> str:
+    """Say why a model is not called, if it is not; `recorded` calls need the ledger of a workspace."""
+    if case.offline and not here:
+        return " (--offline)"
+    if case.workspace is None and recorded:
+        return ": there is no workspace whose ledger would record it"
+    return ""
 
 
 def reranker(case: Case) -> Iterator[Finding]:
@@ -105,23 +109,20 @@ def reranker(case: Case) -> Iterator[Finding]:
     if chosen.provider == NONE:
         return
     name = "/".join(filter(None, (chosen.provider, probe.reranker_model(case.settings))))
+    by_llm, llm = chosen.provider == LLM, case.settings.llm
     opened, here = None, False
     with suppress(CommonplaceError, ValueError):  # one that cannot even be made is not left alone
         made = opening.open_reranker(case.settings)
         assert made is not None
         opened = opening.breaker().find(opening.reranker_breaker_name(chosen, made.inner))
     with suppress(CommonplaceError, ValueError):
-        llm = case.settings.llm
-        asked: Any = (LLMS, llm) if chosen.provider == LLM else (RERANKERS, chosen)
-        here = _stays_here(asked[0].find(asked[1].provider), asked[1].base_url)
+        row = LLMS.find(llm.provider) if by_llm else RERANKERS.find(chosen.provider)
+        here = _stays_here(row, llm.base_url if by_llm else chosen.base_url)
     if opened is not None:
-        state: State = "wrong" if opened.permanent else "warning"
         remedy = "mend what it says; `commonplace models test --reranker` asks it at once"
-        yield Finding(check, state, f"not called: {opened}", remedy)
-    elif case.offline and not here:
-        yield Finding(check, "skipped", f"{name} was not called (--offline)")
-    elif case.workspace is None and chosen.provider == LLM:
-        yield Finding(check, "skipped", f"{name} was not called: {_NO_LEDGER}")
+        yield _left_alone(check, opened, first=True, remedy=remedy)
+    elif reason := _not_called(case, here=here, recorded=by_llm):
+        yield Finding(check, "skipped", f"{name} was not called{reason}")
     else:
         with _accounts(case) as accounts:
             tried = probe.reranker(case.settings, accounts)
@@ -150,10 +151,10 @@ def _tried(
     return Finding(check, state, f"{name} does not answer ({tried.trouble})", remedy)
 
 
-def _left_alone(check: str, opened: Opened, *, first: bool) -> Finding:
+def _left_alone(check: str, opened: Opened, *, first: bool, remedy: str = _MENDED) -> Finding:
     """A finding on a provider that is not asked: until when and why."""
     state: State = "wrong" if first and opened.permanent else "warning"
-    return Finding(check, state, f"not called: {opened}", _MENDED)
+    return Finding(check, state, f"not called: {opened}", remedy)
 
 
 def _stays_here(row: Provider, base_url: str) -> bool:

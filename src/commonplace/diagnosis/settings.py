@@ -92,8 +92,8 @@ def _unknown(name: str, known: Sequence[str]) -> Finding:
 
 def origins(case: Case) -> Iterator[Finding]:
     """Tell every value that somebody set and where, and what overrides what."""
-    agent = {name: case.environ[name] for name in (AGENT_VARIABLE,) if name in case.environ}
     ours = {name: value for name, value in case.environ.items() if name.startswith(PREFIX)}
+    agent = {name: value for name, value in ours.items() if name == AGENT_VARIABLE}
     sources = [
         _traced(NOWHERE, only_places(case.environ) | agent),
         _traced(case.place, nowhere() | agent),
@@ -104,14 +104,10 @@ def origins(case: Case) -> Iterator[Finding]:
         told, _, remedy = warning.partition("; to allow it: ")
         yield Finding("settings.left-out", "warning", told, remedy)
     for key in config.KEYS:
-        found = {
-            one.origins[key.name]: attrgetter(key.name)(one.settings)
-            for one in sources
-            if key.name in one.origins
-        }
-        if found:
-            winner = whole.origins.get(key.name) or list(found)[-1]
-            yield _origin(key, winner, found)
+        setting = [source for source in sources if key.name in source.origins]
+        values = {source.origins[key.name]: attrgetter(key.name)(source.settings) for source in setting}
+        if values:
+            yield _origin(key, whole.origins.get(key.name) or list(values)[-1], values)
 
 
 def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:

@@ -158,29 +158,29 @@ def history(case: Case) -> Iterator[Finding]:
         return
     changes = runs.listed(workspace)
     # A partial change that was undone, as far as it went, needs no attention any more.
-    partial = [run.id for run in changes if run.state == "partial" and not run.undone]
-    begun = [run.id for run in changes if run.state == "begun"]
+    names: dict[str, list[str]] = {"begun": [], "partial": [], "damaged": runs.damaged(workspace)}
+    for run in changes:
+        if run.state == "begun" or (run.state == "partial" and not run.undone):
+            names[run.state].append(run.id)
     folder = paths.shown(workspace.history)
-    problems = [
-        ("", begun, "begun and not done", "`commonplace sync` carries it on, or says why not"),
-        (
+    rows = {
+        "begun": ("", "begun and not done", "`commonplace sync` carries it on, or says why not"),
+        "partial": (
             "_partial",
-            partial,
             "done in part",
             "`commonplace log RUN` says what was left, `commonplace undo RUN` takes the rest back",
         ),
-        (
+        "damaged": (
             "_damaged",
-            runs.damaged(workspace),
             "cannot be read",
             f"delete it below {folder}; it cannot be undone any more",
         ),
-    ]
-    problems = [problem for problem in problems if problem[1]]
-    for suffix, names, state, remedy in problems:
-        message = f"{count(len(names), 'generated change')} {state}: {listed(names)}"
-        yield Finding(f"stores.history{suffix}", "warning", message, remedy)
-    if not problems:
+    }
+    for state, (suffix, problem, remedy) in rows.items():
+        if names[state]:
+            message = f"{count(len(names[state]), 'generated change')} {problem}: {listed(names[state])}"
+            yield Finding(f"stores.history{suffix}", "warning", message, remedy)
+    if not any(names.values()):
         yield Finding("stores.history", "ok", f"{count(len(changes), 'generated change')} can be read")
 
 

@@ -21,7 +21,7 @@ from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
 from commonplace.redaction.redact import redact, strip_private
 from commonplace.render import count
-from commonplace.types import Finding
+from commonplace.types import Finding, State
 
 WALK_S = 2.0  # how long the folders are walked
 
@@ -117,15 +117,16 @@ def tree(case: Case) -> Iterator[Finding]:
     if case.root is None:
         return
     places = sources(os.fspath(case.root), case.settings)
-    if gone := [f"{source.name} ({source.root})" for source in places if not os.path.isdir(source.root)]:
+    missing = [f"{source.name} ({source.root})" for source in places if not os.path.isdir(source.root)]
+    if missing:
         yield Finding(
             "workspace.collections",
             "warning",
-            f"the folder of a collection is missing: {listed(gone)}",
+            f"the folder of a collection is missing: {listed(missing)}",
             "commonplace collection remove NAME",
         )
-    own = [os.path.join(case.root, paths.MEMORY_FOLDER)]
-    found = walk([*own, *(source.root for source in places[1:])], WALK_S)
+    memory = os.path.join(case.root, paths.MEMORY_FOLDER)
+    found = walk([memory, *(source.root for source in places[1:])], WALK_S)
     if found.closed:
         yield Finding(
             "workspace.folders",
@@ -142,36 +143,36 @@ def tree(case: Case) -> Iterator[Finding]:
         )
     if not found.whole:
         yield Finding("workspace.folders", "skipped", f"the folders are too many to walk in {WALK_S:.0f} s")
-    elif not (found.closed or found.leaving or gone):
+    elif not any((found.closed, found.leaving, missing)):
         yield Finding("workspace.folders", "ok", "every folder of notes can be read, and no link leads out")
 
 
 def walk(roots: list[str], limit_s: float) -> Walk:
     """Walk the folders that may hold notes, as a scan does; stop when the time is over."""
     until = time.monotonic() + limit_s
-    found = Walk([], [], whole=True)
+    errors: list[OSError] = []
+    leaving: list[str] = []
+    whole = True
     for root in roots:
         real = os.path.realpath(root)
-
-        def denied(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError):
-                found.closed.append(str(error.filename))
-
-        for folder, names, files in os.walk(root, onerror=denied):
-            if time.monotonic() > until:
-                return found._replace(whole=False)
-            links = [name for name in (*names, *files) if os.path.islink(os.path.join(folder, name))]
-            places = (os.path.join(folder, name) for name in links)
-            found.leaving.extend(place for place in places if _leaves(place, real))
+        for folder, names, files in os.walk(root, onerror=errors.append):
+            whole = time.monotonic() <= until
+            if not whole:
+                break
+            places = (os.path.join(folder, name) for name in (*names, *files))
+            leaving += [place for place in places if _leaves(place, real)]
             names[:] = [name for name in names if name[0] != "." and name not in IGNORED_FOLDERS]
-    return found
+    closed = [str(error.filename) for error in errors if not isinstance(error, FileNotFoundError)]
+    return Walk(closed, leaving, whole)
 
 
-def _leaves(link: str, root: str) -> bool:
-    """Whether a link to a note or a folder of notes leads out of a root, or to nothing."""
-    target = os.path.realpath(link)
-    wanted = link.endswith(".md") or os.path.isdir(target)
-    return wanted and not (paths.is_within(target, root) and Path(target).exists())
+def _leaves(path: str, root: str) -> bool:
+    """Whether a path is a link to a note or a folder of notes, and leads out of a root, or to nothing."""
+    if not os.path.islink(path):
+        return False
+    target = os.path.realpath(path)
+    leads_to_notes = path.endswith(".md") or os.path.isdir(target)
+    return leads_to_notes and not (paths.is_within(target, root) and os.path.exists(target))
 
 
 # --- the text and the names of notes ------------------------------------------------------------------
@@ -196,34 +197,24 @@ def text(case: Case) -> Iterator[Finding]:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
     found = read([state for state in states if not state.format], READ_S)
-    if found.unreadable:
-        yield Finding(
-            "notes.readable",
-            "wrong",
-            f"{count(len(found.unreadable), 'note')} cannot be read: {listed(found.unreadable)}",
-            "chmod u+r the files",
-        )
-    if found.not_utf8:
-        yield Finding(
-            "notes.encoding",
-            "warning",
-            f"{count(len(found.not_utf8), 'note')} not in UTF-8: {listed(found.not_utf8)}",
-            "save them as UTF-8",
-        )
-    if found.secrets:
-        yield Finding(
-            "notes.secrets",
-            "warning",
-            f"{count(len(found.secrets), 'line')} with what looks like a secret: {listed(found.secrets)}",
-            "change the secrets, and take them out of the notes; answers show [REDACTED] in their place",
-        )
+    secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
+    rows: list[tuple[str, State, list[str], str, str]] = [
+        ("readable", "wrong", found.unreadable, "note|cannot be read", "chmod u+r the files"),
+        ("encoding", "warning", found.not_utf8, "note|not in UTF-8", "save them as UTF-8"),
+        ("secrets", "warning", found.secrets, "line|with what looks like a secret", secrets),
+    ]
+    problems = [row for row in rows if row[2]]
+    for check, state, places, problem, remedy in problems:
+        unit, _, fault = problem.partition("|")
+        message = f"{count(len(places), unit)} {fault}: {listed(places)}"
+        yield Finding(f"notes.{check}", state, message, remedy)
     if found.read < found.of:
         yield Finding(
             "notes.readable",
             "skipped",
             f"{found.read:,} of {found.of:,} notes were read in the {READ_S:g} s that this may take",
         )
-    elif not (found.unreadable or found.not_utf8 or found.secrets):
+    elif not problems:
         yield Finding("notes.readable", "ok", f"{count(found.of, 'note')} read: all in UTF-8, no secret seen")
 
 
@@ -383,24 +374,20 @@ def leftovers(case: Case) -> Iterator[Finding]:
     workspace = case.workspace
     if workspace is None:
         return
-    if found := temporary(workspace, case.now_s):
-        yield Finding(
-            "index.leftovers",
-            "warning",
-            f"{count(len(found), 'temporary file')} of programs that were killed: {listed(found)}",
-            "delete them",
-        )
+    if files := temporary(workspace, case.now_s):
+        killed = f"{count(len(files), 'temporary file')} of programs that were killed: {listed(files)}"
+        yield Finding("index.leftovers", "warning", killed, "delete them")
     else:
         yield Finding("index.leftovers", "ok", "no temporary files are left")
-    if not os.access(workspace.derived, os.X_OK):  # there is none, or it is another user's
-        return
+    if os.access(workspace.derived, os.X_OK):  # where there is none, or it is another user's, nothing is seen
+        yield from _unfinished(workspace)
+
+
+def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
+    """Name what was begun and not done, lines that were overwritten, and locks that are held."""
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
-        yield Finding(
-            "index.erasing",
-            "warning",
-            f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}",
-            "commonplace forget --resume",
-        )
+        message = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
+        yield Finding("index.erasing", "warning", message, "commonplace forget --resume")
     names = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
     if copies := [name for name in names if not name.endswith(f"{writes.TAKEN_OUT}.md")]:
         number = count(len(copies), "copy", "copies")
@@ -410,11 +397,10 @@ def leftovers(case: Case) -> Iterator[Finding]:
             f"{number} of lines that other programs overwrote: {listed(copies)}",
             "`commonplace restore` shows them and puts them back; with --discard it deletes them",
         )
-    locks: list[Path] = []
     with suppress(OSError):
         locks = sorted(workspace.locks.glob("*.lock"))
-    if taken := [path.stem for path in locks if is_held(path)]:
-        yield Finding("index.locks", "ok", f"another process is at work now ({listed(taken)})")
+        if held := [path.stem for path in locks if is_held(path)]:
+            yield Finding("index.locks", "ok", f"another process is at work now ({listed(held)})")
 
 
 def temporary(workspace: paths.Workspace, now_s: float) -> list[str]:

@@ -7,8 +7,7 @@ read back before anything is written.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -28,12 +27,6 @@ from commonplace.types.changes import About, Change, Confirmed, Corrected, Prove
 from commonplace.types.notes import Cited, Statement
 
 MOST_SIMILAR = 10
-_NOT_STANDING = ("tentative", "superseded")
-# What marks a statement as a guess: a comment of its own, or a prefix.
-_COMMENT = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
-_PREFIX = re.compile(
-    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
-)
 
 # What the index finds near a text: in collections and transcripts, or, if that is true, in any note.
 Ask = Callable[[str, bool], Sequence[Cited]]
@@ -118,15 +111,17 @@ def _compose(
     new = Words.of(body) if body else None
     matches = resolve.find(corpus, request.old, owner=by.by == "owner", but=new)
     anchor = _anchor(matches)
-    there, written = None, ""
+    there, beside, written = None, None, ""
     if new and (there := _standing(corpus, new, matches, anchor)):
         written = draft.citation(there)
     elif new:
         if resolve.is_verbatim(anchor.statement, new):
             raise ConfigError("new", "says the same as the old one")
-        written = draft.insert(anchor.statement, _entry(anchor.statement, body, by, request.now))
+        beside, entry = anchor, "\n".join(statements.beside(anchor.statement, body, since=day))
+        author = None if by.by == "owner" else layout.dated(by, request.now)  # an agent's says whose it is
+        written = draft.insert(anchor.statement, layout.marked(entry, author))
     for match in matches:
-        to = "" if match is anchor and not there else written
+        to = "" if match is beside else written
         draft.strike(Strike(match.statement, day, by.by, by.agent, to, match.part))
     draft.compose()
     corrected = Corrected(
@@ -140,12 +135,6 @@ def _compose(
     return corrected, anchor.statement.citation
 
 
-def _entry(beside: Statement, body: str, by: Provenance, now: datetime) -> str:
-    """The lines of the new statement; an agent's says whose it is."""
-    entry = "\n".join(statements.beside(beside, body, since=f"{now:%Y-%m-%d}"))
-    return entry if by.by == "owner" else layout.marked(entry, layout.dated(by, now))
-
-
 def _anchor(matches: Sequence[Match]) -> Match:
     """The match that the new statement goes beside: in MEMORY.md, or else in the newest note."""
 
@@ -153,8 +142,8 @@ def _anchor(matches: Sequence[Match]) -> Match:
         path = match.statement.path
         return metadata.date_of(path) or "", path, match.statement.first
 
-    long_term = [match for match in matches if metadata.kind_of(match.statement.path) == "long-term"]
-    return long_term[0] if long_term else max(matches, key=age)
+    curated = (match for match in matches if metadata.is_curated(match.statement.path))
+    return next(curated, None) or max(matches, key=age)
 
 
 def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Match) -> Statement | None:
@@ -162,14 +151,14 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Matc
 
     What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
     """
-    curated = metadata.kind_of(anchor.statement.path) == "long-term"
     gone = {(m.statement.path, n) for m in matches for n in range(m.statement.first, m.statement.end + 1)}
     for match in resolve.saying(corpus, new):
         statement = match.statement
-        holds = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
-        in_place = not curated or metadata.kind_of(statement.path) == "long-term"
-        free = in_place and holds and not match.part and (statement.path, statement.first) not in gone
-        if free and resolve.is_verbatim(statement, new) and resolve.agree(match, matches[0]):
+        in_place = metadata.is_curated(statement.path) or not metadata.is_curated(anchor.statement.path)
+        holds = statement.said.keys().isdisjoint(("status", "superseded-by"))
+        stays = holds and (statement.path, statement.first) not in gone
+        is_it = not match.part and resolve.is_verbatim(statement, new) and resolve.agree(match, matches[0])
+        if in_place and stays and is_it:
             return statement
     return None
 
@@ -179,28 +168,24 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     gone = {(match.statement.path, match.statement.first) for match in matches}
     old = Words.of(matches[0].text).text
     words = similarity.weights(old)
-    curated = draft.corpus.curated()
-    looked_at = {statement.path for statement in curated}
-    others = [statement for statement in draft.corpus.like(old) if statement.path not in looked_at]
-    stays = [one for one in (*curated, *others) if not one.struck and one != there]
-    cited: dict[str, Cited] = {}
-    for one in (one for one in stays if (one.path, one.first) not in gone):
-        if _is_near(old, words, one.text) or _rests_on(one, gone):
-            citation = draft.citation(one)
-            cited[citation] = Cited(citation, resolve.shortened(one.text))
-    return list(cited.values())
-
-
-def _is_near(old: str, words: Mapping[str, float], text: str) -> bool:
-    return similarity.may_share(words, text) and similarity.share(old, text) >= similarity.NEAR
+    likely = (*draft.corpus.curated(), *draft.corpus.like(old))
+    by_place = {(statement.path, statement.first): statement for statement in likely}
+    similar: list[Cited] = []
+    for place, statement in by_place.items():
+        if place in gone or statement.struck or statement == there:
+            continue
+        near = similarity.may_share(words, statement.text)
+        near = near and similarity.share(old, statement.text) >= similarity.NEAR
+        if near or _rests_on(statement, gone):
+            similar.append(Cited(draft.citation(statement), resolve.shortened(statement.text)))
+    return similar
 
 
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
     sources = comments.sources(statement.said) if "from" in statement.said else ()
     for source in map(references.parse_reference, sources):
         # A reference may claim any number of lines, of which few are gone.
-        last = source.last or source.first
-        if any(path == source.path and source.first <= line <= last for path, line in gone):
+        if any(path == source.path and source.first <= line <= source.end for path, line in gone):
             return True
     return False
 
@@ -265,9 +250,7 @@ def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
         if not matches:
             raise
     whole = [match.statement for match in matches if not match.part]
-    guesses = [
-        one for one in whole if one.said.get("status") == "tentative" or _guess(one.text) is not None
-    ]
+    guesses = [s for s in whole if s.said.get("status") == "tentative" or _guess(s.text) is not None]
     if not guesses:
         raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(matches))
     return guesses
@@ -284,8 +267,8 @@ def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
 
 def _guess(text: str) -> str | None:
     """What a text says behind the prefix of a guess; None for one without."""
-    found = _PREFIX.match(text, struck.lead(text, turn=False))
-    return text[found.end() :] if found else None
+    prefix = comments.GUESS_PREFIX.match(text, struck.lead(text, turn=False))
+    return text[prefix.end() :] if prefix else None
 
 
 # --- the notes as they are to be ------------------------------------------------------------------------
@@ -309,7 +292,7 @@ class Draft:
     def unmark(self, statement: Statement) -> None:
         """Take what marks a guess off a statement. Raises StatementNotFound where its heading marks it."""
         document = self.corpus.document(statement.path).checked()
-        if document.unmark(statement, _COMMENT, _PREFIX).document.lines == document.lines:
+        if document.unmark(statement).document.lines == document.lines:
             why = "is tentative as its heading or its note says so; change it there"
             raise StatementNotFound(statement.citation, why)
         self._unmarked.setdefault(statement.path, []).append(statement)
@@ -358,7 +341,7 @@ class Draft:
         """A note with its strikes, without marks of guesses, and with the new entry."""
         document = document.strike_all(self._strikes.get(path, ())).document
         for guess in self._unmarked.get(path, ()):
-            document = document.unmark(guess, _COMMENT, _PREFIX).document
+            document = document.unmark(guess).document
         if path in self._inserted:
             statement, entry, _ = self._inserted[path]
             document = document.insert(entry, after=statement).document

@@ -11,8 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.base import paths
@@ -20,9 +19,10 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
 from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash
-from commonplace.language import compare, rules, sentences, similarity
+from commonplace.language import compare, sentences, similarity
 from commonplace.markdown import metadata, references, statements, struck
 from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown.references import Reference
 from commonplace.notes import scan
 from commonplace.search.request import Request
 from commonplace.types.notes import Cited, Statement
@@ -56,7 +56,7 @@ class Corpus:
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in found if s.size > _LARGEST_NOTE]
         self._files = {s.path: s for s in found if s.size <= _LARGEST_NOTE}
-        self.paths = sorted(self._files, key=lambda path: (metadata.kind_of(path) != "long-term", path))
+        self.paths = sorted(self._files, key=lambda path: (not metadata.is_curated(path), path))
         self._read = read
         self._data: dict[str, bytes | None] = {}
         self._documents: dict[str, Document] = {}
@@ -111,12 +111,14 @@ class Corpus:
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
-        long_term = (path for path in self.paths if metadata.kind_of(path) == "long-term")
-        return [statement for path in long_term for statement in self.statements(path)]
+        curated = filter(metadata.is_curated, self.paths)
+        return [statement for path in curated for statement in self.statements(path)]
 
-    def hashed(self, start: str) -> list[str]:
-        """The notes whose content hash begins so, as `#docid` names them."""
-        return [path for path in self.paths if content_hash(self.glance(path)).startswith(start)]
+    def named(self, reference: Reference) -> list[str]:
+        """The notes that a reference names: by its path, or by the beginning of their content hash."""
+        start = reference.docid
+        paths = self.paths if start else [path for path in self.paths if path == reference.path]
+        return [path for path in paths if not start or content_hash(self.glance(path)).startswith(start)]
 
 
 class StatementNotFound(NoteNotFound):
@@ -174,14 +176,8 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     not what says `but`. Only the owner means what is pinned. Raises StatementNotFound, with near misses, and
     ConfigError where what is named says `but`.
     """
-    if not named.strip():
-        raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
     place = _referred(corpus, named.strip())
-    matches = _meant(corpus, named, place)
-    if not matches:
-        raise _nothing(corpus, named)
-    if but is not None:
-        matches = _without(matches, but, place, named)
+    matches = _meant(corpus, named, place, but)
     free = [match for match in matches if owner or not statements.is_pinned(match.statement.said)]
     if not free or (place and free[0].statement != place):
         raise StatementNotFound(named, "is pinned: only its owner changes it", cited(matches))
@@ -191,13 +187,18 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     return _outermost(free)
 
 
-def _meant(corpus: Corpus, named: str, place: Statement | None) -> list[Match]:
-    """What says what is named: the statement of a reference first, then those that agree with it."""
+def _meant(corpus: Corpus, named: str, place: Statement | None, but: Words | None) -> list[Match]:
+    """What says what is named, and not `but`: the statement of a reference first, then what agrees with it.
+
+    Raises StatementNotFound where nothing says it, ConfigError where what is named says `but`.
+    """
     matches = saying(corpus, Words.of(place.text if place else named))
-    if place is None:
-        return matches
-    copies = (match for match in matches if match.statement != place and agree(match, Match(place)))
-    return [Match(place), *copies]
+    if place:
+        agreeing = (match for match in matches if match.statement != place and agree(match, Match(place)))
+        matches = [Match(place), *agreeing]
+    if not matches:
+        raise _nothing(corpus, named)
+    return matches if but is None else _without(matches, but, place, named)
 
 
 def _without(matches: Sequence[Match], but: Words, place: Statement | None, named: str) -> list[Match]:
@@ -245,7 +246,7 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     for passage in passages:
         place = references.parse_reference(passage.citation)
         if place.path in corpus.paths:
-            likely += _on(corpus.statements(place.path), place.first, place.last or place.first)
+            likely += _on(corpus.statements(place.path), place.first, place.end)
         else:
             others.append(passage)
     shares = [(similarity.share(named, one.text), one) for one in likely if not one.struck]
@@ -272,17 +273,16 @@ def shortened(text: str) -> str:
 def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     """Say why nothing was found: it is struck already, less than a sentence, or nowhere."""
     words = Words.of(named)
-    likely = corpus.like(words.text)
-    gone = [Match(s) for s in likely if s.struck and matched(s, words)]
-    if gone:
+    likely = corpus.like(words.text) if words.said.tokens else []
+    if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
         return StatementNotFound(named, "is struck already", cited(gone))
     said = f" {' '.join(words.said.tokens)} "
-    standing = [s for s in likely if not s.struck and said.strip()]
-    # The words that are struck part those around them.
-    inside = [
-        Match(s) for s in standing if said in f" {' '.join(_wording(struck.STRUCK.sub(' … ', s.text)))} "
-    ]
-    if inside:
+
+    def standing(statement: Statement) -> str:
+        # The words that are struck part those around them.
+        return f" {' '.join(_wording(struck.STRUCK.sub(' … ', statement.text)))} "
+
+    if inside := [Match(s) for s in likely if not s.struck and said in standing(s)]:
         why = "is less than a sentence of what is said; name the whole sentence, or its place"
         return StatementNotFound(named, why, cited(inside))
     return StatementNotFound(named, NOWHERE, near(corpus, named))
@@ -306,7 +306,7 @@ def _run(text: str, tokens: Sequence[str]) -> str:
         for first, (start, end), before in zip(opening, spans, befores, strict=False)
     ]
     counts = [0, *accumulate(map(len, inside))]
-    sums, sought = _sums(token for words in inside for token in words), _sums(tokens)
+    sums, sought = _sums(chain.from_iterable(inside)), _sums(tokens)
 
     def last(first: int, words: tuple[str, ...]) -> int:
         """The sentence before which a row may end that begins with one; 0 for none."""
@@ -356,14 +356,7 @@ def _names_its_subject(text: str) -> bool:
     start = struck.lead(text, turn=True)
     tokens = compare.read(text[start:]).tokens
     size = sum(0.5 if compare.is_wide(token) else 1.0 for token in tokens)
-    return size >= _SUBJECT and not _leaning().match(text, start)
-
-
-@cache
-def _leaning() -> re.Pattern[str]:
-    """What opens a statement about whoever the heading or the speaker is."""
-    latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
-    return re.compile(rf"(?:{latin})\b|{wide}", re.IGNORECASE)
+    return size >= _SUBJECT and not sentences.leans(text[start:])
 
 
 def _about(statement: Statement) -> tuple[str, ...]:
@@ -390,20 +383,23 @@ def _outermost(matches: Sequence[Match]) -> list[Match]:
 
 def _referred(corpus: Corpus, named: str) -> Statement | None:
     """The statement that a reference names; None where the text is no reference."""
-    found = references.REFERENCE.fullmatch(named)
-    path = found["path"] if found else named
-    is_path = found is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
+    if not named:
+        raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
+    match = references.REFERENCE.fullmatch(named)
+    path = match["path"] if match else named
+    is_path = match is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
     if not (is_path or references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths):
         return None
     place = references.parse_reference(named)
-    holders = corpus.hashed(place.docid) if place.docid else [place.path]
-    if len(holders) != 1 or holders[0] not in corpus.paths:
+    holders = corpus.named(place)
+    if len(holders) > 1:
+        raise StatementNotFound(named, "several notes have it")
+    if not holders:
         reason = "is none of the workspace's own notes; nothing else is ever changed"
-        raise StatementNotFound(named, "several notes have it" if len(holders) > 1 else reason)
-    if found is None:
+        raise StatementNotFound(named, reason)
+    if match is None:
         raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
-    last = place.last if place.last is not None else place.first
-    return _alone(_on(corpus.statements(holders[0]), place.first, last), named)
+    return _alone(_on(corpus.statements(holders[0]), place.first, place.end), named)
 
 
 def _alone(hit: Sequence[Statement], named: str) -> Statement:
@@ -471,12 +467,9 @@ def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited
         hits = hits[:MOST_NEAR]
     else:
         hits = [h for h in hits if not _is_own(h) and similarity.share(text, h.text) >= similarity.SAID]
-    return [Cited(hit.citation, shortened(_nearest_line(hit.text, text))) for hit in hits]
-
-
-def _nearest_line(passage: str, text: str) -> str:
-    """The line of a passage that shares most words with a text, the first of several."""
-    return max(passage.splitlines(), key=lambda line: similarity.share(text, line), default="")
+    # Of each passage the line that shares most words with the text.
+    near = [max(h.text.splitlines(), key=lambda line: similarity.share(text, line), default="") for h in hits]
+    return [Cited(hit.citation, shortened(line)) for hit, line in zip(hits, near, strict=True)]
 
 
 def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:

@@ -33,6 +33,7 @@ _WORD_DATE = re.compile(
     r"|(?:周|星期|礼拜)[一二三四五六日天]|Q[1-4])\.?",
     re.IGNORECASE,
 )
+_BETWEEN_DAYS = frozenset(rules.expression("range_to").split("|")) | {"from", ""}
 _YEAR = re.compile(
     r"\d{4}|[去前今明后]年|上一年|\b(?:last|this|next) year\b|[〇零一二]{1}[〇零一二三四五六七八九]{3}年",
     re.IGNORECASE,
@@ -50,7 +51,7 @@ _PLAN_DAYS = 20  # of a plan that is over with them
 class Token(NamedTuple):
     """One thing said, in the clause of a number; `light` words say nothing of their own.
 
-    `capital` says that it may be a name though it opens its sentence.
+    `capital` says that it may be a name though it opens its sentence, `past` that it ends as what was does.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Token(NamedTuple):
     clause: int
     light: bool = False
     capital: bool = False
+    past: bool = False
 
     @property
     def counts(self) -> bool:
@@ -83,10 +85,7 @@ def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
         lambda m: {"ca": "can", "wo": "will", "sha": "shall"}.get(m[1].lower(), m[1]) + " not",
         language.fold(text).replace("’", "'"),
     )
-    idle, groups = rules.load("zh")["idle"], turn_groups()
-    text = _wide_turns().sub(
-        lambda m: "" if m[0] in idle else f"\x02{groups[m[0]]}\x02" if m[0] in groups else m[0], text
-    )
+    text = _turns().sub(lambda match: _marked(match[0]), text)
     sentences: list[Sentence] = []
     tokens: list[Token] = []
     forms: set[str] = set()
@@ -155,7 +154,8 @@ def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
         odd = not word.isalpha() or any(c.isupper() for c in text[1:])
         capital = text[0].isupper() and not light
         named = (odd and not light) or (capital and not starts)
-        yield Token(stem(word), "name" if named else "word", clause, light, capital)
+        past = word.endswith("ed") and stem(word) != word
+        yield Token(stem(word), "name" if named else "word", clause, light, capital, past)
     if own:
         yield Token("'s", "own", clause)
 
@@ -184,11 +184,19 @@ def turn_groups() -> Mapping[str, str]:
 
 
 @cache
-def _wide_turns() -> re.Pattern[str]:
-    """Finds Chinese words that turn a statement or are idle, and those that only look so."""
+def _turns() -> re.Pattern[str]:
+    """Finds what turns a statement beside single English words, idle Chinese words, and what looks so."""
     table = rules.load("zh")
-    words = [*table["apart"], *table["idle"], *(w for w in turn_groups() if not w.isascii())]
-    return re.compile("|".join(sorted(words, key=len, reverse=True)))
+    spaced = [rf"\b{word}\b" for word in turn_groups() if " " in word]
+    words = [*table["apart"], *table["idle"], *(w for w in turn_groups() if not w.isascii()), *spaced]
+    return re.compile("|".join(sorted(words, key=len, reverse=True)), re.IGNORECASE)
+
+
+def _marked(words: str) -> str:
+    """Put a mark in place of what turns a statement, nothing in place of what is idle."""
+    if group := turn_groups().get(words.lower()):
+        return f"\x02{group}\x02"
+    return "" if words in rules.load("zh")["idle"] else words
 
 
 def _with_dates(text: str, day: date | None) -> tuple[str, list[str]]:
@@ -211,8 +219,10 @@ def _key(span: dates.Span, day: date | None) -> str:
     said = span.text.strip()
     has_figures = _FIGURE.search(said) is not None
     first, last = span.first, span.last
-    if _WORD_DATE.fullmatch(said):
-        return ""
+    if all(
+        _WORD_DATE.fullmatch(word) or word in _BETWEEN_DAYS for word in re.split(r"[\s–—-]+", said.casefold())
+    ):
+        return ""  # by words alone: a day of the week, a month, from one to another
     if not span.relative or (_YEAR.search(said) and has_figures) or _NAMED.search(said) or not has_figures:
         if span.relative and not day:
             return ""

@@ -70,6 +70,11 @@ _GUESS = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
+# What marks a statement as a guess: a comment of its own, or a prefix.
+TENTATIVE = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+GUESS_PREFIX = re.compile(
+    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
+)
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = (
     *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED
@@ -106,6 +111,17 @@ def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
     end = text.rfind("-->") + 3
     expression = _ANY_AND_BLANKS if blanks else _ANY
     return expression.sub(instead, text[:end]) + text[end:] if end > 2 else text
+
+
+def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> bool:
+    """Tell whether the last comment that begins a line has no end.
+
+    Those in `passed`, first and last lines of fences, are none.
+    """
+    silent = {number for first, last in passed for number in range(first, last + 1)}
+    shown = ["" if number in silent else line for number, line in enumerate(lines, 1)]
+    opening = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
+    return opening < len(shown) and "-->" not in "\n".join(shown[opening:])
 
 
 def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> list[int]:

@@ -506,8 +506,8 @@ class Document:
             done |= changed
         return Edit(document._changed(done), range(1, len(self.lines) + 1))
 
-    def unmark(self, statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]) -> Edit:
-        """Take some comments of its own, and a prefix, off a statement.
+    def unmark(self, statement: Statement) -> Edit:
+        """Take what marks a statement as a guess off it: comments of its own, and a prefix.
 
         Comments count on its lines and on those directly below that hold nothing else; private parts stay.
         """
@@ -518,16 +518,16 @@ class Document:
             for number in range(statement.first - 1, min(len(bare), below))
             if number < statement.last or not shown(number).text.strip()
         ]
-        while below < len(bare) and not shown(below).text.strip() and comment.search(bare[below]):
+        while below < len(bare) and not shown(below).text.strip() and comments.TENTATIVE.search(bare[below]):
             numbers.append(below)
             below += 1
-        done = {number: comment.sub("", bare[number]) for number in numbers}
+        done = {number: comments.TENTATIVE.sub("", bare[number]) for number in numbers}
         first = statement.first - 1
         words = _words(statement, shown, turn=False).get(first)
-        if words and (match := prefix.match(shown(first).text, words[0])):
+        if words and (match := comments.GUESS_PREFIX.match(shown(first).text, words[0])):
             places = shown(first).places
             start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
-            done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
+            done[first] = comments.TENTATIVE.sub("", bare[first][:start] + bare[first][end:])
         return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:

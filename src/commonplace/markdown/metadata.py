@@ -41,6 +41,11 @@ def kind_of(path: str) -> NoteKind:
     return "daily" if daily and date_of(path) == daily[1] else "note"
 
 
+def is_curated(path: str) -> bool:
+    """Whether a note is MEMORY.md, which says what holds for long."""
+    return kind_of(path) == "long-term"
+
+
 def month_of(path: str) -> str:
     """Return the month (YYYY-MM) that a note is of, `memory/2026-01.md`; empty for any other note."""
     month = _MONTHLY.fullmatch(path) if path.startswith("memory/") else None

@@ -40,6 +40,11 @@ class Reference:
     first: int = 1
     last: int | None = None
 
+    @property
+    def end(self) -> int:
+        """The last line that is named: the first one where no other is."""
+        return self.first if self.last is None else self.last
+
 
 def parse_reference(text: str) -> Reference:
     """Read a reference; a path that merely looks unusual is taken as it is."""
@@ -82,12 +87,12 @@ def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
 # --- references that follow their lines -------------------------------------------------------------------
 
 
-def shifted(text: str, maps: Mapping[str, Moved]) -> str:
+def shifted(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | None = None) -> str:
     """Return a note's text with its references into moved notes led to where the lines are now.
 
     `maps` tells for each note, by its path, where its lines are. A reference to a line that is gone is left
-    out, and a comment that says nothing more with it. Whole notes, content hashes and private parts are not
-    touched.
+    out, and a comment that says nothing more with it. References to whole notes become what `whole` has for
+    them. Content hashes and private parts are not touched.
     """
     if "<!--" not in text or not maps:
         return text
@@ -98,9 +103,9 @@ def shifted(text: str, maps: Mapping[str, Moved]) -> str:
         marks = {_NAMES.get(name, name): value for name, value in values.items()}
         now = dict(marks)
         if "to" in marks:
-            now["to"] = reference(marks["to"], maps)
+            now["to"] = reference(marks["to"], maps, whole)
         if "from" in marks:
-            sources = [reference(source, maps) for source in comments.sources(marks)]
+            sources = [reference(source, maps, whole) for source in comments.sources(marks)]
             now["from"] = comments.of_sources(dict.fromkeys(filter(None, sources)))
         if now == marks:
             return match[0]
@@ -108,7 +113,7 @@ def shifted(text: str, maps: Mapping[str, Moved]) -> str:
 
     def successor(match: re.Match[str]) -> str:
         value = match["value"].rstrip()
-        now = reference(value, maps)
+        now = reference(value, maps, whole)
         return f"{match['before']}{now}{match['value'][len(value) :]}-->" if now else ""
 
     parts: list[str] = []
@@ -119,17 +124,18 @@ def shifted(text: str, maps: Mapping[str, Moved]) -> str:
     return "".join(parts)
 
 
-def reference(text: str, maps: Mapping[str, Moved]) -> str:
+def reference(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | None = None) -> str:
     """Return a reference as it is to be written now; empty where nothing of it is left."""
     try:
         meant = parse_reference(text)
     except NoteNotFound:
         return text
     moved = maps.get(meant.path)
-    if moved is None or meant.docid or meant.path == text.removeprefix("./"):
+    if meant.docid or meant.path == text.removeprefix("./"):
+        return (whole or {}).get(meant.path, text)
+    if moved is None:
         return text
-    last = meant.last if meant.last is not None else meant.first
-    lines = range(meant.first, min(max(last, meant.first), meant.first + _LINES_WITHIN) + 1)
+    lines = range(meant.first, min(max(meant.end, meant.first), meant.first + _LINES_WITHIN) + 1)
     first = next(filter(None, map(moved, lines)), "")
     end = next(filter(None, map(moved, reversed(lines))), "")
     if first == end:

@@ -6,7 +6,6 @@ A watcher saves work, it is never trusted: a search compares the files itself (D
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,8 +166,10 @@ def _file_system(path: Path) -> str:
     real = os.path.realpath(path)
     fitting = []
     for place, mount in enumerate(mounts):
-        if len(mount) > 2:  # blanks and backslashes stand as octal numbers
-            folder = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), mount[1])
+        if len(mount) > 2:
+            folder = mount[1]
+            for sign in " \t\n#\\":  # which stand as octal numbers
+                folder = folder.replace(f"\\{ord(sign):03o}", sign)
             if is_within(real, folder):
                 fitting.append((len(folder), place, mount[2]))
     # Of several mounted on the same folder the last one hides the others.

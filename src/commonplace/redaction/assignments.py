@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import AnyStr
 
@@ -159,11 +160,11 @@ def _further(text: str, lower: bytes, words: Mapping[str, object], *, long: bool
     further = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
     if not text.isascii():
         # A single character is found ten times as fast as two, and one of these is in each word.
-        if any(character in text for character in "密令钥鑰"):
+        holds = cache(text.__contains__)
+        if any(map(holds, "密令钥鑰")):
             further += _CHINESE
-        marks = {mark for mark in dict.fromkeys(mark for mark, _ in _MARKED) if mark in text}
-        further += [word for mark, word in _MARKED if mark in marks]
-        further += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+        further += [word for mark, word in _MARKED if holds(mark)]
+        further += ["码"] * holds("码") + ["助记词"] * holds("助")
     if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
         further.append("tified ")
     return further
@@ -176,22 +177,21 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """
     for word, places in words.items():
         kind = "password" if names_password(word) else WORDS.get(word)
-        rows = _PLACES.get(word, ())
-        if not (kind or rows):
+        if not kind and word not in _PLACES:
             continue
-        fits = _any_of(word).match if rows else None
+        fits = _any_of(word).match
         for at in places:
-            for row in rows if fits and fits(text, at) else ():
-                if span := _placed(text, at, *row):
-                    yield span
-            if kind and (span := _named(text, at, kind, word)):
-                yield span
+            spans = [_placed(text, at, *row) for row in _PLACES[word]] if fits(text, at) else []
+            if kind:
+                spans.append(_named(text, at, kind, word))
+            yield from filter(None, spans)
 
 
 @cache
 def _any_of(word: str) -> re.Pattern[str]:
-    """Return what one of the places behind a word matches: most words stand in none."""
-    return compiled("(?i)" + "|".join(f"(?:{expression})" for _, _, expression, _ in _PLACES[word]))
+    """Return what one of the places behind a word matches: most words stand in none, and many have none."""
+    expressions = [f"(?:{expression})" for _, _, expression, _ in _PLACES.get(word, ())]
+    return compiled("(?i)" + ("|".join(expressions) or "(?!)"))
 
 
 @cache
@@ -202,26 +202,31 @@ def _name(kind: str, word: str) -> re.Pattern[str]:
 def _named(text: str, at: int, kind: str, word: str) -> Span | None:
     """Return the span of the value that the word at `at` names, if it looks like a secret."""
     name = _name(kind, word).match(text, at)
-    if not name:
-        return None
     before = text[max(0, at - _CONTEXT) : at]
-    if not _is_name(name[0], before, kind) or (name["flag"] and not _is_flag(before)):
+    if not name or not _is_name(name[0], before, kind) or (name["flag"] and not _is_flag(before)):
         return None
-    value = compiled(_FORMS["value"]).match(text, name.end())
+    sign = name["sign"] or ""
+    value = _value(text, name.end(), sign)
+    if value is None:
+        return None
+    start, end, quoted = value
+    least, environment = _least(kind, sign, before), sign == "=" and _is_variable(name[0], before)
+    looks_secret = _looks_secret(text[start:end], kind, quoted, sign.strip(), least, environment)
+    return (start, end, kind) if looks_secret else None
+
+
+def _value(text: str, at: int, sign: str) -> tuple[int, int, bool] | None:
+    """Return where the value behind a name and a sign starts and ends, and whether it is quoted."""
+    value = compiled(_FORMS["value"]).match(text, at)
     if not value or value.lastgroup is None:
         return None
     start, end = value.span(value.lastgroup)
-    quoted = value.lastgroup != "bare"
-    sign = name["sign"] or ""
     if sign[:1] == ">" and text[start] == "@":  # user:<password>@host
         return None
     if sign[:1] == "%" and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
         end = cut.start()
-    if not quoted:
-        end = bare_end(text, start, end)
-    least, environment = _least(kind, sign, before), sign == "=" and _is_variable(name[0], before)
-    looks_secret = _looks_secret(text[start:end], kind, quoted, sign.strip(), least, environment)
-    return (start, end, kind) if looks_secret else None
+    quoted = value.lastgroup != "bare"
+    return start, end if quoted else bare_end(text, start, end), quoted
 
 
 def _is_variable(name: str, before: str) -> bool:
@@ -252,9 +257,13 @@ def _is_name(name: str, before: str, kind: str) -> bool:
         return is_key(before, len(before)) or _is_service(before)
     if kind == "password" and not name.lower().startswith(("passw", "passp", "passc")):
         last = before[-1:]
-        inside = last.isascii() and last.isalpha()
-        return not inside or (name[0].isupper() and last.islower())
+        return not is_letter(last) or (name[0].isupper() and last.islower())
     return True
+
+
+def is_letter(character: str) -> bool:
+    """Tell whether a character is a Latin letter; no character is none."""
+    return character.isascii() and character.isalpha()
 
 
 def is_key(text: str, at: int) -> bool:
@@ -320,9 +329,7 @@ def _looks_secret(
 
     `environment` is whether it stands as in a shell: NAME=value.
     """
-    if len(value) < least or (is_innocent(value) and not is_base64(value)):
-        return False
-    if not quoted and is_code(value):
+    if len(value) < least or _is_harmless(value, quoted=quoted):
         return False
     if " " in value:
         return kind == "password" and "=" in sign and not compiled(_FORMS["sentence"]).search(value)
@@ -338,6 +345,11 @@ def _stands_alone(value: str, kind: str, quoted: bool, sign: str, environment: b
     if (environment or (kind == "password" and special)) and len(value) >= 6:
         return True
     return not environment and quoted and bool(sign) and (kind == "password" or len(value) >= 16)
+
+
+def _is_harmless(value: str, *, quoted: bool) -> bool:
+    """Tell whether a value is innocent, and does not merely begin as a path; or code, which has no quotes."""
+    return (is_innocent(value) and not is_base64(value)) or (not quoted and is_code(value))
 
 
 def is_base64(text: str) -> bool:
@@ -362,11 +374,10 @@ def _placed(text: str, at: int, kind: str, word: str, expression: str, before: s
     if word in ("_auth", '"auth"'):  # base64 of name:password, or anything else
         from base64 import b64decode
 
-        try:
-            credentials = b64decode(value + "=" * (-len(value) % 4), validate=True)
-        except ValueError:
-            return None
-        return (start, end, kind) if b":" in credentials else None
+        with suppress(ValueError):
+            if b":" in b64decode(value + "=" * (-len(value) % 4), validate=True):
+                return start, end, kind
+        return None
     if kind == "cookie" and not (compiled(r"\d").search(value) and compiled(_FORMS["letter"]).search(value)):
         return None
-    return None if is_innocent(value) and not is_base64(value) else (start, end, kind)
+    return None if _is_harmless(value, quoted=True) else (start, end, kind)

@@ -8,12 +8,14 @@ Every repetition is bounded or cannot match in two ways: time is linear in the t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from commonplace.redaction import assignments
 from commonplace.redaction.detectors import PASSWORD_WORDS
 from commonplace.redaction.shapes import Span, compiled
+
+RowsAt = Callable[[str, int], tuple[int, int, str] | None]  # start, end and sign of rows around a place
 
 _ELSEWHERE = "|".join(re.escape(word) for words, _ in PASSWORD_WORDS.values() for word in words)
 _PASSWORD = rf"(?:pass(?:wor[dt]|wd|phrase|code|e)s?|密码|密碼|口令|{_ELSEWHERE})"
@@ -176,23 +178,31 @@ def _form(name: str) -> re.Pattern[str]:
 
 
 def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
-    """Find what stands below the words: in columns of tables, on the next line, in several words."""
-    tables = b"|" in flat and (b"--" in flat or b"|-" in flat or b":-" in flat)
+    """Find what stands below the words: in columns, on the next line, in several words; or on its way."""
+    tables = b"|" in flat and any(rule in flat for rule in (b"--", b"|-", b":-"))
     for word, places in words.items():
-        password = assignments.names_password(word)
-        if not (password or (tables and assignments.names_secret(word))):
+        if tables and assignments.names_secret(word):
+            yield from _columns_below(text, places, _table)
+        if not assignments.names_password(word):
             continue
-        yield from _listed(text, places if password else ())
-        table = 0  # where the last one ends
+        yield from _columns_below(text, places, _list)
         for at in places:
-            if tables and at >= table and (rows := _table(text, at)):
-                table = rows[1]
-                yield from _columns(text, *rows, "|")
-            if password:
-                yield from _told(text, flat, word, at)
+            yield from _below(text, flat, word, at)
+            begin = max(0, at - _LONGEST_NAME)
+            if text[at - 2 : at] == "ch" and (piped := _form("chpasswd").search(text[begin:at])):
+                yield begin + piped.start("value"), begin + piped.end("value"), "password"
 
 
-def _told(text: str, flat: bytes, word: str, at: int) -> Iterator[Span]:
+def _columns_below(text: str, places: Sequence[int], rows_at: RowsAt) -> Iterator[Span]:
+    """Find the values of columns in whose header one of the places is; rows are looked at once."""
+    last = 0
+    for at in places:
+        if at >= last and (rows := rows_at(text, at)):
+            last = rows[1]
+            yield from _columns(text, *rows)
+
+
+def _below(text: str, flat: bytes, word: str, at: int) -> Iterator[Span]:
     """Find the value on the line below the name of a password, and the words that one is drawn from."""
     end = text.find("\n", at, at + _LONGEST_NAME)
     if end > 0 and text[end - 1] in _ENDINGS:
@@ -205,8 +215,8 @@ def _told(text: str, flat: bytes, word: str, at: int) -> Iterator[Span]:
             yield *drawn.span("value"), "password"
 
 
-def _table(text: str, at: int) -> tuple[int, int] | None:
-    """Return where a Markdown table starts and ends of whose header the character at `at` is a part."""
+def _table(text: str, at: int) -> tuple[int, int, str] | None:
+    """Return start, end and sign of a Markdown table of whose header the character at `at` is a part."""
     start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
     end = text.find("\n", at, at + _LONGEST_ROW)
     if end < 0 or text.find("|", start, end) < 0:
@@ -216,7 +226,7 @@ def _table(text: str, at: int) -> tuple[int, int] | None:
         return None
     if not _form("rule").match(text[end + 1 : rule].rstrip("\r")):
         return None
-    return start, _last_row(text, rule, "|", 1)
+    return start, _last_row(text, rule, "|", 1), "|"
 
 
 def _last_row(text: str, end: int, sign: str, least: int) -> int:
@@ -232,21 +242,10 @@ def _last_row(text: str, end: int, sign: str, least: int) -> int:
     return end
 
 
-def _listed(text: str, places: Sequence[int]) -> Iterator[Span]:
-    """Find what stands in lines of values below a name, and what goes to `chpasswd`."""
-    last = 0
-    for at in places:
-        if at >= last and _form("after-cell").match(text, at) and (rows := _list(text, at)):
-            last = rows[1]
-            yield from _columns(text, *rows)
-        if text[at - 2 : at] == "ch":
-            begin = max(0, at - _LONGEST_NAME)
-            if match := _form("chpasswd").search(text[begin:at]):
-                yield begin + match.start("value"), begin + match.end("value"), "password"
-
-
 def _list(text: str, at: int) -> tuple[int, int, str] | None:
     """Return start, end and sign of values in lines of whose first line the character at `at` is a part."""
+    if not _form("after-cell").match(text, at):
+        return None
     start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
     end = text.find("\n", at, at + _LONGEST_ROW)
     if end < 0:

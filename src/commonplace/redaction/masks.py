@@ -6,11 +6,14 @@ A private part becomes `<private>…</private>`, a line with a secret the line t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from commonplace.redaction.redact import MARK, private_parts, redact, strip_private
 
 PRIVATE = "<private>…</private>"
+_LINE = "a line with a secret"
 _SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
 
 
@@ -41,19 +44,12 @@ def mask(text: str) -> Masked:
     public = "".join([*parts, text[done:]])
     lines = public.split("\n")
     redacted = redact(public)[0].split("\n")
-    # Whether each line may be one more of a secret: gone without a mark, or blank before such a one.
-    belongs: list[bool] = []
-    following = False
-    for line, other in zip(reversed(lines), reversed(redacted), strict=True):
-        if line or other:
-            following = line != other and MARK not in other
-        belongs.append(following)
     # Of a secret of several lines the first has the mark; the rest belong to it.
     shown: list[str] = []
     secret: list[tuple[str, str]] = []
     inside = False
-    for line, other, more in zip(lines, redacted, reversed(belongs), strict=True):
-        if inside and more:
+    for line, other, goes_on in zip(lines, redacted, _going_on(lines, redacted), strict=True):
+        if inside and goes_on:
             secret[-1] = (secret[-1][0], f"{secret[-1][1]}\n{line}")
             continue
         # What was no character in its file is shown as a mark.
@@ -65,27 +61,39 @@ def mask(text: str) -> Masked:
     return Masked("\n".join(shown), tuple(private), tuple(secret))
 
 
+def _going_on(lines: Sequence[str], redacted: Sequence[str]) -> list[bool]:
+    """Whether each line may be one more of a secret: gone without a mark, or blank before such a one."""
+    found: list[bool] = []
+    below = False
+    for line, other in zip(reversed(lines), reversed(redacted), strict=True):
+        if line or other:
+            below = line != other and MARK not in other
+        found.append(below)
+    return found[::-1]
+
+
 def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
     """Put what was hidden back into a rewritten text, after dropping its own private parts and secrets.
 
     Raises MarkLost where a mark of `masked` is missing or stands before one that it stood behind.
     """
-    everything = "".join([text, *masked.private, *(hidden for _, hidden in masked.secret)])
-    spare = (chr(code) for code in _SPARE if chr(code) not in everything)
-    private, secret = next(spare), next(spare)
-    lines = text.split("\n")
     shown = [line for line, _ in masked.secret]
-    places = [number for number, line in enumerate(lines) if line in set(shown)]
-    if [lines[number] for number in places] != shown:
-        raise MarkLost("a line with a secret")
-    for number in places:
-        lines[number] = secret
-    text = strip_private("\n".join(lines).replace(PRIVATE, private))
+    hidden = [lines for _, lines in masked.secret]
+    spare = set(map(chr, _SPARE)).difference(text, *masked.private, *hidden)
+    private, secret = sorted(spare)[:2]
+    known, lines = set(shown), text.split("\n")
+    if [line for line in lines if line in known] != shown:
+        raise MarkLost(_LINE)
+    text = "\n".join([secret if line in known else line for line in lines])
+    text = strip_private(text.replace(PRIVATE, private))
     text = redact(text)[0] if redacted else text
-    for _, hidden in masked.secret:
-        text = text.replace(secret, hidden.replace(PRIVATE, private), 1)
-    pieces = text.split(private)
-    if len(pieces) != len(masked.private) + 1:
-        raise MarkLost("a private part")
-    filled = (piece + hidden for piece, hidden in zip(pieces, masked.private, strict=False))
-    return "".join([*filled, pieces[-1]])
+    hidden = [line.replace(PRIVATE, private) for line in hidden]
+    return _filled(_filled(text, secret, hidden, _LINE), private, masked.private, "a private part")
+
+
+def _filled(text: str, mark: str, hidden: Sequence[str], what: str) -> str:
+    """Put what was hidden in place of its marks, one for each. Raises MarkLost where one is missing."""
+    pieces = text.split(mark)
+    if len(pieces) != len(hidden) + 1:
+        raise MarkLost(what)
+    return "".join(chain.from_iterable(zip(pieces, [*hidden, ""], strict=True)))

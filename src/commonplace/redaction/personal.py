@@ -50,22 +50,29 @@ _LEAST, _MOST = 9, 15  # digits of an international number, the sign left out (E
 def find(text: str) -> Iterator[Span]:
     """Find addresses and numbers: start, end and kind of each."""
     if any(sign in text for sign in ("@", "%40", "\\u0040", "&#64;", "＠")):
-        for sign in compiled(_DOMAIN).finditer(text):
-            head = text[max(0, sign.start() - _LOCAL_MAX) : sign.start()]
-            length = _length(head)
-            is_remote = head[len(head) - length :] == "git" and text[sign.end() : sign.end() + 1] in (
-                ":",
-                "/",
-            )
-            if length and not is_remote and sign["top"].lower() not in _FILES:
-                yield sign.start() - length, sign.end(), "email"
+        yield from _emails(text)
     if compiled(r"\d[^\n\d]{0,24}\d[^\n\d]{0,24}\d").search(text):
-        for expression in _NUMBERS:
-            for number in compiled(expression).finditer(text):
-                if _LEAST <= sum(character.isdigit() for character in number[0].lstrip("0")) <= _MOST:
-                    yield number.start(), number.end(), "phone"
-        for number in compiled(_NAMED).finditer(text):
-            yield *number.span("number"), "phone"
+        yield from _phones(text)
+
+
+def _emails(text: str) -> Iterator[Span]:
+    """Find e-mail addresses: what may stand before their sign, which is found first."""
+    for sign in compiled(_DOMAIN).finditer(text):
+        head = text[max(0, sign.start() - _LOCAL_MAX) : sign.start()]
+        length = _length(head)
+        is_remote = head[len(head) - length :] == "git" and text.startswith((":", "/"), sign.end())
+        if length and not is_remote and sign["top"].lower() not in _FILES:
+            yield sign.start() - length, sign.end(), "email"
+
+
+def _phones(text: str) -> Iterator[Span]:
+    """Find numbers by their form, if they have as many digits as one may have, and by the word before."""
+    for expression in _NUMBERS:
+        for number in compiled(expression).finditer(text):
+            if _LEAST <= sum(map(str.isdigit, number[0].lstrip("0"))) <= _MOST:
+                yield number.start(), number.end(), "phone"
+    for number in compiled(_NAMED).finditer(text):
+        yield *number.span("number"), "phone"
 
 
 def _length(head: str) -> int:

@@ -93,9 +93,9 @@ _LINKS = frozenset(
 def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find values that a sentence calls a secret; `words` are those of `assignments.words_in`."""
     for name, places in words.items():
-        if name not in _NAMES and name.lower() not in _ELSEWHERE:
+        expression = _NAMES.get(name) or _ELSEWHERE.get(name.lower())
+        if not expression:
             continue
-        expression = _NAMES.get(name) or _ELSEWHERE[name.lower()]
         for at in places:
             if not _is_apart(text, at, name):
                 continue
@@ -109,8 +109,7 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 def _is_apart(text: str, at: int, name: str) -> bool:
     """Tell a name from a part of another word: "pin", not "shopping"; "API key", not "keyboard"."""
     if name in ("pin", "pw"):
-        before = text[at - 1 : at]
-        return not (before.isascii() and before.isalpha())
+        return not assignments.is_letter(text[at - 1 : at])
     return name != "key" or (text[at + 3 : at + 4] in " '’" and assignments.is_key(text, at))
 
 
@@ -155,30 +154,34 @@ def _judged(text: str, match: re.Match[str], name: str) -> Span | None:
     value = text[start:end]
     if (tag := value.find("</")) > 0:
         value, end = value[:tag], start + tag
-    if name == "key" and assignments.is_base64(value):
-        return start, end, "key"
+    kind = {"key": "key", "pin": "pin", "puk": "pin"}.get(name, "password")
+    return (start, end, kind) if _is_secret(text, match, kind, value, end) else None
+
+
+def _is_secret(text: str, match: re.Match[str], kind: str, value: str, end: int) -> bool:
+    """Judge a value, which ends at a place of the text, by itself and by what stands around it."""
+    if kind == "key" and assignments.is_base64(value):
+        return True
     if _form("unit").match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
-        return None
-    if name in ("pin", "puk"):
-        return start, end, "pin"
-    if name == "key":
-        return (start, end, "key") if len(value) >= _KEY_LEAST and _is_made_up(value) else None
-    return (start, end, "password") if _is_password(text, match, value, end) else None
+        return False
+    if kind == "key":
+        return len(value) >= _KEY_LEAST and _is_made_up(value)
+    return kind == "pin" or _is_password(text, match, value, end)
 
 
 def _is_password(text: str, match: re.Match[str], value: str, end: int) -> bool:
     """Judge a value by what leads to it: nothing, "to", an arrow, a verb, or a gap."""
-    leads = {lead for lead, part in match.groupdict().items() if part is not None}
-    if "bare" in leads:
+    leads = match.groupdict()
+    if leads.get("bare") is not None:
         return _form("drawn").match(value) is not None
     near = max(0, match.start() - _CHANGES_NEAR), match.start()
-    if "to" in leads and not _form("changes").search(text, *near):
+    if leads.get("to") and not _form("changes").search(text, *near):
         return False
     clause_ends = _form("clause-ends").match(text, end) is not None
-    if "arrow" in leads:
+    if leads.get("arrow"):
         return _is_made_up(value) and clause_ends
     secret = _is_made_up(value) or (clause_ends and _is_no_word(value))
-    if "gap" not in leads:
+    if leads.get("gap") is None:
         return secret
     # Where no verb leads to it, it must end its clause, and be neither a version nor a short number.
     return secret and clause_ends and len(value) >= 6 and not _form("version").search(value)

@@ -26,11 +26,12 @@ def strip_recalled(text: str) -> str:
     without an opening all that stands before it.
     """
     for _ in range(_MAX_PASSES):  # one is enough, but for tags that only what stood between them kept apart
-        if TAG not in text.casefold():
+        marks = list(compiled(_MARK).finditer(text)) if TAG in text.casefold() else []
+        if not marks:
             break
         parts: list[str] = []
         depth = start = 0
-        for mark in compiled(_MARK).finditer(text):
+        for mark in marks:
             if not mark["end"]:
                 if not depth:
                     parts.append(text[start : mark.start()])
@@ -40,8 +41,6 @@ def strip_recalled(text: str) -> str:
             else:
                 parts = parts if depth else []
                 depth, start = 0, mark.end()
-        if not start and not depth:
-            break
         if not depth:
             parts.append(text[start:])
         text = compiled(r"\n(?:[ \t]*\n){2,}").sub("\n\n", "".join(parts))

@@ -7,7 +7,7 @@ every note, and nearly all hold no secret. So a few substring tests at 1 GB/s de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from commonplace.base.signature import blake2b
@@ -50,6 +50,11 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
             _recent.pop(old, None)
         _recent[digest] = known
     return known
+
+
+def unmarked(text: str) -> str:
+    """Return a redacted text with short marks, which name no kind."""
+    return compiled(r"\[REDACTED:[\w-]+\]").sub("***", text)
 
 
 def public(text: str) -> str:
@@ -132,21 +137,20 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
 
 def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
     """Yield where the private parts of a text start and end, tags included; nested ones are one."""
-    depth = start = 0
+    opened: list[int] = []  # where the parts begin that a tag stands in
     expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
     for tag in compiled(f"(?i){expression}" if any_case else expression).finditer(text):
-        closing, attributes, alone = tag.groups()
-        if alone or (attributes or "").endswith(("/", "／")):
+        closing, attributes, alone = tag.groups(default="")
+        if alone or attributes.endswith(("/", "／")):
             continue
         if not closing:
-            start = start if depth else tag.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if not depth:
+            opened.append(tag.start())
+        elif opened:
+            start = opened.pop()
+            if not opened:
                 yield start, tag.end(), ""
-    if depth:
-        yield start, len(text), ""
+    if opened:
+        yield opened[0], len(text), ""
 
 
 def _secrets(text: str) -> Iterator[Span]:
@@ -156,21 +160,7 @@ def _secrets(text: str) -> Iterator[Span]:
     flat = text.encode("ascii", "replace")
     places = shapes.runs(flat)
     if places:
-        if b"BEGIN " in flat or b"Private-Lines" in flat:
-            yield from shapes.private_keys(text)
-        tokens = list(shapes.unbroken(text, shapes.tokens(text, places)))
-        yield from tokens
-        yield from shapes.marked(text, places)
-        if b".eyJ" in flat:
-            yield from shapes.unbroken(text, shapes.web_tokens(text))
-        if b"$" in flat or b"{" in flat:
-            from commonplace.redaction import credentials
-
-            yield from credentials.hashes(text)
-        if any(kind == "aws-access-key" for _, _, kind in tokens):
-            from commonplace.redaction import credentials
-
-            yield from credentials.beside_identifiers(text)
+        yield from _tokens(text, flat, places)
     lower = flat.lower()
     if (places or b"@" in flat) and b"://" in flat:
         yield from shapes.addresses(text)
@@ -184,6 +174,25 @@ def _secrets(text: str) -> Iterator[Span]:
         from commonplace.redaction import phrases
 
         yield from phrases.cards(text)
+
+
+def _tokens(text: str, flat: bytes, places: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Find secrets that are one long run of characters each, by their shape."""
+    if b"BEGIN " in flat or b"Private-Lines" in flat:
+        yield from shapes.private_keys(text)
+    tokens = list(shapes.unbroken(text, shapes.tokens(text, places)))
+    yield from tokens
+    yield from shapes.marked(text, places)
+    if b".eyJ" in flat:
+        yield from shapes.unbroken(text, shapes.web_tokens(text))
+    if b"$" in flat or b"{" in flat:
+        from commonplace.redaction import credentials
+
+        yield from credentials.hashes(text)
+    if any(kind == "aws-access-key" for _, _, kind in tokens):
+        from commonplace.redaction import credentials
+
+        yield from credentials.beside_identifiers(text)
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:

@@ -168,7 +168,8 @@ def _erase(
     left = [trace for trace in residue.scan(context, work.targets) if trace.path != context.shown(path)]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
-    left = _explained(context, left, unreachable, work.blocked)
+    left = _with_remedies(context, left, work.blocked)
+    left = list(_unnamed(context, left, unreachable, work.blocked))
     run = runs.load(context.workspace, work.run.id) if work.run else None
     return Erasure(tuple(map(_shown, work.places)), tuple(unreachable), (*work.troubles, *left), run)
 
@@ -287,38 +288,38 @@ class _Work:
         return []
 
 
-def _explained(
-    context: Context, left: list[Trace], unreachable: list[Unreachable], blocked: Iterable[str]
-) -> list[Trace]:
+def _with_remedies(context: Context, left: Sequence[Trace], blocked: Iterable[str]) -> list[Trace]:
+    """Say of what is still found what to do about it; notes that are `blocked` say it as well."""
+    workspace = context.workspace
+    transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
+    own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
+    every = dict.fromkeys((*blocked, *(trace.path for trace in left)))
+    holding = residue.listed([path for path in every if path in own])
+    indexes = set(map(context.shown, context.indexes))
+
+    def remedy(path: str) -> str:
+        if holding and path.removesuffix("-wal") in indexes:
+            return f"it goes with what still says it: {holding}"
+        return _remedy(path, own)
+
+    return [replace(trace, remedy=trace.remedy or remedy(trace.path)) for trace in left]
+
+
+def _unnamed(
+    context: Context, left: Iterable[Trace], unreachable: Iterable[Unreachable], blocked: Iterable[str]
+) -> Iterator[Trace]:
     """Leave out what stands in collections, and in the index because of them: it is named as unreachable.
 
     Notes that are `blocked` are named already.
     """
-    workspace = context.workspace
-    roots = [Path(os.path.realpath(source.root)) for source in context.sources[1:]]
-    indexes = {context.shown(path) for path in context.indexes}
-    transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
-    own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
-    holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
-    of_collections = any(one.what.startswith("collection ") for one in unreachable)
-
-    def is_named(trace: Trace, *, is_index: bool) -> bool:
-        path = Path(os.path.realpath(workspace.root / trace.path))
-        return (
-            trace.path in blocked
-            or (is_index and of_collections)
-            or any(path.is_relative_to(root) for root in roots)
-        )
-
-    traces = []
+    roots = [os.path.realpath(source.root) for source in context.sources[1:]]
+    named = set(blocked)
+    if any(row.what.startswith("collection ") for row in unreachable):
+        named.update(map(context.shown, context.indexes))
     for trace in left:
-        is_index = trace.path.removesuffix("-wal") in indexes
-        if not is_named(trace, is_index=is_index):
-            remedy = trace.remedy or _remedy(trace.path, own)
-            if is_index and holding and not trace.remedy:
-                remedy = f"it goes with what still says it: {residue.listed(holding)}"
-            traces.append(replace(trace, remedy=remedy))
-    return traces
+        path = Path(os.path.realpath(context.workspace.root / trace.path))
+        if trace.path.removesuffix("-wal") not in named and not any(map(path.is_relative_to, roots)):
+            yield trace
 
 
 def _remedy(path: str, own: Set[str]) -> str:

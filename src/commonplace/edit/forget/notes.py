@@ -25,7 +25,6 @@ from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document
 from commonplace.markdown.references import Moved
 from commonplace.notes.scan import Listing, Source, look
-from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Change, Erased
 from commonplace.types.store import Known, Site
 
@@ -90,6 +89,11 @@ class Composed(NamedTuple):
         return [Erased("notes", path, one.first, one.last, one.text) for path, one in self._gone()]
 
     @property
+    def whole(self) -> list[tuple[str, str]]:
+        """What goes as whole lines, place by place: the note and what they say."""
+        return [(path, gone.text) for path, gone in self._gone() if gone.whole]
+
+    @property
     def shown(self) -> list[Erased]:
         """What goes, place by place, as it may be shown: no private parts, no secrets."""
         return [Erased("notes", path, one.first, one.last, one.shown) for path, one in self._gone()]
@@ -122,26 +126,36 @@ def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
     Links with a name that is forgotten go as well, and links to such a link. `targets` knows which notes
     change. Raises NoteUnreadable.
     """
-    workspace, root = context.workspace, context.workspace.files
-    links: list[Erased] = []
-    gone: list[tuple[int, str]] = []
+    workspace = context.workspace
     with atomic.locked(context.lock) if change else nullcontext():
-        listing = _listing(workspace, context.settings)
-        changed = {os.path.realpath(f"{listing.root}/{known.path}"): known for known in targets.known}
         # All are followed before one goes: a link through another leads nowhere without it.
-        for path in sorted(set(listing.links)):
-            *through, real = _chain(f"{listing.root}/{path}")
-            known = changed.get(real)
-            goes = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
-            goes = goes or (known is not None and not known.after)
-            if goes or (known is not None and known.path == path):
-                links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
-            if goes:
-                gone.append((len(through), path))
-        for _, path in sorted(gone, reverse=True) if change else ():  # a kill leaves whole chains
-            with records.translated(path):
-                root.unlink(workspace.root / path, missing_ok=True)
-    return links
+        links = list(_leading(_listing(workspace, context.settings), targets))
+        if change:
+            for link in sorted(links, reverse=True):  # a kill leaves whole chains
+                if link.goes:
+                    with records.translated(link.path):
+                        workspace.files.unlink(workspace.root / link.path, missing_ok=True)
+    return [Erased("links", link.path, text=link.target) for link in links]
+
+
+class _Link(NamedTuple):
+    """A link to a note, over so many others; both are relative to the workspace."""
+
+    steps: int
+    path: str
+    target: str
+    goes: bool
+
+
+def _leading(listing: Listing, targets: Targets) -> Iterator[_Link]:
+    """The links through which a note changes, and those that go: to no file any more, or by their names."""
+    known = {note.path for note in targets.known}
+    gone = {os.path.realpath(f"{listing.root}/{note.path}") for note in targets.known if not note.after}
+    for path in sorted(set(listing.links)):
+        *through, real = _chain(f"{listing.root}/{path}")
+        goes = real in gone or any(targets.owns(os.path.relpath(link, listing.root)) for link in through)
+        if goes or path in known:
+            yield _Link(len(through), path, os.path.relpath(real, listing.root), goes)
 
 
 def _chain(path: str) -> list[str]:
@@ -171,26 +185,20 @@ def compose(
 ) -> Composed:
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
-    source, cuts = before, _cuts(before, targets, page)
-    transcripts = _gone_transcripts(targets)
+    after: dict[str, bytes | None] = {}
+    cuts = _cuts(before, targets, page)
+    # Of the transcripts of forgotten sessions no line is left that a reference could point at.
+    maps: dict[str, Moved] = dict.fromkeys(targets.transcripts, lambda _: None)
     for _ in range(_PASSES):
         lines = _lines(cuts)
-        moved = _shifted(before, transcripts | {name: cuts[name].edit.follower(name) for name in lines})
-        if not moved:
-            break
-        source = before | moved
+        moved = _shifted(before, maps | {name: cuts[name].edit.follower(name) for name in lines})
+        after = {**before, **moved}
         cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets, page)
         if _lines(cuts) == lines:
             break
-    after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
+    after |= {name: cut.data for name, cut in cuts.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
     return Composed(changes, cuts)
-
-
-def _gone_transcripts(targets: Targets) -> dict[str, Moved]:
-    """The transcripts of forgotten sessions: no line of them is left that a reference could point at."""
-    stems = map(transcript.stem_of, targets.sessions)
-    return {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
@@ -232,6 +240,5 @@ def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[st
 
 def _is_gone(reference: str, gone: Mapping[str, Set[int]]) -> bool:
     cited = references.parse_reference(reference)
-    last = cited.first if cited.last is None else cited.last
     lines = gone.get(cited.path, ())
-    return bool(lines) and all(n in lines for n in range(cited.first, last + 1))
+    return bool(lines) and all(n in lines for n in range(cited.first, cited.end + 1))

@@ -26,7 +26,7 @@ from commonplace.base.database import SIDE_FILES, connect, full_text, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.changes import runs
-from commonplace.changes.git import SUBMODULE, GitError, Repository, opened
+from commonplace.changes.git import SUBMODULE, Entry, GitError, Repository, opened
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
@@ -37,7 +37,6 @@ from commonplace.render import count as counted
 from commonplace.types.changes import Trace, Unreachable
 from commonplace.types.store import Site
 
-_LOCAL = frozenset({"builtin", "fake", "fastembed", "gguf", "onnx", "ollama"})
 _SHOWN = 5  # names in one line
 _SQLITE = b"SQLite format 3\0"
 _SHORTEST = 5  # bytes of a form that is no chance between the rows of a database
@@ -58,16 +57,21 @@ class Forms:
         self.words = (targets.whole, targets.parts)
         cases = (str, str.lower, str.upper, str.title, str.casefold)
         written = sorted({case(form) for words in self.words for form in words.forms for case in cases})
-        self.narrow, little, big = (
+        narrow, little, big = (
             dict.fromkeys(form.encode(encoding, "surrogatepass").lower() for form in written)
             for encoding in ("utf-8", "utf-16-le", "utf-16-be")
         )
+        self.between_rows = [form for form in narrow if len(form) >= _SHORTEST]
         self.wide = little | big
         self.sessions = targets.mentions
 
     def count(self, text: str) -> int:
         """Return how often any of it stands in a text."""
         return sum(len(words.spans(text)) for words in self.words) + len(self.sessions.findall(text))
+
+    def count_in_row(self, text: str) -> int:
+        """Return the same for a value of a database: one that is a date and no more is the program's own."""
+        return 0 if _DATED.fullmatch(text) else self.count(text)
 
 
 def scan(site: Site, targets: Targets) -> list[Trace]:
@@ -110,26 +114,35 @@ def _named(site: Site, targets: Targets) -> Iterator[Trace]:
 def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[Path]:
     """Yield every file that could hold something: of the workspace, but for git's, and of the caches.
 
-    The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it. `closed`
-    is called for each folder that cannot be listed.
+    `closed` is called for each folder that cannot be listed.
     """
     seen: set[str] = set()
-    cache = paths.user_cache_dir()
-    indexes = paths.fallback_index(site.workspace.root).parent.parent
-    own = {os.path.realpath(index.parent) for index in site.indexes}
-    # Of these folders the names that hold nothing of this workspace.
-    passed: dict[str, Callable[[str], bool]] = {
-        os.path.realpath(cache): _NOT_OURS.__contains__,
-        os.path.realpath(indexes): lambda name: os.path.join(os.path.realpath(indexes), name) not in own,
-    }
-    for place in (site.workspace.root, cache, site.index.parent, site.usage.parent):
+    is_foreign = _foreign_folders(site)
+    for place in (site.workspace.root, paths.user_cache_dir(), site.index.parent, site.usage.parent):
         for folder, inner, names in os.walk(place, onerror=closed):
-            is_passed = passed.get(os.path.realpath(folder), frozenset[str]().__contains__)
-            inner[:] = sorted(name for name in inner if name != ".git" and not is_passed(name))
-            for path in (os.path.join(folder, name) for name in sorted(names)):
+            real = os.path.realpath(folder)
+            inner[:] = sorted(name for name in inner if name != ".git" and not is_foreign(real, name))
+            for name in sorted(names):
+                path = os.path.join(folder, name)
                 if path not in seen and os.path.isfile(path) and not os.path.islink(path):
                     seen.add(path)
                     yield Path(path)
+
+
+def _foreign_folders(site: Site) -> Callable[[str, str], bool]:
+    """Tell of a folder, as a real path, and a name in it whether that holds nothing of this workspace.
+
+    The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it.
+    """
+    cache = os.path.realpath(paths.user_cache_dir())
+    indexes = os.path.realpath(paths.fallback_index(site.workspace.root).parent.parent)
+    own = {os.path.realpath(index.parent) for index in site.indexes}
+
+    def is_foreign(folder: str, name: str) -> bool:
+        in_cache = folder == cache and name in _NOT_OURS
+        return in_cache or (folder == indexes and os.path.join(folder, name) not in own)
+
+    return is_foreign
 
 
 def of_file(path: Path, sought: Forms) -> int:
@@ -164,10 +177,11 @@ def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
         yield from chain.from_iterable(map(_said, value))
     elif isinstance(value, dict):
         # The title of a forgetting says how much, never what.
-        passed = _OWN_KEYS | ({"title"} if value.get("kind") == "forget" else set())
-        inner = {key: one for key, one in value.items() if key not in passed}
-        yield from (key for key in inner if not _KEY.fullmatch(key))
-        yield from chain.from_iterable(map(_said, inner.values()))
+        own = {*_OWN_KEYS, "title"} if value.get("kind") == "forget" else _OWN_KEYS
+        for key, inner in value.items():
+            if key not in own:
+                yield from () if _KEY.fullmatch(key) else (key,)
+                yield from _said(inner)
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
@@ -214,12 +228,10 @@ def _in_text(data: bytes, sought: Forms) -> int:
 
 def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bool) -> int:
     """Count rows that hold it, and forms between the rows that no row explains."""
-    forms = [form for form in sought.narrow if len(form) >= _SHORTEST]
-    near = {form for block in map(bytes.lower, blocks) for form in forms if form in block}
+    near = {form for block in map(bytes.lower, blocks) for form in sought.between_rows if form in block}
     count, explained = 0, set[bytes]()
     for text in _texts(path) if near or rows else ():
-        if rows and not _DATED.fullmatch(text):
-            count += sought.count(text)
+        count += sought.count_in_row(text) if rows else 0
         lower = text.encode("utf-8", "surrogatepass").lower()
         explained |= {form for form in near - explained if form in lower}
     unexplained = near - explained
@@ -234,12 +246,7 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     try:
         with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
             for table in full_text(connection):
-                # The words that rows still have.
-                source = f"fts5vocab(main, {quoted(table)}, 'row')"
-                connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
-                terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
-                connection.execute("DROP TABLE temp.vocabulary")
-                words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
+                words = _vocabulary(connection, table)
                 rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
                 pages: Any = connection.execute(f"SELECT block FROM {quoted(f'{table}_data')}")
                 for (page,) in pages:
@@ -248,6 +255,15 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     except (apsw.Error, OSError):
         return forms
     return unmerged
+
+
+def _vocabulary(connection: apsw.Connection, table: str) -> list[bytes]:
+    """The words that the rows of a table of full text still have."""
+    source = f"fts5vocab(main, {quoted(table)}, 'row')"
+    connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
+    terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
+    connection.execute("DROP TABLE temp.vocabulary")
+    return [term.encode("utf-8", "surrogatepass") for (term,) in terms]
 
 
 def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
@@ -307,11 +323,14 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 
 def _called(context: Context) -> list[str]:
     """The models of providers that were called; none where the ledger cannot be read."""
+    from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
     from commonplace.providers.costs import Ledger, place
 
+    catalogs = (EMBEDDERS, LLMS, RERANKERS)
+    local = {name for catalog in catalogs for name in catalog.rows if catalog.find(name).local}
     ledger = Ledger(place(context.workspace))
     try:
-        return [one.name for one in ledger.costs("model") if one.name.partition("/")[0] not in _LOCAL]
+        return [cost.name for cost in ledger.costs("model") if cost.name.partition("/")[0] not in local]
     except CommonplaceError:
         return []
     finally:
@@ -341,13 +360,10 @@ def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
 def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
     commits = repository.commits(folder)
-    entries = [(one.name, path, entry) for one in commits for path, entry in one.files.items()]
-    blobs = {entry.blob for _, _, entry in entries if entry.mode != SUBMODULE}
-    holding, unread = _holding(repository, blobs, targets)
+    rows = [(one.name, path, entry) for one in commits for path, entry in one.files.items()]
+    holding, unread = _holding(repository, rows, targets)
     messages = repository.messages(one.name for one in commits)
-    names = {name for name, message in messages if targets.matches(message)}
-    names |= {name for name, path, entry in entries if entry.blob in holding or targets.matches(path)}
-    if names:
+    if names := {*holding, *(name for name, message in messages if targets.matches(message))}:
         yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:
         what = f"{counted(unread, 'file')} that git has not here, or too large to look through"
@@ -358,11 +374,9 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
     """Name the files that are staged with it and not committed: git's next commit would keep it."""
     known = {entry.blob for entry in repository.tree(repository.head).values()}
     staged = repository.staged([folder] if folder else [])
-    files = [one for one in staged if one.entry.mode != SUBMODULE and one.entry.blob not in known]
-    holding, unread = _holding(repository, (one.entry.blob for one in files), targets)
-    held = [path for path, entry, _ in files if entry.blob in holding or targets.matches(path)]
-    if held:
-        names = list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held))
+    rows = [(path, path, entry) for path, entry, _ in staged if entry.blob not in known]
+    held, unread = _holding(repository, rows, targets)
+    if names := list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held)):
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
         what = f"staged in git, and not committed: {listed(names)}"
         yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
@@ -370,15 +384,18 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
         yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)
 
 
-def _holding(repository: Repository, blobs: Iterable[str], targets: Targets) -> tuple[set[str], int]:
-    """Return which of these bytes hold it, and how many could not be read."""
+def _holding(
+    repository: Repository, rows: Sequence[tuple[str, str, Entry]], targets: Targets
+) -> tuple[list[str], int]:
+    """Return the keys of rows (key, path, entry) that hold it, and how many files could not be read."""
     holding, unread = set(), 0
+    blobs = (entry.blob for _, _, entry in rows if entry.mode != SUBMODULE)
     for blob, data in repository.contents(blobs):
         if data is None:
             unread += 1
         elif targets.matches(data.decode("utf-8", "replace")):
             holding.add(blob)
-    return holding, unread
+    return [key for key, path, entry in rows if entry.blob in holding or targets.matches(path)], unread
 
 
 def _collections(context: Context, targets: Targets) -> Iterator[Unreachable]:

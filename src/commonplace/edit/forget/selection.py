@@ -5,9 +5,9 @@ Who does not know the words is offered what a question finds, best first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import chain, filterfalse, groupby
 from typing import NamedTuple, get_args
 
 from commonplace import render
@@ -59,7 +59,6 @@ def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
     return Selection("note" if whole else "lines", reference, lines=lines)
 
 
-
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
@@ -86,31 +85,32 @@ def _look_up(
     staying = _staying(context, names, composed)
     # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
     # been said in another as well, and stays there.
-    rest = _plain(staying.values()) if stated or spoken else ""
-    common = [sentence for sentence in (*stated, *spoken) if plain(sentence) in rest]
-    shared, transcripts = _said_elsewhere(context, targets, spoken)
-    gone = [one for one in (*stated, *spoken) if among is None or one in among]
-    if sentences := tuple(one for one in gone if one not in {*common, *shared}):
+    common = _saying(staying, (*stated, *spoken))
+    shared = _saying(_other_transcripts(context, targets), spoken) if spoken else {}
+    stays = set(chain.from_iterable((*common.values(), *shared.values())))
+    gone = (sentence for sentence in (*stated, *spoken) if among is None or sentence in among)
+    if sentences := tuple(sentence for sentence in gone if sentence not in stays):
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
-    return Choice(targets, composed, staying, closed, common, short, transcripts)
+    said = list(dict.fromkeys(chain.from_iterable(common.values())))
+    return Choice(targets, composed, staying, closed, said, short, list(shared))
 
 
-def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Which sentences the transcripts of other sessions say as well, and which of these do."""
-    others = _other_transcripts(context, targets) if spoken else {}
-    shared = [one for one in spoken if any(plain(one) in text for text in others.values())]
-    return shared, [path for path, text in others.items() if any(plain(one) in text for one in shared)]
+def _saying(files: Mapping[str, bytes], sentences: Collection[str]) -> dict[str, list[str]]:
+    """Return the files that say any of some sentences, and which of these each says."""
+    looked_for = [(sentence, plain(sentence)) for sentence in sentences]
+    saying: dict[str, list[str]] = {}
+    for path, data in files.items() if looked_for else ():
+        text = plain(data.decode("utf-8", "replace"))
+        if said := [sentence for sentence, words in looked_for if words in text]:
+            saying[path] = said
+    return saying
 
 
 def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
     after = {change.path: change.after for change in composed.changes}
     return {name: data for name in names if (data := after.get(name, context.read(name))) is not None}
-
-
-def _plain(files: Iterable[bytes]) -> str:
-    return plain("\n".join(data.decode("utf-8", "replace") for data in files))
 
 
 # --- one selection --------------------------------------------------------------------------------------
@@ -122,17 +122,23 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
         raise ConfigError("forget", f"no selection of {', '.join(kinds)}: {selection!r}")
     value = selection.value.strip()
     if selection.kind in ("text", "person"):
-        field = "people" if selection.kind == "person" else "texts"
-        words = (*getattr(targets, field), value, *(also.strip() for also in selection.also))
-        if not all(any(map(str.isalnum, word)) for word in words):
-            raise ConfigError("forget", f"{value!r} is no word that could be looked for")
-        return replace(targets, **{field: words})  # type: ignore[arg-type]
+        return _with_words(targets, selection)
     if selection.kind == "session":
         session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
         if not session.isprintable() or session.startswith(".") or set(session or "/") & set("/\\"):
             raise ConfigError("session", f"{value!r} is no id of a session")
         return replace(targets, sessions=(*targets.sessions, session))
     return _with_reference(context, names, targets, replace(selection, value=value))
+
+
+def _with_words(targets: Targets, selection: Selection) -> Targets:
+    """Targets with a text or a person, and what these are called as well. Raises ConfigError for no words."""
+    words = tuple(word.strip() for word in (selection.value, *selection.also))
+    if not all(any(map(str.isalnum, word)) for word in words):
+        raise ConfigError("forget", f"{words[0]!r} is no word that could be looked for")
+    if selection.kind == "person":
+        return replace(targets, people=(*targets.people, *words))
+    return replace(targets, texts=(*targets.texts, *words))
 
 
 def _with_reference(
@@ -159,8 +165,7 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     """The path of a note of the workspace's own. Raises NoteNotFound, OutsideRoots for any other."""
     path = reference.path
     if not reference.docid:
-        is_transcript = path.startswith(f"{FOLDER}/") and path.endswith(ENDING)
-        if path in names or (is_transcript and (context.workspace.root / path).is_file()):
+        if path in names or (_is_transcript(path) and (context.workspace.root / path).is_file()):
             return path
         if real := notes.same_note(context.workspace, names, path):
             return real
@@ -175,6 +180,10 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     if path not in names and not path.startswith(f"{FOLDER}/"):
         raise NoteNotFound(path, reason="no note of this workspace")
     return path
+
+
+def _is_transcript(path: str) -> bool:
+    return path.startswith(f"{FOLDER}/") and path.endswith(ENDING)
 
 
 def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[str]) -> Iterator[Block]:
@@ -217,13 +226,14 @@ def _sentences(
 
     At last the texts that have no sentence worth looking for.
     """
-    by_place = any((targets.blocks, targets.notes, targets.sessions))
-    texts = [text for text in composed.stated if by_place and not targets.takes_whole(text)]
-    worth = {text.strip(): list(_worth(text)) for text in texts if text.strip()}
+    if not any((targets.blocks, targets.notes, targets.sessions)):
+        return [], [], []
+    texts = (text.strip() for text in composed.stated if not targets.takes_whole(text))
+    worth = {text: list(_worth(text)) for text in filter(None, texts)}
     stated = dict.fromkeys(chain.from_iterable(worth.values()))
-    spoken = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
-    short = [text for text, sentences in worth.items() if not sentences and not targets.sessions]
-    return list(stated), [one for one in spoken if one not in stated], short
+    said = dict.fromkeys(chain.from_iterable(_spoken(context, session) for session in targets.sessions))
+    short = [] if targets.sessions else [text for text in worth if not worth[text]]
+    return list(stated), list(filterfalse(stated.__contains__, said)), short
 
 
 def _spoken(context: Context, session: str) -> Iterator[str]:
@@ -243,20 +253,17 @@ def _worth(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _other_transcripts(context: Context, targets: Targets) -> dict[str, str]:
-    """What the transcripts of other sessions say, plain, by their paths."""
-    stems = set(map(stem_of, targets.sessions))
-    every = sorted((context.workspace.root / FOLDER).glob(f"*{ENDING}"))
-    others = [context.shown(path) for path in every if path.stem not in stems]
-    return {path: _plain([data]) for path in others if (data := context.read(path)) is not None}
+def _other_transcripts(context: Context, targets: Targets) -> dict[str, bytes]:
+    """The transcripts of other sessions, by their paths."""
+    every = map(context.shown, sorted((context.workspace.root / FOLDER).glob(f"*{ENDING}")))
+    others = filterfalse(targets.transcripts.__contains__, every)
+    return {path: data for path in others if (data := context.read(path)) is not None}
 
 
 def requested(context: Context, choice: Choice) -> tuple[str, ...]:
     """Return the codes of what agents ask for that goes along: its lines, words that no note says then."""
-    waiting = [(one.code, one.targets) for one in requests.kept(context.workspace)]
-    gone = [
-        (path, one.text) for path, cut in choice.composed.cuts.items() for one in cut.gone if one.whole
-    ]
+    waiting = requests.kept(context.workspace)
+    gone = choice.composed.whole if waiting else []
     lines = {(path, line) for path, text in gone for line in text.split("\n")}
     went = "\n".join(text for _, text in gone)
     rest = "\n".join(data.decode("utf-8", "replace") for data in choice.notes.values()) if waiting else ""
@@ -264,11 +271,11 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
     def goes(asked: Targets) -> bool:
         if not lines.isdisjoint(asked.lines):
             return True
-        words = [Words((one,)) for one in (*asked.texts, *asked.sentences)]
-        words += [Words((one,), names=True) for one in asked.people]
-        return any(one.match(went) and not one.match(rest) for one in words)
+        words = [Words((text,)) for text in (*asked.texts, *asked.sentences)]
+        words += [Words((name,), names=True) for name in asked.people]
+        return any(word.match(went) and not word.match(rest) for word in words)
 
-    return tuple(code for code, asked in waiting if goes(asked))
+    return tuple(request.code for request in waiting if goes(request.targets))
 
 
 # --- what the owner should know -------------------------------------------------------------------------
@@ -285,7 +292,7 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
         cut = choice.composed.cuts.get(reference.path)
         if cut is None or after == done:
             return citation
-        ends = (reference.first, reference.last or reference.first)
+        ends = (reference.first, reference.end)
         moved = [cut.edit.moved(line) if done else cut.edit.places.index(line) + 1 for line in ends]
         lines = dict.fromkeys(filter(None, moved))
         return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
@@ -382,7 +389,7 @@ class _Part(NamedTuple):
 def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
     """All that a note is made of; of a transcript the hits, since nothing less than all of it goes."""
     ranked = [(rank, hit) for rank, hit in enumerate(hits) if hit.path == path]
-    if path.startswith(f"{FOLDER}/") and path.endswith(ENDING):
+    if _is_transcript(path):
         for rank, hit in ranked:
             yield _Part(hit.text, rank, False, Offer(path, f"(the whole session) {hit.text}"))
         return

@@ -11,6 +11,7 @@ The index is made anew where it is opened.
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
@@ -28,17 +29,16 @@ from commonplace.base.root import Root
 from commonplace.edit.forget.targets import Targets as Chosen
 from commonplace.edit.forget.words import MARK, Words
 from commonplace.index import rules
-from commonplace.redaction.redact import redact
+from commonplace.redaction.redact import redact, unmarked
 from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site, Targets
 
-_TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names them
-_OWN_TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL)  # as `base.root` does, where nobody else has files
+_TEMPORARY = f".?*.{'[0-9a-f]' * 12}.tmp"  # as `atomic` names them
+_OWN_TEMPORARY = ".*.tmp"  # as `base.root` does, where nobody else has files
 _LARGEST_LOG = 1 << 28
 _LOGS = ("server.log", "schedule.log")
 RULES = "redaction"  # a file that names the rules that the records beside it were last looked through by
-_MARKED = re.compile(r"\[REDACTED:[\w-]+\]")
 _ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
 
 
@@ -165,7 +165,7 @@ def _temporaries(workspace: paths.Workspace) -> Iterator[Path]:
     own = [transcript.folder(workspace), *_below(root, workspace.derived)]
     for folders, pattern in ((open_to_all, _TEMPORARY), (own, _OWN_TEMPORARY)):
         for folder in folders:
-            names = filter(pattern.fullmatch, _names(root, folder))
+            names = fnmatch.filter(_names(root, folder), pattern)
             yield from (folder / name for name in names if root.is_file(folder / name))
 
 
@@ -202,7 +202,7 @@ class Secrets(Words):
         text = redact(text)[0]
         plain, kinds = redact(_ESCAPE.sub(" ", text))
         text = plain if kinds else text
-        return text if mark else _MARKED.sub("***", text)
+        return text if mark else unmarked(text)
 
     def clean_arguments(self, arguments: str) -> str:
         """Return the arguments of a call without the secrets in them, as JSON if they were."""

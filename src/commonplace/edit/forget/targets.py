@@ -106,14 +106,20 @@ class Targets:
         """The ids of forgotten sessions, in all forms."""
         return self.comment_names.union(self.sessions)
 
+    @property
+    def transcripts(self) -> frozenset[str]:
+        """The paths of the transcripts of forgotten sessions."""
+        return frozenset(f"{transcript.FOLDER}/{transcript.stem_of(one)}.jsonl" for one in self.sessions)
+
     @cached_property
     def mentions(self) -> re.Pattern[str]:
         """How a text names one of the sessions: by its id (the group `id`) or by the file of its messages."""
+        if not self.sessions:
+            return re.compile("(?P<id>(?!))")
         ids = "|".join(map(re.escape, sorted(self.session_names)))
-        stems = "|".join(re.escape(transcript.stem_of(session)) for session in self.sessions)
+        files = "|".join(re.escape(path.removesuffix(".jsonl")) for path in self.transcripts)
         named = rf"(?P<id>session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}]))"
-        file = rf"{transcript.FOLDER}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))"
-        return re.compile(f"{named}|{file}" if self.sessions else "(?P<id>(?!))")
+        return re.compile(rf"{named}|(?:{files})(?:\.jsonl|(?![{_PLAIN_ID}]))")
 
     @property
     def only_sessions(self) -> bool:
@@ -236,6 +242,10 @@ class Page(Document):
         """Return lines as they stand, without their ends."""
         return "\n".join(self.bare[first - 1 : last])
 
+    def statement(self, line: int) -> Statement | None:
+        """The statement that a line is one of, outside of fences."""
+        return self.owners.get(line) if self.fence(line) is None else None
+
     @cached_property
     def owners(self) -> dict[int, Statement]:
         """The statements by their own lines."""
@@ -340,16 +350,21 @@ def cut(page: Page, targets: Targets) -> Cut | None:
 def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
-    if targets.sessions and "session" in page.text:
-        naming = {page.line_at(first) for first, _ in _naming(page, targets)}
-        for statement in page.stated:
-            own = (n for n in range(statement.first, statement.last + 1) if page.fence(n) is None)
-            if statement.said.get("session") in targets.comment_names or not naming.isdisjoint(own):
-                lines.update(range(statement.first, statement.end + 1))
+    for statement in _of_sessions(page, targets):
+        lines.update(range(statement.first, statement.end + 1))
     for number in _numbers(page, targets.whole.spans(page.text)):
         if number not in lines and not page.flow(number):
             lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
+
+
+def _of_sessions(page: Page, targets: Targets) -> Iterator[Statement]:
+    """The statements of forgotten sessions: by who wrote them, or by any comment of theirs."""
+    if targets.sessions and "session" in page.text:
+        for first, _ in _naming(page, targets):
+            if statement := page.statement(page.line_at(first)):
+                yield statement
+        yield from (one for one in page.stated if one.said.get("session") in targets.comment_names)
 
 
 def _naming(page: Page, targets: Targets) -> Iterator[tuple[int, int]]:
@@ -376,11 +391,10 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
         if page.in_front(number):  # a list that may have lost an element
-            line = re.sub(r",\s*(?=[,\]])", "", changed[number])
-            changed[number] = re.sub(r"\[\s*,\s*", "[", line)
+            changed[number] = re.sub(r"(?<=\[)\s*,[\s,]*|,\s*(?=[,\]])", "", changed[number])
         if number in lines or page.is_mark(number):
             continue
-        owner = page.owners.get(number) if page.fence(number) is None else None
+        owner = page.statement(number)
         if owner is None:
             lines |= _silent(page, number, changed[number])
         elif owner.first not in settled:
@@ -454,9 +468,8 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
 def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     """Lists of front matter without the elements that mention a person; one of nothing else goes."""
     shorter: dict[int, str] = {}
-    for number in range(*page.front_matter) if page.front_matter and targets.whole else ():
-        flow = page.flow(number) if number not in lines else None
-        if flow and targets.whole.match(flow[0]):
+    for number in range(*(page.front_matter or (0, 0))):
+        if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
             kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
             line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
             if not kept or targets.whole.match(line):
@@ -489,7 +502,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
     said = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
     said[0] = _WRITTEN.sub(r"\1", said[0])
     if any(says_something(comments.without(line)) for line in said):
-        lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
+        lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
     lines |= set(own)

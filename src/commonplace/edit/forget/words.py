@@ -19,7 +19,7 @@ from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from commonplace import language
-from commonplace.language import rules
+from commonplace.language import compare, rules
 from commonplace.language.lexicon import CJK
 
 MARK = "[forgotten]"
@@ -220,7 +220,7 @@ def _behind(between: Iterable[re.Pattern[str]], piece: str, text: str, lower: st
 
 
 def _is_latin(character: str) -> bool:
-    return character.isalnum() and not re.match(f"[{CJK}]", character)
+    return character.isalnum() and not compare.is_wide(character)
 
 
 # --- how a text is read ---------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def longer_names(names: Collection[str], texts: Iterable[str]) -> dict[str, int]
     shorter = set(map(language.fold, names))
     apart, ends = ("".join(rules.listed("zh", name)) for name in ("behind_names", "end_names"))
     longer: dict[str, None] = {}
-    for name in sorted(one for one in shorter if re.search(f"[{CJK}]\\Z", one)):
+    for name in sorted(name for name in shorter if compare.is_wide(name[-1:])):
         expression = rf"{re.escape(name)}(?![{apart}])[{CJK}](?=[{ends}，。、；：！？,.;:!?\s]|\Z)"
         longer |= dict.fromkeys(one for text in folded for one in re.findall(expression, text))
     return {one: sum(text.count(one) for text in folded) for one in longer if one not in shorter}

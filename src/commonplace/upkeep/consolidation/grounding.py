@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from commonplace import language
-from commonplace.language import dates, lexicon, rules, stopwords
+from commonplace.language import dates, lexicon, rules, sentences, stopwords
 from commonplace.language.lexicon import stem
 from commonplace.language.reading import (
     Sentence,
@@ -37,7 +37,9 @@ _MOST_TOKENS = 3000  # of a source
 _MOST_MOVED, _MOST_TRIED = 40, 8  # words of a sentence that stand elsewhere, places that are tried for one
 _PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 # What restricts a sentence from any of its clauses; the other groups count in the clauses that are used.
-_AHEAD = frozenset(("nearly", "failed", "intended"))  # restrict only what stands behind them
+_AHEAD = frozenset(("nearly", "failed", "intended", "instead"))  # restrict only what stands behind them
+_DOUBTS = frozenset(("possible", "said", "if", "unless", "intended", "nearly"))
+_TO_COME, _OVER = frozenset(("future", "necessary", "able")), frozenset(("not", "failed"))
 _FAR = frozenset(("possible", "said", "if", "unless", "but"))
 
 
@@ -56,7 +58,7 @@ def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) ->
     if strange := _strange_character(statement, sources):
         return strange
     readings = [(read(statement, source.day), _ground(source)) for source in sources]
-    count = max((len(sentences) for sentences, _ in readings), default=0)
+    count = max((len(known) for known, _ in readings), default=0)
     for at in range(count):
         reasons = [_unsupported(some[at], at, ground, share) for some, ground in readings if at < len(some)]
         if all(reasons):
@@ -81,7 +83,7 @@ def is_literal(statement: str, sources: Sequence[Said]) -> bool:
     A heading or a day that code put before it, and a day told in full, make no difference.
     """
     readings = [(read(statement, source.day), source) for source in sources]
-    count = max((len(sentences) for sentences, _ in readings), default=0)
+    count = max((len(known) for known, _ in readings), default=0)
     return count > 0 and all(
         any(
             _is_whole(sentences[at], said, source)
@@ -129,12 +131,16 @@ def turns(text: str, other: str) -> str:
     ground, past, present = _ground(Said(other)), rules.words("past"), rules.words("present")
     is_voice_turned = _is_passive(text) != _is_passive(other)  # then the order is turned as well
     for sentence in read(text):
+        if sentence in ground.sentences:
+            continue
         laid = _laid(sentence, ground)
         order = laid.reordered()
         if is_voice_turned:
             order = "" if order else "turns who does it into whom it is done to"
         if reason := order or laid.turned():
             return reason
+        if laid.lapsed(either=True):
+            return "makes what is into what was"
         forms = frozenset[str]().union(*(one.forms for one in ground.sentences))
         if sentence.forms & past and not sentence.forms & present and forms & present - past:
             return "makes what was into what is"
@@ -160,6 +166,29 @@ def continues(text: str, other: str) -> bool:
         word in (folded.split() if word.isascii() else folded) for word in rules.words("continuing")
     )
     return goes_on and says(text, other)
+
+
+def doubts(text: str) -> frozenset[str]:
+    """Return what a text leaves open: it asks, supposes, intends, or tells what somebody says."""
+    read_ = read(text)
+    asked = frozenset(("asked",) if any(sentence.asks for sentence in read_) else ())
+    return asked | _DOUBTS & {token.key for sentence in read_ for token in sentence.tokens}
+
+
+def ends(text: str, day: date) -> bool:
+    """Whether a sentence of a text says that something is over on `day`: it is not to come, nor left open."""
+    return any(_ends(text[start:end], day) for start, end in sentences.spans(text))
+
+
+def _ends(sentence: str, day: date) -> bool:
+    tokens = [token for one in read(sentence, day) for token in one.tokens]
+    turns = {token.key for token in tokens if token.kind == "turn"}
+    days = [
+        token.key for token in tokens if token.kind == "date" and token.key[0].isdigit() and "-" in token.key
+    ]
+    if doubts(sentence) or turns & _TO_COME or (days and min(days)[:10] > day.isoformat()):
+        return False
+    return bool(turns & _OVER) or rules.pattern("over").search(sentence) is not None
 
 
 def subject(text: str) -> str:
@@ -239,6 +268,7 @@ def only_name(source: Said) -> str:
     """Return the name in the headings of a source, where there is but one."""
     words = re.findall(r"\b[A-Z]\w+(?:[ -][A-Z]\w+)*", "\n".join(source.headings))
     names = {word for word in words if word.casefold() not in stopwords.ENGLISH}
+    names |= {heading for heading in source.headings if re.fullmatch(rf"[{lexicon.CJK}]{{2,4}}", heading)}
     return names.pop() if len(names) == 1 else ""
 
 
@@ -252,7 +282,7 @@ def _unsupported(sentence: Sentence, at: int, ground: _Ground, share: float) -> 
         if token.kind == "date" and not is_within(token.key, ground.times):
             return f"says {token.key}, which the source does not"
     laid = _laid(sentence, ground)
-    return laid.reordered() or laid.unknown(share) or laid.stitched() or laid.turned()
+    return laid.reordered() or laid.unknown(share) or laid.stitched() or laid.turned() or laid.shortened()
 
 
 def _laid(sentence: Sentence, ground: _Ground) -> _Laid:
@@ -415,12 +445,23 @@ class _Laid:
     def _begins(self, number: int, place: int) -> str:
         """Why a sentence may not begin where it does in the source."""
         tokens, own = self.ground.tokens, self.sentence.tokens
-        if place > self.ground.context and tokens[place - 1].kind == "own":
+        if (
+            place > self.ground.context
+            and tokens[place - 1].kind == "own"
+            and not self._is_owned(number, place)
+        ):
             return "leaves out whose it is"
         # "For every release …": what stands before such a word is not who it is about.
         is_led = number > 0 and not own[number - 1].counts and own[number - 1].key == tokens[place - 1].key
         lost = "" if is_led and place > self.ground.context else self._lost(place, starts=True)
         return f"leaves out what the source begins with: {lost}" if lost else ""
+
+    def _is_owned(self, number: int, place: int) -> bool:
+        """Whether the words that say whose it is stand right behind it: the phone of Mira."""
+        owner = self.places.get(next((word for word in self.words if word > number), -1), -1)
+        return (
+            owner >= 0 and all(n in self.places.values() for n in range(owner, place - 1)) and owner < place
+        )
 
     def _skips(self, before: int, place: int) -> str:
         """Why a sentence may not pass from one place of the source to another."""
@@ -457,6 +498,46 @@ class _Laid:
             written = written.replace(word, "")
         return written.translate(dict.fromkeys(map(ord, stopwords.CHINESE_CHARACTERS)))
 
+    def shortened(self) -> str:
+        """Why a sentence leaves out words that belong to those it uses: what stands between two of them.
+
+        What a clause opens or ends with counts where it says nothing by itself: some of, for now.
+        """
+        strand = [number for number in sorted(self.strand) if self.strand[number] >= self.ground.context]
+        return next(chain(self._left_between(strand), self._left_around()), "")
+
+    def _left_between(self, strand: Sequence[int]) -> Iterator[str]:
+        """Yield what is left out between words, unless the sentence has words of its own there."""
+        tokens, said = self.sentence.tokens, self.ground.tokens
+        for before, number in pairwise(strand):
+            start, end = self.strand[before], self.strand[number]
+            own = sum(n not in self.places and _says(tokens[n]) for n in range(before + 1, number))
+            lost = self._left(range(start + 1, end)) if said[start].clause == said[end].clause else []
+            # One of two things may go, and of what something is.
+            is_apart = said[end - 1].key == "and" or said[start + 1].key == "of"
+            if len(lost) > 2 * own and not is_apart:
+                yield f"leaves out what the source says between: {lost[0].key}"
+
+    def _left_around(self) -> Iterator[str]:
+        """Yield what is left out of a clause before its first word that is used, and behind its last."""
+        said, used = self.ground.tokens, set(self.places.values())
+        own = {token.key for token in self.sentence.tokens}
+        for _, group in groupby(range(self.ground.context, len(said)), key=lambda place: said[place].clause):
+            clause = list(group)
+            if not (places := used.intersection(clause)):
+                continue
+            opening, end = range(clause[0], min(places)), range(max(places) + 1, clause[-1] + 1)
+            if not any(said[n].counts for n in opening) and (lost := self._left(opening)):
+                yield f"leaves out what the source begins with: {lost[0].key}"
+            if len(end) > 1 and all(said[n].light and said[n].key not in own for n in end):
+                yield f"leaves out what the source ends with: {said[end[0]].key}"
+
+    def _left(self, places: Iterable[int]) -> list[Token]:
+        """The words of the source at some places that say something, and do not stand in the sentence."""
+        used, keys = set(self.places.values()), {token.key for token in self.sentence.tokens}
+        tokens = (self.ground.tokens[place] for place in places if place not in used)
+        return [token for token in tokens if token.key not in keys and _says(token)]
+
     def turned(self) -> str:
         """Why a sentence is denied, certain, conditional or asked where its source is not."""
         used = {self.ground.sentence[place] for place in self.places.values()}
@@ -468,10 +549,35 @@ class _Laid:
             return "denies what the source says" if more > 0 else "leaves out a denial"
         if lost := sorted(around - set(own)):
             return f"leaves out what restricts it ({lost[0]})"
+        if self.lapsed():
+            return "makes what was into what is"
+        if turn := self._turn_moved():
+            return f"turns the order of the source: {turn}"
         clauses = {self.ground.tokens[place].clause for place in self.places.values()}
         there = {t.key for t in self.ground.tokens if t.kind == "turn" and t.clause in clauses}
         added = sorted(set(own) - around - there)  # "The train stopped": nothing stands behind it
         return f"adds what restricts it ({added[0]})" if added else ""
+
+    def lapsed(self, *, either: bool = False) -> bool:
+        """Whether a word of the source ends as what was does and here does not, or `either` of the two."""
+        pairs = [(self.sentence.tokens[n].past, self.ground.tokens[p].past) for n, p in self.strand.items()]
+        return any(before != now and (before or either) for now, before in pairs)
+
+    def _turn_moved(self) -> str:
+        """What stands elsewhere among the words of the source: nobody told her, and she told nobody."""
+        clauses = {self.ground.tokens[place].clause for place in self.strand.values()}
+        there = [
+            (n, t.key) for n, t in enumerate(self.ground.tokens) if t.kind == "turn" and t.clause in clauses
+        ]
+        here = [(n, t.key) for n, t in enumerate(self.sentence.tokens) if t.kind == "turn"]
+        for turn in ("not", "only"):
+            at, before = ([n for n, key in rows if key == turn] for rows in (here, there))
+            pairs = zip(at, before, strict=False) if len(at) == len(before) else ()
+            if any(
+                (word < one) != (place < other) for one, other in pairs for word, place in self.strand.items()
+            ):
+                return turn
+        return ""
 
     def _mood(self, said: Sequence[Sentence]) -> str:
         """Why a sentence states what its source asks, or holds what was."""
@@ -497,6 +603,18 @@ class _Laid:
             elif token.kind == "turn" and sentence in used and token.key in _FAR:
                 far.add(token.key)
         return near, far | set(near)
+
+
+def _says(token: Token) -> bool:
+    """Whether a word changes what those around it say: no filler, nor what is compared elsewhere."""
+    return token.kind not in ("own", "turn", "date", "number") and token.key not in _fillers()
+
+
+@cache
+def _fillers() -> frozenset[str]:
+    """What may be left out between words that stay, as it stands in tokens."""
+    words = rules.words("idle") | rules.words("light") | rules.words("fillers")
+    return words | set(map(stem, words))
 
 
 @cache
@@ -600,12 +718,31 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
 
 
 def named(text: str, sources: Sequence[Said]) -> str:
-    """Return a text that opens with the only name of its headings where it opened with a pronoun."""
-    names = {only_name(source) for source in sources} - {""}
+    """Return a text that opens with a name where it opened with a pronoun or a Chinese *I*.
+
+    The name is the only one in the headings, or that of who speaks.
+    """
     opening = next((sentence.opening for sentence in read(text)), "")
-    if len(names) != 1 or opening not in rules.words("pronouns") or not text.casefold().startswith(opening):
+    if not text.casefold().startswith(opening):
         return text
+    if opening in rules.words("first_person"):
+        speakers = {source.speaker for source in sources} - rules.words("people")
+        names = set() if opening.isascii() or text.startswith("我们") else speakers
+    elif opening in rules.words("pronouns"):
+        names = set(filter(_may_be_a_name, map(only_name, sources)))
+    else:
+        return text
+    names -= {""}
+    if len(names) != 1:
+        return text
+    name = names.pop()
     own = "'s" if opening in rules.words("possessives") else ""
-    return f"{names.pop()}{own}{'' if opening.isascii() else ' '}{text[len(opening) :]}"
+    apart = " " if name.isascii() and not opening.isascii() else ""
+    return f"{name}{own}{apart}{text[len(opening) :]}"
 
 
+def _may_be_a_name(name: str) -> bool:
+    """Whether a heading may name somebody, rather than what the lines below it are about."""
+    if name.isascii():
+        return rules.words("topics").isdisjoint(name.casefold().split())
+    return name[:1] in rules.words("surnames")
