@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Note
     from commonplace.types.notes import Heading
-
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +43,29 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
     They are files below `archive/` that a rollup put there, by the history of changes or by the monthly note
     that points at them. Raises ConfigError for what is no month, NoteUnreadable.
     """
-    if month and not _MONTH.fullmatch(month):
+    if month and not metadata.month_of(f"{paths.MEMORY_FOLDER}/{month}.md"):
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     transaction.recover(memory.workspace)
     written = _written(memory.workspace)
+    found = []
+    for own, digests in sorted(_present(memory, {*written, *_pointed_at(memory)}).items()):
+        if month in ("", own):
+            kept = {
+                path: digest for path, digest in digests.items() if digest in written.get(path, (digest,))
+            }
+            changed = tuple(sorted(digests.keys() - kept.keys()))
+            found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
+    return found
+
+
+def _present(memory: Memory, originals: Collection[str]) -> dict[str, dict[str, str]]:
+    """The SHA-256 of those files that are there, by their paths in order, by the months of their days."""
     months: dict[str, dict[str, str]] = {}
-    changed: dict[str, list[str]] = {}
-    for path in sorted({*written, *_pointed_at(memory)}):
+    for path in sorted(originals):
         own = (metadata.date_of(path) or "")[:7]
-        if not own or (month and own != month) or (data := _data(memory, path)) is None:
-            continue
-        digest = runs.digest(data)
-        if path not in written or digest in written[path]:
+        if own and (digest := runs.digest(_data(memory, path))):
             months.setdefault(own, {})[path] = digest
-        else:
-            changed.setdefault(own, []).append(path)
-    return [
-        Originals(
-            own, tuple(months.get(own, ())), tuple(changed.get(own, ())), tuple(months.get(own, {}).values())
-        )
-        for own in sorted({*months, *changed})
-    ]
+    return months
 
 
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:

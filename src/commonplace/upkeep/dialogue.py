@@ -13,9 +13,8 @@ from commonplace.types.events import Call, Turn
 
 TURN_TOKENS = 800  # of one turn in a text; of a longer one beginning and end are shown
 GAP = "[…]"
-_FRAME = re.compile(
-    r"<(?=\s*/?\s*(?:conversation|note|earlier|memory|statements|questions|refused)\b)", re.IGNORECASE
-)
+_FRAMES = "conversation|note|earlier|memory|statements|questions|refused|observation"
+_FRAME = re.compile(rf"<(?=\s*/?\s*(?:{_FRAMES})\b)", re.IGNORECASE)
 # Arguments that say what a call is about, those first that say it best.
 _TELLING = (
     "file_path", "path", "filename", "file", "notebook_path", "command", "cmd", "query", "pattern", "url",

@@ -7,7 +7,6 @@ are words from two lists and a title; the entry is composed here, and whatever f
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderEr
 from commonplace.markdown import comments
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Message, Schema
-from commonplace.upkeep import excerpts
+from commonplace.upkeep import dialogue, excerpts
 from commonplace.upkeep.observations import HEADING
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ TITLE = 80  # characters
 _TOKENS = 90  # of an answer, for each observation
 _SENT = 2000  # characters of an observation that are sent
 FAILURES = 3  # in a row, after which the model is not asked again by this process
-_TAG = re.compile(r"<(?=\s*/?\s*observation)", re.IGNORECASE)
 logger = logging.getLogger("commonplace.enrichment")
 
 
@@ -142,7 +140,7 @@ def _is_plain(entry: Entry) -> bool:
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    texts = (_TAG.sub("‹", excerpts.public(entry.text)[:_SENT]) for entry in entries)
+    texts = (dialogue.unframed(excerpts.public(entry.text)[:_SENT]) for entry in entries)
     blocks = (
         f'<observation number="{number}">\n{text}\n</observation>' for number, text in enumerate(texts, 1)
     )
@@ -159,13 +157,11 @@ def _taken(entries: Sequence[Entry], data: Any) -> Sequence[Entry]:  # noqa: ANN
 def _composed(entry: Entry, said: Mapping[str, Any]) -> Entry:
     """An entry with what was said of it: words of our lists behind the facts, and the new title."""
     title, facts, *rest = entry.text.split("\n", 2)
-    words = [said["type"], ", ".join(dict.fromkeys(filter(_is_new(facts), said["concepts"])))]
+    known = facts.replace(",", " ").replace(";", " ").split()
+    concepts = dict.fromkeys(concept for concept in said["concepts"] if concept not in known)
+    words = [said["type"], ", ".join(concepts)]
     lines = [_title(said["title"]) or title, "; ".join([facts, *filter(None, words)]), *rest]
     return replace(entry, text="\n".join(lines))
-
-
-def _is_new(facts: str) -> Callable[[str], bool]:
-    return lambda concept: not re.search(rf"\b{re.escape(concept)}\b", facts)
 
 
 def _title(text: str) -> str:

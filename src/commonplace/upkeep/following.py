@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 GLOBS = ("**/*.jsonl",)  # what is followed in a folder: of other files nobody knows what they are
-_WILD = re.compile(r"[*?\[\]]")
+_WILD = dict.fromkeys(map(ord, "*?[]"), "?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def follow(
     full = Path(os.path.expanduser(path))
     if not full.exists():
         raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
-    folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (_WILD.sub("?", full.name),))
+    folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (full.name.translate(_WILD),))
     if full.is_file() and not full.name.lower().endswith(TRANSCRIPTS):
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
     _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
@@ -154,4 +153,5 @@ def _inner(session: Session) -> str:
 def _name_of(path: Path) -> str:
     """A name for a collection from that of a file or folder."""
     own = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
-    return re.sub(r"[^a-z0-9_]+", "-", own.lower()).strip("-_")[:64].strip("-_") or "sessions"
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in own.lower())
+    return "-".join(plain.split()).strip("-_")[:64].strip("-_") or "sessions"

@@ -8,12 +8,13 @@ itself is shown to the model as written already, and is not said again.
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
@@ -77,7 +78,6 @@ _WRITTEN_TOKENS = 2000  # of what the agent wrote itself, the newest
 _EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
 _FILE = ("file_path", "path", "filename", "file")  # arguments that name it
 _CONTENT = ("text", "content", "file_text", "new_string", "new_str", "new_text", "insert_text", "fact")
-_MEMORY = re.compile(r"(?:.*[/\\])?(?:MEMORY\.md|memory[/\\].*\.md)", re.IGNORECASE | re.DOTALL)
 # How answers begin that say a call did nothing; ours may also begin with the tool's name and a colon.
 _FAILED = ("error", "failed", "not run", "no result", "unknown tool", "失败", "错误")
 logger = logging.getLogger("commonplace.summaries")
@@ -242,7 +242,7 @@ def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
         name = call.name.lower()
         if not answers.get(call.id, "").startswith((*_FAILED, f"{name}: ", f"{name} failed")):
             lines += [plain(line) for text in _memorized(call, writers) for line in text.splitlines()]
-    return [line for line in lines if line]
+    return [*filter(None, lines)]
 
 
 def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
@@ -256,9 +256,14 @@ def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
 def _is_memory(tool: str, arguments: Mapping[str, object], writers: Sequence[str]) -> bool:
     if any(fnmatchcase(tool, glob.lower()) for glob in writers):
         return True
-    paths_given = (arguments.get(name) for name in _FILE)
-    names = any(isinstance(path, str) and _MEMORY.fullmatch(path) for path in paths_given)
-    return names and any(fnmatchcase(tool, glob) for glob in _EDITORS)
+    edits = any(fnmatchcase(tool, glob) for glob in _EDITORS)
+    return edits and any(_is_of_memory(str(arguments.get(name, ""))) for name in _FILE)
+
+
+def _is_of_memory(path: str) -> bool:
+    """Whether a path leads to MEMORY.md, or to a note below a folder `memory`."""
+    *folders, name = path.lower().replace("\\", "/").split("/")
+    return name == "memory.md" or (name.endswith(".md") and paths.MEMORY_FOLDER in folders)
 
 
 def moment(at: str) -> str:
@@ -435,22 +440,28 @@ def read(
     A sentence that shares next to nothing with the conversation is left out: it is not about it. So is one
     that says what stands in the notes `already`.
     """
-    if not isinstance(data, dict):
-        return None, "the language model called a tool instead of answering"
-    if not data["worth_keeping"]:
-        return Parts(), ""
-    said = [_texts(data[name]) for name in _PARTS]
-    whole = " ".join(map(" ".join, said))
-    if whole and not prose.is_in(whole, language):
-        return None, "the language model answered in another language"
-    parts = [[text for text in part if prose.is_about(text, known)] for part in said]
-    if not any(parts):
-        return None, "the language model said nothing about the conversation"
+    parts, trouble = _usable(data, known, language)
+    if trouble:
+        return None, trouble
     news = [_not_in(part, already) for part in parts]
     if parts != news and not any(news[1:]):
         return Parts(), ""  # all beside the request stands there already
     request, done, decisions, learned, left = (joined(map(ended, part)) for part in news)
     return Parts(request, done, decisions, learned, left), ""
+
+
+def _usable(data: object, known: frozenset[str], language: Language) -> tuple[list[list[str]], str]:
+    """The texts of each part that are about the conversation, and why none can be used."""
+    if not isinstance(data, dict):
+        return [], "the language model called a tool instead of answering"
+    if not data["worth_keeping"]:
+        return [[] for _ in _PARTS], ""
+    said = [_texts(data[name]) for name in _PARTS]
+    whole = " ".join(chain(*said))
+    if whole and not prose.is_in(whole, language):
+        return [], "the language model answered in another language"
+    parts = [[*filter(partial(prose.is_about, known=known), part)] for part in said]
+    return parts, "" if any(parts) else "the language model said nothing about the conversation"
 
 
 def _texts(part: object) -> list[str]:
