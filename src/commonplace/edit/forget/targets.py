@@ -98,7 +98,7 @@ class Targets:
     @cached_property
     def comment_names(self) -> frozenset[str]:
         """Sessions as the comments of notes name them."""
-        written = [comments.of_provenance(Provenance("agent", session=one)) for one in self.sessions]
+        written = [comments.of_provenance(Provenance("agent", session=session)) for session in self.sessions]
         return frozenset(said["session"] for said in comments.take(written).values() if said.get("session"))
 
     @property
@@ -109,7 +109,8 @@ class Targets:
     @property
     def transcripts(self) -> frozenset[str]:
         """The paths of the transcripts of forgotten sessions."""
-        return frozenset(f"{transcript.FOLDER}/{transcript.stem_of(one)}.jsonl" for one in self.sessions)
+        stems = map(transcript.stem_of, self.sessions)
+        return frozenset(f"{transcript.FOLDER}/{stem}.jsonl" for stem in stems)
 
     @cached_property
     def mentions(self) -> re.Pattern[str]:
@@ -211,12 +212,12 @@ def encode(targets: Targets) -> dict[str, Any]:
 def decode(value: Mapping[str, Any]) -> Targets:
     """Read targets back. Raises ValueError, TypeError, KeyError for what is none."""
     fields: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list | tuple) else one for name, one in value.items()
+        name: tuple(field) if isinstance(field, list | tuple) else field for name, field in value.items()
     }
     fields["blocks"] = tuple(Block(at[0], at[1], tuple(at[2]), *at[3:]) for at in fields["blocks"])
-    fields["known"] = tuple(Known(*one) for one in fields["known"])
+    fields["known"] = tuple(Known(*row) for row in fields["known"])
     if fields.get("shown") is not None:
-        fields["shown"] = tuple(Shown(*one) for one in fields["shown"])
+        fields["shown"] = tuple(Shown(*row) for row in fields["shown"])
     return Targets(**fields)
 
 
@@ -470,9 +471,10 @@ def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, s
     shorter: dict[int, str] = {}
     for number in range(*(page.front_matter or (0, 0))):
         if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
-            kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
-            line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
-            if not kept or targets.whole.match(line):
+            every = map(str.strip, flow["inner"].split(","))
+            elements = [element for element in every if not targets.whole.match(element)]
+            line = f"{flow['key']}[{', '.join(elements)}]{flow['rest']}"
+            if not elements or targets.whole.match(line):
                 lines.add(number)
             else:
                 shorter[number] = line
@@ -499,9 +501,9 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
     own = range(statement.first, statement.last + 1)
-    said = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
-    said[0] = _WRITTEN.sub(r"\1", said[0])
-    if any(says_something(comments.without(line)) for line in said):
+    texts = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
+    texts[0] = _WRITTEN.sub(r"\1", texts[0])
+    if any(says_something(comments.without(line)) for line in texts):
         lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
