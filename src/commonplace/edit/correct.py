@@ -267,7 +267,7 @@ def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
 
 def _guess(text: str) -> str | None:
     """What a text says behind the prefix of a guess; None for one without."""
-    prefix = comments.GUESS_PREFIX.match(text, struck.lead(text, turn=False))
+    prefix = comments.guess_prefix().match(text, struck.lead(text, turn=False))
     return text[prefix.end() :] if prefix else None
 
 
