@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
 _COPIED_LINES = 3  # of a copy that is listed
+_MOST_NAMED = 3  # of the changes that are taken back
 _DRY_RUN = option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 _WHY = option("--why", metavar="TEXT", default="", help="The reason, for the record (`commonplace log`).")
 _SESSION = option(
@@ -41,7 +42,7 @@ _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a termin
 @_SESSION
 @format_option(("text", "json"))
 @click.pass_context
-def correct(  # noqa: C901 - one command, from its options to its end
+def correct(
     ctx: click.Context,
     old: str,
     new: str,
@@ -61,7 +62,7 @@ def correct(  # noqa: C901 - one command, from its options to its end
     if nothing == bool(new):
         raise click.UsageError("give NEW, or --nothing to strike OLD alone", ctx)
     memory = session.open_memory(ctx)
-    body = session.words_to_write((new,)) if new else ""
+    body = session.words_to_write((new,))
     if new and not body.strip():
         raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
     provenance = _provenance(ctx, of_session)
@@ -83,6 +84,11 @@ def correct(  # noqa: C901 - one command, from its options to its end
     if form == "json":
         session.write(to_json(outcome))
         return
+    _tell_corrected(outcome, dry_run=dry_run)
+
+
+def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
+    """Say what a correction did, what it left out, and what still says nearly the same."""
     for message in outcome.warnings:
         failures.warn(message)
     if outcome.redacted:
@@ -90,7 +96,7 @@ def correct(  # noqa: C901 - one command, from its options to its end
     session.note(reports.corrected_text(outcome) if not dry_run else "nothing is changed yet")
     if outcome.similar:
         session.note("still said nearly so:")
-        sys.stderr.write(reports.cited_text(outcome.similar) + "\n")
+        sys.stderr.write(reports.cited_text(outcome.similar, session.look(stream=sys.stderr)) + "\n")
 
 
 @command("confirm")
@@ -158,7 +164,8 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
         asking = session.can_ask()
         if not error.near:
             raise
-        sys.stderr.write(f"{reports.cited_text(error.near, numbered=asking)}\n")
+        look_at = session.look(stream=sys.stderr)
+        sys.stderr.write(f"{reports.cited_text(error.near, look_at, numbered=asking)}\n")
         if not asking:
             raise
         failures.warn(str(error))
@@ -197,7 +204,6 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     from commonplace.base.paths import closed
     from commonplace.changes import runs, transaction
     from commonplace.changes import undo as undoing
-    from commonplace.types.data import to_data
 
     workspace = session.workspace_of(ctx)
     for message in transaction.warnings(workspace, looking=True):
@@ -207,29 +213,29 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if unreadable := closed(workspace):
         failures.warn(unreadable)
-    diffs = [runs.diff(workspace, one) for one in listed] if diff or run else []
-    if form == "json":
-        added = ({"diff": text} for text in diffs) if diffs else repeat(dict[str, str](), len(listed))
-        session.write(to_json([to_data(one) | more for one, more in zip(listed, added, strict=True)]))
-    elif diffs:
-        session.write(_with_diffs(listed, diffs, session.look()))
-    else:
-        session.write(reports.log_text(listed, session.look()))
+    _show_runs(listed, [runs.diff(workspace, one) for one in listed] if diff or run else [], form)
     if not listed:
-        _end_without_changes(ctx, form, " that can be read" if unreadable else "")
+        if form == "text":
+            session.note(f"no generated change is kept here{' that can be read' if unreadable else ''}")
+        ctx.exit(failures.NOTHING_FOUND)
 
 
-def _end_without_changes(ctx: click.Context, form: str, more: str) -> NoReturn:
-    if form == "text":
-        session.note(f"no generated change is kept here{more}")
-    ctx.exit(failures.NOTHING_FOUND)
+def _show_runs(listed: Sequence[Run], diffs: Sequence[str], form: str) -> None:
+    """Print generated changes, each with its diff where there are any."""
+    from commonplace.types.data import to_data
 
-
-def _with_diffs(listed: Sequence[Run], diffs: Sequence[str], look: screen.Look) -> str:
-    """Each change with its diff."""
-    pairs = zip(listed, diffs, strict=True)
-    blocks = (f"{reports.run_text(one, look)}\n\n{reports.diff_text(text, look)}" for one, text in pairs)
-    return "\n\n\n".join(block.rstrip() for block in blocks)
+    look = session.look()
+    if form == "json":
+        records = [to_data(run) for run in listed]
+        for record, diff in zip(records, diffs, strict=False):
+            record["diff"] = diff
+        session.write(to_json(records))
+    elif diffs:
+        pairs = zip(listed, diffs, strict=True)
+        blocks = (f"{reports.run_text(run, look)}\n\n{reports.diff_text(diff, look)}" for run, diff in pairs)
+        session.write("\n\n\n".join(map(str.rstrip, blocks)))
+    else:
+        session.write(reports.log_text(listed, look))
 
 
 @command("undo")
@@ -258,13 +264,13 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         session.note(str(error))
         ctx.exit(failures.NOTHING_FOUND)
     diff = diffs.of_changes(undoing.net(planned))
-    titles = _titles([one.run for one in planned])
+    undone = [plan.run for plan in planned]
+    titles = ", ".join(screen.one_line(run.about.title) for run in undone[:_MOST_NAMED])
+    titles += f" and {len(undone) - _MOST_NAMED} more" if len(undone) > _MOST_NAMED else ""
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        if form == "json":
-            session.write(to_json({"undoes": [one.run.id for one in planned], "diff": diff}))
-        else:
-            session.write(reports.diff_text(diff, session.look(memory.settings)))
+        preview = {"undoes": [run.id for run in undone], "diff": diff}
+        session.answer(form, preview, lambda: reports.diff_text(diff, session.look(memory.settings)))
         session.note(f"would take back {count(len(planned), 'generated change')}: {titles}")
         return
     if asks:
@@ -272,7 +278,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         session.confirm(f"Take back {titles}?")
     done = undoing.undo(
         workspace,
-        planned[-1 if since else 0].run.id,
+        undone[-1].id,
         settings=memory.settings.history,
         agent=session.agent(ctx) or "",
         since=since,
@@ -293,11 +299,6 @@ def _tell_undone(runs: Sequence[Run], form: str) -> None:
         session.write(f"{one.id}: {one.about.title} ({paths})")
 
 
-def _titles(runs: Sequence[Run]) -> str:
-    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
-    return ", ".join(screen.one_line(run.about.title) for run in runs[:3]) + more
-
-
 @command("restore")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @option("--discard", is_flag=True, help="Delete these copies; without NAME, all of them.")
@@ -313,8 +314,8 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
 
     workspace = session.workspace_of(ctx)
     listed = {copy.name: copy for copy in writes.copies(workspace)}
-    if unknown := [name for name in names if name not in listed]:
-        problem = f"there is no copy {screen.one_line(unknown[0])}; `commonplace restore` lists them"
+    if unknown := set(names).difference(listed):
+        problem = f"there is no copy {screen.one_line(min(unknown))}; `commonplace restore` lists them"
         raise ConfigError("restore", problem)
     if not listed:
         session.note("no lines were overwritten")

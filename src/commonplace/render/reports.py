@@ -120,7 +120,7 @@ def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
     """List notes: path, date, size, title."""
     rows = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
     lines = screen.table([tuple(map(screen.one_line, row)) for row in rows], right=(2,))
-    return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+    return "\n".join(map(look.fit, lines))
 
 
 def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
@@ -307,10 +307,10 @@ def confirmed_text(done: Confirmed) -> str:
     return f"{'rejected' if done.rejected else 'confirmed'} {places}"
 
 
-def cited_text(statements: Sequence[Cited], *, numbered: bool = False) -> str:
+def cited_text(statements: Sequence[Cited], look: Look = PLAIN, *, numbered: bool = False) -> str:
     """List statements with where they stand, a line each; `numbered` from 1, to choose by."""
     lines = (f"{screen.one_line(one.citation)}  {screen.one_line(one.text)}" for one in statements)
-    return "\n".join(f"{n:>3}  {line}" if numbered else line for n, line in enumerate(lines, 1))
+    return "\n".join(look.fit(f"{n:>3}  {line}" if numbered else line) for n, line in enumerate(lines, 1))
 
 
 def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:

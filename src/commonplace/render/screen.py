@@ -45,6 +45,10 @@ class Look(NamedTuple):
         """Colour a text, where colours are wanted."""
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text
 
+    def fit(self, text: str, beside: int = 0) -> str:
+        """Cut a text to the width of a terminal, less the cells `beside` it; elsewhere leave it as it is."""
+        return text if self.width is None else shorten(text, self.width - beside)
+
     def link(self, text: str, path: str, line: int) -> str:
         """Make a text a hyperlink (OSC 8) to a line of a file, where links are wanted."""
         if not self.links or not path:
