@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.providers import catalog
+from commonplace.config import providers as rows
 from commonplace.providers import reranking as remote
 from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Provider, Spec
 from commonplace.providers.embedding import remote as embedding
@@ -60,7 +60,7 @@ def test_a_reranker(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = {"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
     server = Server(lambda request: Reply({"model": "acme-1", "choices": [choice]}))
-    monkeypatch.setitem(LLMS.rows, "acme", catalog._chat("acme", "Acme's models", server.url, model="acme-1"))
+    monkeypatch.setitem(LLMS.rows, "acme", rows._chat("acme", "Acme's models", server.url, model="acme-1"))
     try:
         answer = LLMS.create(Spec("acme")).answer(Request((Message("user", "Is it?"),)))
         assert (answer.text, answer.model) == ("yes", "acme-1")

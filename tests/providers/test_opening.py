@@ -13,7 +13,6 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.config.settings import EMBEDDERS as NAMES
 from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import remote
@@ -103,10 +102,6 @@ def settings(server: Server, tmp_path: Path) -> dict[str, object]:
         "embedding.base_url": server.url,
         "embedding.key_file": str(file),
     }
-
-
-def test_every_provider_may_be_named_in_the_settings() -> None:
-    assert set(NAMES) == set(EMBEDDERS.rows)
 
 
 def test_a_configured_endpoint_embeds_and_answers(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -27,12 +26,6 @@ def make(spec: Spec) -> FakeModel:
 
 def settings(root: Path, **values: object) -> config.Settings:
     return config.load(root, {}, {f"llm.{name}": value for name, value in values.items()})
-
-
-def test_every_row_of_the_table_leads_to_a_function() -> None:
-    for row in LLMS.rows.values():
-        module, _, function = row.factory.partition(":")
-        assert callable(getattr(import_module(module), function))
 
 
 def test_each_row_is_on_the_page() -> None:

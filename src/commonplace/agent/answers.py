@@ -184,7 +184,7 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
     text = [
         f"{excerpt.path}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
         framed("\n".join(f"{n}  {screen.clean(line)}" for n, line in enumerate(shown, excerpt.start_line))),
-        f"Line {end} is longer than shown." if cut else "",
+        f"Line {end} is longer than shown." * cut,
         *(f"{key}: {value}" for key, value in more.items()),
     ]
     return Answer(_lines(text), data)

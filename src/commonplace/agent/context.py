@@ -12,7 +12,6 @@ left out, as a recall leaves it out; what is struck is in no piece.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -36,7 +35,7 @@ from commonplace.base.errors import (
 from commonplace.config import loading
 from commonplace.config.settings import WORKSPACE_COLLECTION, Prompt
 from commonplace.language import dates
-from commonplace.markdown import struck, structure
+from commonplace.markdown import statements, struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.metadata import kind_of
@@ -52,7 +51,6 @@ from commonplace.types import Hit, Level, Note, Recall, Section
 LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
 GIVEN = "in this session already"
 SAID = "said above"
-_CLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ class ContextBuilder:
     ) -> Context:
         """Compose the block without noting that it was given: for a host that may not use it."""
         settings, workspace = self.settings, self.memory.workspace
-        today = now.date() if isinstance(now, datetime) else now or date.today()
+        today = day_of(now)
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
         with_files = settings.files if files is None else files
         # Where the budget has no room for all parts, each may use the same share of its cap.
@@ -227,14 +225,16 @@ class Block:
                 self._told.add(hit)
                 self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
         self._used += _size(chosen)
+        self._show(name, joined(self._fresh(chosen)))
+
+    def _fresh(self, chosen: Sequence[Piece]) -> Iterator[Piece]:
+        """The pieces of which the session was not given every hit."""
         news = iter(self._injected.new(self._session, [hit for piece in chosen for hit in piece.hits]))
-        fresh: list[Piece] = []
         for piece in chosen:
             if True in [next(news) for _ in piece.hits]:
-                fresh.append(piece)
+                yield piece
             else:
                 self._leave(piece, GIVEN)
-        self._show(name, joined(fresh))
 
     def recall(self, message: str, today: date) -> None:
         """Add the recall for a message, without what the block holds already."""
@@ -371,6 +371,11 @@ def read(memory: Memory, path: str) -> Note:
     return parse(decode(paths.read_contained(Path(path), roots)), path)
 
 
+def day_of(now: datetime | date | None) -> date:
+    """Return the day of a moment; today for None."""
+    return now.date() if isinstance(now, datetime) else now or date.today()
+
+
 def daily_notes(memory: Memory, day: date) -> list[str]:
     """The paths of the notes of a day in `memory/`, also those with words behind the day.
 
@@ -415,8 +420,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     hour = ""
     for section in structure.sections(note):
         for entry in _entries(note, reader.body(section)):
-            clock = _CLOCK.match(note.lines[entry[0] - 1])
-            hour = clock[1].rjust(5, "0") if clock else hour
+            hour = statements.clock(note.lines[entry[0] - 1])[0] or hour
             pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
     return sorted(pieces, key=_newness, reverse=True)
 
@@ -449,7 +453,8 @@ class _Reader:
     def __init__(self, note: Note, today: date, tentative: bool) -> None:
         strikes = struck.of_note(note)
         self._note = struck.rest(note, strikes) if strikes else note
-        self._annotations, self._today, self._tentative = Annotations(note), today, tentative
+        self._annotations, self._today = Annotations(note), today
+        self._hidden = OUTDATED if tentative else OUTDATED | {"tentative"}
 
     @property
     def lines(self) -> Sequence[str]:
@@ -485,8 +490,7 @@ class _Reader:
                 docid="",
                 labels=labels,
             )
-            guess = "tentative" if "tentative" in labels and not self._tentative else ""
-            if why := next((label for label in labels if label in OUTDATED), guess):
+            if why := next((label for label in labels if label in self._hidden), ""):
                 yield Piece((hit,), newness, why)
             else:
                 shown.append(hit)

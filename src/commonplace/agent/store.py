@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from commonplace.agent.context import Context, ContextBuilder, read
+from commonplace.agent.context import Context, ContextBuilder, day_of, read
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
 from commonplace.changes import transaction
@@ -41,10 +41,9 @@ class MemoryStore:
 
     def read_today(self, now: datetime | date | None = None) -> str:
         """Read today's note as it may be shown; empty where there is none. Raises as `Memory.get` does."""
-        day = now.date() if isinstance(now, datetime) else now or date.today()
         workspace = self.memory.workspace
         try:
-            note = read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
+            note = read(self.memory, workspace.daily(day_of(now)).relative_to(workspace.root).as_posix())
         except NoteNotFound:
             return ""
         return "".join(f"{line}\n" for line in note.lines)

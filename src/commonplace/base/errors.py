@@ -84,6 +84,7 @@ class PreviewOutdated(CommonplaceError):
 
     def __init__(self, paths: Sequence[str]) -> None:
         shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+        shown = shown or "the notes"
         super().__init__(f"{shown}: changed since the preview, so nothing was done; look again")
         self.paths = tuple(paths)
 

@@ -71,7 +71,7 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     since = hunks(made, current)
     texts = (_Text(made), _Text(current))
     mine = hunks(made, old)
-    if touched := [later for later in since if any(_overlap(own, later) for own in mine)]:
+    if touched := _touched(mine, since):
         raise Overlap(f"{lines(touched)}, where it had changed something")
     result, done = [], 0
     for own in mine:
@@ -96,13 +96,17 @@ def lines(changed: Sequence[Hunk]) -> str:
     return f"{', '.join(named)}{more}"
 
 
-def _overlap(own: Hunk, later: Hunk) -> bool:
-    """Whether two changes meet; lines put right before or after the own ones do not."""
-    if own.first == own.last:
-        return later.first <= own.first <= later.last
-    if later.first == later.last:
-        return own.first < later.first < own.last
-    return max(own.first, later.first) < min(own.last, later.last)
+def _touched(mine: Sequence[Hunk], since: Sequence[Hunk]) -> list[Hunk]:
+    """The later changes that meet some earlier ones; lines put right before or after these do not."""
+
+    def meet(own: Hunk, later: Hunk) -> bool:
+        if own.first == own.last:
+            return later.first <= own.first <= later.last
+        if later.first == later.last:
+            return own.first < later.first < own.last
+        return max(own.first, later.first) < min(own.last, later.last)
+
+    return [later for later in since if any(meet(own, later) for own in mine)]
 
 
 class _Text:
@@ -164,15 +168,13 @@ def digest(changes: Sequence[Change]) -> str:
 def of_change(change: Change) -> str:
     """Return the diff of one file; a line that says so where there is nothing to compare."""
     path, sides = screen.one_line(change.path), (change.before, change.after)
-    sizes = ", then ".join(map(_size, sides))
-    before, after = (side or b"" for side in sides)
-    if len(before) > LARGEST or len(after) > LARGEST:
-        return f"# {path}: too large to be shown ({sizes})"
-    old, new = _shown(before), _shown(after)
-    if old is None or new is None:
-        return f"# {path}: not a text ({sizes})"
-    names = ["/dev/null" if side is None else f"{one}/{path}" for one, side in zip("ab", sides, strict=True)]
-    rows = unified_diff(_lines(old), _lines(new), names[0], names[1], n=CONTEXT, lineterm="")
+    try:
+        old, new = map(_shown, sides)
+    except ValueError as error:
+        sizes = ("no file" if side is None else screen.size(len(side)) for side in sides)
+        return f"# {path}: {error} ({', then '.join(sizes)})"
+    names = name(change.before, f"a/{path}"), name(change.after, f"b/{path}")
+    rows = unified_diff(_lines(old), _lines(new), *names, n=CONTEXT, lineterm="")
     if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
     note = "only what is not shown has changed (private parts, secrets, line ends)"
@@ -181,20 +183,26 @@ def of_change(change: Change) -> str:
     return f"# {path}: {note}"
 
 
-def _size(side: bytes | None) -> str:
-    return "no file" if side is None else screen.size(len(side))
+def name(side: bytes | None, path: str) -> str:
+    """Return what a diff calls one side of a change."""
+    return "/dev/null" if side is None else path
 
 
-def _shown(data: bytes) -> str | None:
-    """A file as it may be shown, its lines kept; None for what is no text."""
+def _shown(side: bytes | None) -> str:
+    """A file as it may be shown, its lines kept. Raises ValueError for what is too large, and no text."""
     from commonplace.redaction.redact import public
 
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    data = side or b""
+    if len(data) > LARGEST:
+        raise ValueError("too large to be shown")
+    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding, "replace" if encoding == "utf-8" else "strict")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else public(text.removeprefix("\ufeff"))
+    except UnicodeDecodeError as error:
+        raise ValueError("not a text") from error
+    if "\0" in text:
+        raise ValueError("not a text")
+    return public(text.removeprefix("\ufeff"))
 
 
 def _lines(text: str) -> list[str]:

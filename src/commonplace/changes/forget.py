@@ -44,17 +44,15 @@ def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: b
     folder, door = workspace.history / name, workspace.files
     files, run = records.listed(door, folder), runs.load(workspace, name)
     if run is None:
-        gone = _holding(door, files, targets)
-        if gone and change:
+        if not _holding(door, files, targets):
+            return 0
+        if change:
             runs.remove(workspace, name)
-        return len(files) if gone else 0
+        return len(files)
     # Beside the record and the bytes of notes a killed writer may have left others.
     others = [path for path in files if path.suffix not in (".before", ".after", ".json")]
     sides: Sides = dict.fromkeys(_holding(door, others, targets))
-    changed = [
-        _file(workspace, file, [folder / f"{place}.{side}" for side in runs.SIDES], targets, sides)
-        for place, file in enumerate(run.files)
-    ]
+    changed = (_file(workspace, run, place, targets, sides) for place in range(len(run.files)))
     cleaned = _unnamed(run, tuple(changed), targets)
     if cleaned == run and not sides:
         return 0
@@ -98,29 +96,36 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
     return replace(run, files=files, about=about, uncommitted=unnamed(run.uncommitted))
 
 
-def _file(
-    workspace: paths.Workspace, file: ChangedFile, own: Sequence[Path], targets: Targets, sides: Sides
-) -> ChangedFile:
-    """A file of a run as it is to be recorded; of its `own` bytes those that change are added to `sides`."""
-    door = workspace.files
-    stored = {path: _load(door, path) for path in own if door.is_file(path)}
+def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, sides: Sides) -> ChangedFile:
+    """A file of a run as it is to be recorded; of its bytes those that change are added to `sides`."""
+    file, door = run.files[place], workspace.files
+    start = workspace.history / run.id / str(place)
+    own = (start.with_suffix(f".{side}") for side in runs.SIDES)
+    stored = {path: _load(door, path) for path in filter(door.is_file, own)}
     if targets.owns(file.path):
         sides |= dict.fromkeys(stored)
         return ChangedFile(FORGOTTEN, "", "", "was forgotten")
-    known = {note.before: note.after for note in targets.known if note.path == file.path}
     after: dict[str, bytes | None] = {}
     for path, data in stored.items():
-        side, digest = path.suffix[1:], runs.digest(data)
-        after[side] = targets.edit(file.path, data)
-        # Exactly as the note itself became, where they were its bytes.
-        if digest in known and runs.digest(current := runs.read(workspace, file.path)) == known[digest]:
-            after[side] = current
+        side = path.suffix[1:]
+        after[side] = _edited(workspace, file.path, data, targets)
         if after[side] != data:
             sides[path] = after[side]
-        if getattr(file, side) == digest:
+        if getattr(file, side) == runs.digest(data):
             file = replace(file, **{side: runs.digest(after[side])})  # type: ignore[arg-type]
     file = replace(file, left=targets.mask(file.left))
     if not sides.keys().isdisjoint(stored):
         added, removed = diffs.counted(after.get("before") or b"", after.get("after") or b"")
         file = replace(file, added=added, removed=removed)
     return file
+
+
+def _edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets) -> bytes | None:
+    """The bytes of a note without it: exactly as the note itself became, where they were its bytes."""
+    digest = runs.digest(data)
+    for note in targets.known:
+        if (note.path, note.before) == (path, digest):
+            current = runs.read(workspace, path)
+            if runs.digest(current) == note.after:
+                return current
+    return targets.edit(path, data)

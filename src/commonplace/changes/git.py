@@ -242,9 +242,9 @@ class Repository:
 
     def commits(self, folder: str) -> list[Commit]:
         """Return every commit of every branch, tag and work tree that changes a folder, newest first."""
-        heads = (_read(path, optional=True) for path in self._layout.common.glob("worktrees/*/HEAD"))
-        names = [head.decode("ascii", "replace").strip() for head in heads if head]
-        starts = [name for name in (self.head, *names) if _OBJECT.fullmatch(name)]
+        heads = (_read(path, optional=True) or b"" for path in self._layout.common.glob("worktrees/*/HEAD"))
+        names = (head.decode("ascii", "replace").strip() for head in heads)
+        starts = filter(_OBJECT.fullmatch, (self.head, *names))
         within = ["--", folder] if folder else []
         known = self.run("--literal-pathspecs", "rev-list", "--all", "--ignore-missing", *starts, *within)
         form = ("--stdin", "--always", "--root", "-m", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
@@ -445,7 +445,7 @@ def _top(folder: Path, private: Path, common: Path, named: str) -> Path:
         link = parent / ".git"
         if link == private and not named:
             return parent
-        if os.path.lexists(link) and (named_top == os.fspath(parent) or (back and back == os.fspath(link))):
+        if os.path.lexists(link) and (named_top == os.fspath(parent) or back == os.fspath(link)):
             return parent
     raise GitError("the git folder that .git leads to does not name this folder (core.worktree)")
 

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
@@ -303,34 +304,32 @@ def remove(workspace: paths.Workspace, name: str) -> None:
 def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
     """Remove the runs that are older than so many days, but none that is begun.
 
-    Where even the last one before now is older, the clock may be wrong: the next run decides. One that was
-    made while a clock was in the future has a name of that day, as all have that came after it: of these the
-    moment counts that they note.
+    Where even the last one before now is older, the clock may be wrong: the next run decides.
     """
-    known, today = names(workspace), now.strftime(_STAMP)
+    known = names(workspace)
     cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
     if len(known) > 1 and known[-2] < cutoff:
         return
-    for name in known:
-        is_ahead = name > today and name[:_STAMP_LENGTH] != today
-        if name >= cutoff and not is_ahead:
-            continue
+    for name in known[: bisect_left(known, cutoff)]:
         run = _loaded(workspace, name)
-        if isinstance(run, Run):
-            is_old = not is_ahead or _stamp(run) < cutoff
-            if is_old and run.state != "begun":
-                remove(workspace, name)
-        elif run and not is_ahead:
+        if isinstance(run, str) and run:
             records.set_aside(workspace.files, workspace.history / name, run)
-        elif not is_ahead:
+        elif isinstance(run, str) or run.state != "begun":
             remove(workspace, name)
+    _prune_future(workspace, known[bisect_right(known, f"{now:{_STAMP}}~") :], cutoff)
 
 
-def _stamp(run: Run) -> str:
-    """The moment that a run notes, in the form of names."""
-    with suppress(ValueError):
-        return datetime.fromisoformat(run.at).strftime(_STAMP)
-    return run.id
+def _prune_future(workspace: paths.Workspace, known: Sequence[str], cutoff: str) -> None:
+    """Remove of the runs whose names lie in the future those that note a moment before the cutoff.
+
+    One that was made while a clock was ahead has a name of that day, as all have that came after it.
+    """
+    for name in known:
+        if (run := load(workspace, name)) is None or run.state == "begun":
+            continue
+        with suppress(ValueError):
+            if f"{datetime.fromisoformat(run.at):{_STAMP}}" < cutoff:
+                remove(workspace, name)
 
 
 def _encode(run: Run) -> bytes:
@@ -394,13 +393,13 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
             run = decode(aside.own.split("/")[1], aside.values[0])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _hidden(aside, "is no record of a change") from error
-        if run.kept or run.state == "begun":
-            sides = (_sides(workspace, aside, run, place) for place in range(len(run.files)))
-            diff = [line for one in sides for line in unified_diff(*one, lineterm="")]
+        for place in range(len(run.files)) if run.kept or run.state == "begun" else ():
+            diff += unified_diff(*_sides(workspace, aside, run, place), lineterm="")
         effect = _effect(run)
     values = [json.dumps(value, ensure_ascii=False) for value in aside.values]
-    text = "\n".join([effect, *values, *diff])
-    if len(text) > MOST or len(text := folded.visible(text)) > MOST:
+    # What shows nothing becomes longer.
+    text = folded.visible("\n".join([effect, *values, *diff])[: MOST + 1])
+    if len(text) > MOST:
         raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
     return screen.clean(text)
 
@@ -433,5 +432,5 @@ def _sides(
         raise _hidden(aside, f"changes {paths.shown(path)} to what is not UTF-8") from error
     if before.count("\n") + after.count("\n") + 2 > _MOST_LINES or len(before) + len(after) > MOST * 10:
         raise _hidden(aside, f"changes {paths.shown(path)}, which is too long to be compared")
-    names = ["/dev/null" if side is None else screen.one_line(path) for side in sides]
+    names = [diffs.name(side, screen.one_line(path)) for side in sides]
     return before.split("\n"), after.split("\n"), names[0], names[1]

@@ -131,7 +131,7 @@ def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
     """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
     changes = [change for change in compose(read) if change.before != change.after]
     if shown and diffs.digest(changes) != shown:
-        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+        raise PreviewOutdated([change.path for change in changes])
     return changes
 
 
@@ -217,7 +217,6 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
     return left
 
 
-
 def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
     """Remove the folders of files that are gone which hold nothing any more; that of the notes stays."""
     for folder in {dirname(path) for path in gone}:
@@ -227,6 +226,7 @@ def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
             except OSError:  # something stands in it
                 break
             folder = dirname(folder)
+
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(

@@ -62,7 +62,7 @@ def undo(
     made: list[Run] = []
     plan = planned(workspace, name, since=since)
     if preview is not None and _digests(plan) != _digests(preview):
-        raise PreviewOutdated([change.path for change in net([*plan])] or ["the notes"])
+        raise PreviewOutdated([change.path for change in net([*plan])])
     for run, changes in plan:
         about = About(
             "undo", f"undo {run.about.title}", by="agent" if agent else "owner", agent=agent,
@@ -201,23 +201,28 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
         after = runs.content(workspace, run, place, "after")
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
-    if before is None or after is None or now is None:
-        how = "was deleted since" if now is None else "was deleted by it, and made anew since"
-        if now is not None and after is not None:
-            since = diffs.lines(diffs.hunks(diffs.split(after), diffs.split(now)))
-            how = f"was changed since, and made by it ({since})"
-        raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
-    try:
-        return diffs.revert(before, after, now)
-    except diffs.Overlap as error:
-        reason = f"{file.path} was changed since: {error}"
-        raise NotUndone(run.id, reason + _advice(workspace, run, file.path)) from error
+    if now is None:
+        how = "was deleted since"
+    elif after is None:
+        how = "was deleted by it, and made anew since"
+    elif before is None:
+        since = diffs.hunks(diffs.split(after), diffs.split(now))
+        how = f"was changed since, and made by it ({diffs.lines(since)})"
+    else:
+        try:
+            return diffs.revert(before, after, now)
+        except diffs.Overlap as error:
+            how = f"was changed since: {error}"
+    raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
 
 
 def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
     """Which later runs changed a file as well and would have to be undone first."""
-    others = _since(workspace, run)[:-1]
-    later = [one for one in others if any(file.path == path and not file.left for file in one.files)]
+
+    def changed_it(later: Run) -> bool:
+        return any(file.path == path and not file.left for file in later.files)
+
+    later = list(filter(changed_it, _since(workspace, run)[:-1]))
     if not later:
         return f"; change the file itself: {remedies.say('log.run', run.id)}"
     if gone := [one.id for one in later if not one.kept]:

@@ -32,6 +32,7 @@ CJK_RUN = f"[{CJK}]+"
 # Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
 _SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
+_WHOLE_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
 _WORD_LENGTH = 60  # longer runs are encoded data,
 _MOST_CHANGES = 5  # and so are words that change between letters and digits more often
 # Maps bytes to flags, such that two expressions over a whole text as one number tell whether any word may
@@ -142,6 +143,12 @@ def expression(phrase: str) -> str:
         return quote(re.sub(CJK_RUN, _bigram_run, phrase))
     before, last = re.sub(CJK_RUN, _bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
     return quote(f"{before} {' '.join(last)}".lstrip()) + ("*" if len(last[0]) == 1 else "")
+
+
+def counted(text: str) -> tuple[int, int]:
+    """Count the CJK characters of a text, and its other words; `src/a.py` and `don't` are one."""
+    wide = sum(map(len, cjk_runs(text)))
+    return wide, len(re.findall(_WHOLE_WORD, re.sub(CJK_RUN, " ", text) if wide else text))
 
 
 def cjk_share(text: str) -> float:

@@ -8,6 +8,7 @@ from commonplace.language import rules
 
 # Runs of marks are taken from their first one and as a whole: what does not end a sentence is seen once.
 _END = r"(?<![.!?…])[.!?…]++[\"'”’)\]*_~]*+(?=\s)|[。！？…]++[”’』」）~]*+"
+_BETWEEN_CLAUSES = r"(?<=\s)(?=\S)|(?<=[，、：])"
 _LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
 _ABBREVIATIONS = "|".join(map(re.escape, rules.listed("en", "abbreviations")))
 _SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z])\.$"
@@ -31,6 +32,11 @@ def spans(text: str) -> list[tuple[int, int]]:
     if start < len(text):
         sentences.append((start, len(text.rstrip())))
     return sentences
+
+
+def clauses(text: str) -> list[str]:
+    """Cut a text behind blanks and full-width commas and colons; joined, the parts are the text."""
+    return re.split(_BETWEEN_CLAUSES, text)
 
 
 def _goes_on(text: str, start: int, end: re.Match[str], after: int) -> bool:

@@ -113,6 +113,17 @@ def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
     return expression.sub(instead, text[:end]) + text[end:] if end > 2 else text
 
 
+def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> bool:
+    """Tell whether the last comment that begins a line has no end.
+
+    Those in `passed`, first and last lines of fences, are none.
+    """
+    silent = {number for first, last in passed for number in range(first, last + 1)}
+    shown = ["" if number in silent else line for number, line in enumerate(lines, 1)]
+    opening = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
+    return opening < len(shown) and "-->" not in "\n".join(shown[opening:])
+
+
 def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> list[int]:
     """Return the lines that call themselves a guess (`- 14:05 tentative: …`), 1-based.
 

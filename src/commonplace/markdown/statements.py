@@ -14,6 +14,8 @@ from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
+# The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
+_CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
 # A row of a table, or a rule: lines that state nothing.
 _SILENT = re.compile(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
@@ -120,6 +122,12 @@ def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
         if statements[place].first > statements[at].end:
             return
         yield statements[place]
+
+
+def clock(line: str) -> tuple[str, str]:
+    """Return the hour that a line begins with, as HH:MM, and what stands behind it; empty for none."""
+    match = re.match(_CLOCK, line)
+    return (match[1].rjust(5, "0"), line[match.end() :]) if match else ("", line)
 
 
 def is_pinned(said: Mapping[str, str]) -> bool:

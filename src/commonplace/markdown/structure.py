@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,7 +35,9 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+_MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself
+_TICKS = "`{3,}"
 _LINE = attrgetter("line")
 # `- Ann: …`, `**User:** …`, `- 14:05 Bob: …`, `小王：…`
 _LABEL = re.compile(
@@ -69,6 +71,12 @@ def setext(text: str, under: str) -> tuple[int, str] | None:
     if under.strip("-= \t") or not (match := _SETEXT.match(under)) or _NOT_PARAGRAPH.match(text):
         return None
     return 1 if match[1][0] == "=" else 2, text.strip()
+
+
+def unmarked(line: str) -> str:
+    """Return a line without the marks of items, headings and quotations that it begins with."""
+    marks = re.match(_MARKS, line)
+    return line[marks.end() if marks else 0 :].strip()
 
 
 def unclosed(text: str) -> str:
@@ -157,6 +165,11 @@ def closes_fence(line: str, mark: str) -> bool:
     """Tell whether a line closes the fence opened by `mark`."""
     bare = line.strip()
     return len(bare) >= len(mark) and bare == mark[0] * len(bare) and line[:4] != "    "
+
+
+def fence_around(lines: Iterable[str]) -> str:
+    """Return the mark of a fence that none of these lines can close."""
+    return "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall(_TICKS, line)), 0)
 
 
 def open_fence(lines: Sequence[str], skip: int = 0) -> int:

@@ -208,7 +208,7 @@ def _walk(
     if start and not files.is_folder(place.lstrip("/")):
         return _single(root, start, links) if wanted(start) else []
     found: list[Folder] = []
-    pending = [f"{start}/" if start else ""]
+    pending = [f"{start}/".lstrip("/")]
     with files.visiting() as enter:
         while pending:
             prefix = pending.pop()

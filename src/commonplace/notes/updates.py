@@ -60,7 +60,10 @@ def run(command: Sequence[str], folder: str, timeout_s: float = TIMEOUT_S) -> st
         listener.join(_LISTENS_S)
     if not code:
         return ""
-    last = _last_line(listener.said)
+    # Secrets are redacted: an address may hold a password.
+    lines = redact(listener.said.decode("utf-8", "replace"))[0].splitlines()
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    last = screen.shorten(screen.one_line(last), _TOLD_CHARACTERS)
     how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
     return f"{name} {how}" + (f": {last}" if last else "")
 
@@ -89,10 +92,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             else:
                 process.kill()
         process.wait()
-
-
-def _last_line(said: bytes) -> str:
-    """The last line with something on it, secrets redacted: an address may hold a password."""
-    lines = redact(said.decode("utf-8", "replace"))[0].splitlines()
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    return screen.shorten(screen.one_line(last.strip()), _TOLD_CHARACTERS)

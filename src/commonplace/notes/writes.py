@@ -74,6 +74,11 @@ class Record:
     kept: dict[str, str] = field(default_factory=dict)  # files that were replaced, digests of what was read
     pending: str = ""  # the one of them that is about to be replaced
 
+    @property
+    def counted_sums(self) -> Counter[str]:
+        """How often the note has each checksum."""
+        return Counter(self.sums[at : at + 8] for at in range(0, len(self.sums), 8))
+
 
 class Writes:
     """The record of one note; made and used under the lock of notes. What `atomic.Guard` asks for."""
@@ -99,8 +104,8 @@ class Writes:
         self, before: bytes | None, status: os.stat_result | None, after: bytes | None, inode: int
     ) -> None:
         """Look for what is gone of our lines, and note those of the next write. Raises NoteUnreadable."""
-        now = time.time_ns()
-        old, new = _different(before or b"", after or b"")
+        now, written = time.time_ns(), after or b""
+        old, new = _different(before or b"", written)
         taken_out, added = _more(old, new), _more(new, old)
         lines = [line for line in self._examined(before, status) if line.text not in taken_out]
         lines += [line for line in self._hidden if _holds(before, line.text)]
@@ -111,7 +116,7 @@ class Writes:
             kept[pending] = _digest(before)
         self._next = Record(
             self.note, inode, (status.st_ino, status.st_mtime_ns) if status else (0, 0), _digest(after),
-            len(after or b""), _newest(lines), _sums(after or b""), kept, pending,
+            len(written), _newest(lines), _sums(written), kept, pending,
         )  # fmt: skip
         self._save(self._next)
 
@@ -482,7 +487,7 @@ def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str
     texts = [line.text for line in gone]
     if not gone or not record.sums:
         return texts, []
-    known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
+    known = record.counted_sums
     if _is_removal(known, data, gone):
         return [], texts
     fresh = [text for text in _texts(data) if _sum(_bytes(text)) not in known]

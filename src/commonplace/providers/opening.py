@@ -14,6 +14,7 @@ from uuid import uuid4
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
+from commonplace.config.providers import LLM as LLM
 from commonplace.providers.breaker import Breaker, name_of
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from commonplace.types import Estimate
 
 AUTO, NONE = "auto", "none"
-LLM = "llm"  # the reranker that is the language model of the settings
 SHIPPED = ("builtin", "fake")
 _OLLAMA_PORT = 11434
 # Names that are one provider's own. What has an owner (`BAAI/bge-small-zh-v1.5`) is fastembed's manner of

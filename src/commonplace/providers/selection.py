@@ -9,7 +9,6 @@ from typing import Any
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
-from commonplace.config.settings import EMBEDDERS as NAMED_EMBEDDERS
 from commonplace.config.settings import Embedding, Llm
 from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
@@ -131,7 +130,7 @@ def _unfit_to_stand_in(settings: Embedding) -> str:
         EMBEDDERS.create(opening.specs(settings)[0])
     except CommonplaceError as error:
         return str(error)
-    known = opening.choose(settings).provider in NAMED_EMBEDDERS
+    known = opening.choose(settings).provider in EMBEDDERS.rows
     if known and not any(getattr(settings, key) for key in (*_PLACE, "dimensions")):
         return ""
     return "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
     from commonplace.types import Note
-    from commonplace.types.notes import Heading
-
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +42,29 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
     They are files below `archive/` that a rollup put there, by the history of changes or by the monthly note
     that points at them. Raises ConfigError for what is no month, NoteUnreadable.
     """
-    if month and not _MONTH.fullmatch(month):
+    if month and not metadata.month_of(f"{paths.MEMORY_FOLDER}/{month}.md"):
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     transaction.recover(memory.workspace)
     written = _written(memory.workspace)
+    found = []
+    for own, digests in sorted(_present(memory, {*written, *_pointed_at(memory)}).items()):
+        if month in ("", own):
+            kept = {
+                path: digest for path, digest in digests.items() if digest in written.get(path, (digest,))
+            }
+            changed = tuple(sorted(digests.keys() - kept.keys()))
+            found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
+    return found
+
+
+def _present(memory: Memory, originals: Collection[str]) -> dict[str, dict[str, str]]:
+    """The SHA-256 of those files that are there, by their paths in order, by the months of their days."""
     months: dict[str, dict[str, str]] = {}
-    changed: dict[str, list[str]] = {}
-    for path in sorted({*written, *_pointed_at(memory)}):
-        own = (metadata.date_of(path) or "")[:7]
-        if not own or (month and own != month) or (data := _data(memory, path)) is None:
-            continue
-        digest = runs.digest(data)
-        if path not in written or digest in written[path]:
-            months.setdefault(own, {})[path] = digest
-        else:
-            changed.setdefault(own, []).append(path)
-    return [
-        Originals(
-            own, tuple(months.get(own, ())), tuple(changed.get(own, ())), tuple(months.get(own, {}).values())
-        )
-        for own in sorted({*months, *changed})
-    ]
+    for path in sorted(originals):
+        month = (metadata.date_of(path) or "")[:7]
+        if month and (digest := runs.digest(_data(memory, path))):
+            months.setdefault(month, {})[path] = digest
+    return months
 
 
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
@@ -96,13 +94,10 @@ def _originals(memory: Memory, note: Note, folder: str) -> Iterator[str]:
         yield from (place for place in places if place.startswith(folder))
     for heading in note.headings:
         place = original(heading.text[:10])
-        if heading.level == 1 and _is_of_its_day(heading, note) and _holds(note, _data(memory, place)):
+        said = note.annotations.get(heading.line, {})
+        is_of_its_day = said.get("since") == heading.text[:10] and "from" not in said
+        if heading.level == 1 and is_of_its_day and _holds(note, _data(memory, place)):
             yield place
-
-
-def _is_of_its_day(heading: Heading, note: Note) -> bool:
-    said = note.annotations.get(heading.line, {})
-    return said.get("since") == heading.text[:10] and "from" not in said
 
 
 def _holds(month: Note, data: bytes | None) -> bool:
@@ -127,13 +122,13 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     gone = originals.paths
 
     def compose(read: Read) -> Sequence[Change]:
-        other = [
+        edited = [
             path
             for path, digest in zip(gone, originals.digests, strict=True)
             if runs.digest(read(path)) != digest
         ]
-        if other:
-            raise PreviewOutdated(other)
+        if edited:
+            raise PreviewOutdated(edited)
         changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
         return [*changes, *(Change(path, read(path), None) for path in gone)]
 

@@ -7,7 +7,11 @@ are redacted, and of those only the outer parts are shown, so that what the cut 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
 
+from commonplace.markdown import structure
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact, redact_personal, strip_private
 
@@ -22,9 +26,9 @@ _UNSEEN = re.compile(
     r"|[\ud800-\udfff]"
 )
 _BLOB = re.compile(r"(?:data:[\w/+.-]{1,60};base64,)?[A-Za-z0-9+/_=-]{120,}")
-_GAP = re.compile(r"… [\d,]+ characters …")
+_GAP = "… {:,} characters …"
 _DAMAGE = 0.1  # from this share of unreadable characters on, a text is none
-_ALL = "\N{REPLACEMENT CHARACTER}"
+_UNREADABLE = [chr(code) for code in (*range(0x09), *range(0x0E, 0x1B), 0xFFFD)]
 
 
 def public(text: str) -> str:
@@ -36,7 +40,7 @@ def public(text: str) -> str:
     if len(text) > 2 * WINDOW and "PRIVATE KEY" not in text:
         left = len(text) - 2 * (WINDOW - MARGIN)
         head, tail = _redacted(text[:WINDOW])[:-MARGIN], _redacted(text[-WINDOW:])[MARGIN:]
-        return f"{head}\n… {left:,} characters …\n{tail}"
+        return f"{head}\n{_GAP.format(left)}\n{tail}"
     return _redacted(text)
 
 
@@ -48,8 +52,7 @@ def _redacted(text: str) -> str:
 def _readable(text: str) -> str:
     """Return a text as a screen would show it, or a word for one that is binary."""
     sample = text[:WINDOW]
-    unreadable = len(re.findall(rf"[\x00-\x08\x0e-\x1a{_ALL}]", sample))
-    if unreadable > _DAMAGE * len(sample):
+    if sum(map(sample.count, _UNREADABLE)) > _DAMAGE * len(sample):
         return f"(binary, {len(text):,} characters)"
     text = text.replace("\r\n", "\n")
     if "\x1b" in text:
@@ -64,25 +67,24 @@ def lines_of(text: str, most: int) -> list[str]:
 
     Lines are whole, or cut in the middle where one is long; runs of encoded data are named, not shown.
     """
-    lines = [cut(_BLOB.sub(_named, line.rstrip()), LINE) for line in text.split("\n") if line.strip()]
+    named = partial(_BLOB.sub, lambda blob: f"({len(blob[0]):,} characters of data)")
+    lines = [cut(named(line.rstrip()), LINE) for line in text.split("\n") if line.strip()]
     if len(lines) <= LINES and sum(len(line) + 1 for line in lines) <= most:
         return lines
-    head: list[str] = []
-    tail: list[str] = []
-    room = most
-    for place in range(LINES):  # from both ends in turn
-        line, end = (lines[-1 - place // 2], tail) if place % 2 else (lines[place // 2], head)
-        room -= len(line) + 1
-        if len(head) + len(tail) == len(lines) or (room < 0 and head):
-            break
-        end.append(line)
-    left = lines[len(head) : len(lines) - len(tail)]
-    gap = next(filter(_GAP.fullmatch, left), f"… {len(left)} line{'s' * (len(left) > 1)} …")
-    return [*head, gap, *reversed(tail)]
+    head, tail = _fitting(lines, most)
+    left = lines[head : len(lines) - tail]
+    start, end = _GAP.split("{:,}")
+    cuts = (line for line in left if line.startswith(start) and line.endswith(end))
+    gap = next(cuts, f"… {len(left)} line{'s' * (len(left) > 1)} …")
+    return [*lines[:head], gap, *lines[len(lines) - tail :]]
 
 
-def _named(found: re.Match[str]) -> str:
-    return f"({len(found[0]):,} characters of data)"
+def _fitting(lines: Sequence[str], most: int) -> tuple[int, int]:
+    """How many of the first lines and of the last fit, taken in turn; the first one always does."""
+    in_turn = [line for pair in zip(lines, reversed(lines), strict=True) for line in pair]
+    sizes = accumulate(len(line) + 1 for line in in_turn[: min(LINES, len(lines))])
+    fitting = max(1, sum(size <= most for size in sizes))
+    return (fitting + 1) // 2, fitting // 2
 
 
 def cut(text: str, most: int) -> str:
@@ -97,6 +99,5 @@ def fenced(lines: list[str], kind: str = "") -> list[str]:
     """Return lines as a block of code that nothing in them can close."""
     if not lines:
         return []
-    longest = max((len(run) for line in lines for run in re.findall("`{3,}", line)), default=2)
-    mark = "`" * (longest + 1)
+    mark = structure.fence_around(lines)
     return [mark + kind, *lines, mark]

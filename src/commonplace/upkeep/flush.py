@@ -7,16 +7,16 @@ conversation does not speak of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import zip_longest
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.tokens import about
 from commonplace.language import compare
+from commonplace.markdown import statements
 from commonplace.markdown.structure import ITEM
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, ToolSpec
@@ -46,8 +46,7 @@ TOOL = ToolSpec(
 MOST_ENTRIES, ENTRY_WORDS = 12, 60
 MAX_TOKENS = 1500
 _NOTE_TOKENS = 2000  # of today's note that are shown, the newest
-_NOTHING = re.compile(rf"[\W_]*{NOTHING}[\W_]*", re.IGNORECASE)
-_CLOCK = r"\A(?:[01]?\d|2[0-3]):[0-5]\d\s+"
+_NOTHING = NOTHING.replace("_", "")  # however it is set off
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +89,11 @@ def flush(
         conversation=conversation, note=_shown(note), date=f"{now:%Y-%m-%d}", language=NAMES[language]
     )
     asked = wanted(_answer(llm, messages, deadline_s))
-    told = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
-    fresh = news(told, note)
+    facts = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
+    fresh = news(facts, note)
     provenance = Provenance("agent", agent, session, f"{now.astimezone().isoformat(timespec='seconds')}")
     written = memory.capture([Entry(text, now, provenance=provenance) for text in fresh]) if fresh else ()
-    return Flushed(written, len(told) - len(fresh), asked.refused)
+    return Flushed(written, len(facts) - len(fresh), asked.refused)
 
 
 def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Completion:
@@ -130,25 +129,29 @@ def _facts(text: str) -> tuple[str, ...]:
     lines = [
         line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))
     ]
-    found: list[str] = []
-    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
-        leads = ITEM.match(after) and not ITEM.match(line)
-        if len(found) == MOST_ENTRIES or leads or line.lstrip().startswith("#") or _NOTHING.fullmatch(line):
-            continue
-        if fact := re.sub(_CLOCK, "", prose.plain(line)):
-            found.append(prose.within(fact, ENTRY_WORDS))
-    return tuple(found)
+    facts = [
+        _fact(line) for line, after in pairwise([*lines, ""]) if ITEM.match(line) or not ITEM.match(after)
+    ]
+    return tuple(prose.within(fact, ENTRY_WORDS) for fact in filter(None, facts))[:MOST_ENTRIES]
+
+
+def _fact(line: str) -> str:
+    """What a line says, without marks and hour; empty for a heading, and where it says `NO_REPLY`."""
+    if line.lstrip().startswith("#") or "".join(filter(str.isalnum, line)).upper() == _NOTHING:
+        return ""
+    hour, rest = statements.clock(fact := prose.plain(line))
+    return rest.lstrip() if hour and rest.startswith(" ") else fact
 
 
 def news(texts: Sequence[str], note: str) -> list[str]:
     """Return those texts that neither a note nor one before them says already."""
-    said = [compare.read(line) for line in note.splitlines() if line.strip()]
+    readings = [compare.read(line) for line in note.splitlines() if line.strip()]
     fresh = []
     for text in texts:
         reading = compare.read(text)
-        if not any(compare.same(reading, other) for other in said):
+        if not any(compare.same(reading, earlier) for earlier in readings):
             fresh.append(text)
-            said.append(reading)
+            readings.append(reading)
     return fresh
 
 
@@ -156,10 +159,10 @@ def _shown(note: str) -> str:
     """The newest lines of a note as they may be sent."""
     from commonplace.redaction.redact import strip_private
 
-    kept: list[str] = []
-    left = _NOTE_TOKENS
+    lines: list[str] = []
+    room = _NOTE_TOKENS
     for line in reversed(redact(strip_private(note))[0].splitlines()):
-        if (left := left - about(line) - 1) < 0:
+        if (room := room - about(line) - 1) < 0:
             break
-        kept.append(dialogue.unframed(line))
-    return "\n".join(reversed(kept))
+        lines.append(dialogue.unframed(line))
+    return "\n".join(reversed(lines))

@@ -55,17 +55,21 @@ def follow(
         if note is None:
             return None
         path, place = note.place(link)
-        if (path, place) == (note.path, link.place):
-            return None
-        is_heading = place and references.REFERENCE.fullmatch(f"{path}{place}") is None
-        if path == own and not link.query and (is_heading or not link.path):
-            return "", place
-        if link.is_wiki:
-            stem = path.removesuffix(".md")
-            return stem if "/" in link.path else basename(stem), place
-        return f"/{path}" if start == "/" else relpath(path, start or "."), place
+        is_as_before = (path, place) == (note.path, link.place)
+        return None if is_as_before else _written(link, own, start, path, place)
 
     return links.changed(text, lead) if near or origins else text
+
+
+def _written(link: Link, own: str, start: str, path: str, place: str) -> tuple[str, str]:
+    """How a link of the note at `own` names a path and a place; from the folder `start`, as it did before."""
+    is_heading = place and references.REFERENCE.fullmatch(f"{path}{place}") is None
+    if path == own and not link.query and (is_heading or not link.path):
+        return "", place  # within the note
+    if link.is_wiki:
+        stem = path.removesuffix(".md")
+        return stem if "/" in link.path else basename(stem), place
+    return f"/{path}" if start == "/" else relpath(path, start or "."), place
 
 
 def _target(link: Link, own: str, moved: Mapping[str, Moved]) -> tuple[Moved | None, str]:

@@ -43,6 +43,7 @@ _FILES, _PATH = 5, 80  # files that are named, and characters of each path
 _SESSIONS, _KINDS, _TARGET = 100, 500, 500
 _VERBS = {
     "write": ("Edited", "Failed to edit"),
+    "make": ("Wrote", "Failed to write"),
     "run": ("Ran", "Failed to run"),
     "read": ("Read", "Failed to read"),
     "other": ("Used", "Failed to use"),
@@ -50,6 +51,7 @@ _VERBS = {
 Kind = Literal["write", "run", "read", "other"]
 
 _MOST_FILES = 50
+_COMMAND = 4000  # characters of a command that are looked at
 _HEAD = 4000  # characters at either end in which the reason of a failure is looked for
 
 
@@ -68,14 +70,9 @@ def _names(name: str) -> list[str]:
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_tools()["patterns"][name])
-
-
-@cache
-def _noise() -> re.Pattern[str]:
-    """Finds failures that teach nothing."""
+    """What finds something in a call or its result; `noise` is of several kinds."""
     kinds = "|".join(_tools()["noise"].values())
-    return re.compile(rf"(?i)(?<![A-Za-z0-9_])(?:{kinds})")
+    return re.compile(_tools()["patterns"][name].replace("KINDS_OF_NOISE", kinds))
 
 
 @dataclass(slots=True)
@@ -203,21 +200,22 @@ class _Report(NamedTuple):
         return Entry(text, at, HEADING, by)
 
     def _title(self, failed: bool) -> str:
-        """Name what was done and to what: the command, the file, the address, or the tool itself."""
+        """Name what was done and to what."""
+        kind: str = self.action.kind
+        if kind == "write" and not self.execution.arguments.keys().isdisjoint(_names("made")):
+            kind = "make"
+        return excerpts.cut(f"{_VERBS[kind][failed]} {self._object()}", _TITLE)
+
+    def _object(self) -> str:
+        """The command, the file, the address, or the tool itself."""
         action, arguments = self.action, self.execution.arguments
-        verb = _VERBS[action.kind][failed]
-        if action.kind == "write" and any(key in arguments for key in _names("made")):
-            verb = "Failed to write" if failed else "Wrote"
-        files = action.modified or action.read
         if action.command:
-            name = _flat(without_folder(excerpts.public(action.command)))
-        elif files:
+            return _flat(without_folder(excerpts.public(action.command)))
+        if files := action.modified or action.read:
             name = _flat(excerpts.public(files[0])).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
-            name += f" and {len(files) - 1} more" if len(files) > 1 else ""
-        else:
-            address = next((v for v in arguments.values() if isinstance(v, str) and "://" in v), "")
-            name = _flat(excerpts.public(address)) or _flat(excerpts.public(bare(self.execution.tool)))
-        return excerpts.cut(f"{verb} {name}", _TITLE)
+            return f"{name} and {len(files) - 1} more" if files[1:] else name
+        address = next((v for v in arguments.values() if isinstance(v, str) and "://" in v), "")
+        return _flat(excerpts.public(address)) or _flat(excerpts.public(bare(self.execution.tool)))
 
     def _facts(self, failed: bool, mended: int) -> str:
         parts = [_flat(excerpts.public(self.execution.tool))[:_TITLE]]
@@ -235,23 +233,27 @@ class _Report(NamedTuple):
 
     def _excerpt(self, error: str) -> list[str]:
         """What the tool was given, where title and facts do not say it, and its result: a block of code."""
-        action, settings, arguments = self.action, self.settings, self.execution.arguments
-        if action.kind == "write" and not error:
-            lines = excerpts.lines_of("\n".join(_changes(arguments)), settings.excerpt_chars)
+        most = self.settings.excerpt_chars
+        if self.action.kind == "write" and not error:
+            lines = excerpts.lines_of("\n".join(_changes(self.execution.arguments)), most)
             return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
-        lines = []
+        result = excerpts.lines_of(error or excerpts.public(self.execution.result), most)
+        return excerpts.fenced([*self._given(), *result])
+
+    def _given(self) -> list[str]:
+        """The command, where the title does not say all of it; of a tool that is not known, its arguments."""
+        action, most = self.action, self.settings.argument_chars
         if action.command:
             command = excerpts.public(action.command)
-            if "\n" in command.strip() or len(command) > _SAID:
-                lines = [f"$ {line}" for line in excerpts.lines_of(command, settings.argument_chars)]
-        elif action.kind == "other":
-            spelled = "\n".join(
-                f"{key} = {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, default=repr)}"
-                for key, v in arguments.items()
-            )
-            lines = excerpts.lines_of(excerpts.public(spelled), settings.argument_chars)
-        result = excerpts.lines_of(error or excerpts.public(self.execution.result), settings.excerpt_chars)
-        return excerpts.fenced([*lines, *result])
+            is_said = "\n" not in command.strip() and len(command) <= _SAID
+            return [] if is_said else [f"$ {line}" for line in excerpts.lines_of(command, most)]
+        if action.kind != "other":
+            return []
+        spelled = "\n".join(
+            f"{key} = {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, default=repr)}"
+            for key, v in self.execution.arguments.items()
+        )
+        return excerpts.lines_of(excerpts.public(spelled), most)
 
 
 def _flat(text: str) -> str:
@@ -342,7 +344,8 @@ def action_of(tool: str, arguments: Mapping[str, object]) -> Action:
     files = tuple(dict.fromkeys(_files(arguments)))[:_MOST_FILES]
     kind = _kind(tool, command, arguments, files)
     if kind == "run":
-        fetches = not _programs(command).isdisjoint(_names("fetching"))
+        programs = map(_program, _pattern("starting").split(command[:_COMMAND]))
+        fetches = not set(_names("fetching")).isdisjoint(programs)
         network = fetches or _pattern("address").search(command) is not None
         return Action(_run(command), command, network=network)
     network = any(isinstance(value, str) and _pattern("address").match(value) for value in arguments.values())
@@ -383,16 +386,12 @@ def _kind(tool: str, command: str, arguments: Mapping[str, object], files: tuple
 
 def _run(command: str) -> Kind:
     """A command that only looks is a read."""
-    plain = _pattern("silenced").sub("", _pattern("quoted").sub("''", command[:4000]))
-    if len(command) > 4000 or _pattern("writing_shell").search(plain) or "$(" in plain or "`" in plain:
+    plain = _pattern("silenced").sub("", _pattern("quoted").sub("''", command[:_COMMAND]))
+    parts = [*filter(None, map(str.strip, _pattern("split").split(plain)))]
+    if len(command) > _COMMAND or not parts or _pattern("writing_shell").search(plain):
         return "run"
-    parts = [part.strip() for part in _pattern("split").split(plain) if part.strip()]
-    looks = all(_program(part) in _names("looking") or _pattern("looking_at").match(part) for part in parts)
-    return "read" if parts and looks else "run"
-
-
-def _programs(command: str) -> set[str]:
-    return {_program(part) for part in _pattern("starting").split(command[:4000])}
+    looks = (_program(part) in _names("looking") or _pattern("looking_at").match(part) for part in parts)
+    return "read" if all(looks) else "run"
 
 
 def _program(part: str) -> str:
@@ -450,7 +449,7 @@ def teaches(told: str) -> bool:
     """Whether a failure is worth keeping."""
     lines = _failure_lines(told)
     # Words of noise count where the reason stands: the output of a test may hold any of them.
-    return any(map(str.isalnum, "".join(lines))) and not any(map(_noise().search, _reasons(lines)))
+    return any(map(str.isalnum, "".join(lines))) and not any(map(_pattern("noise").search, _reasons(lines)))
 
 
 def without_code(told: str) -> str:
@@ -463,18 +462,16 @@ def failure_kind(told: str) -> str:
     line = next(iter(_reasons(_failure_lines(told))), "")
     line = _pattern("digits_of_kind").sub("#", line[:400].lower())
     line = _pattern("folders_of_kind").sub("", line)
-    return re.sub(r"\d{1,30}", "#", line)[:160]
+    return _pattern("numbers_of_kind").sub("#", line)[:160]
 
 
 def _failure_lines(told: str) -> list[str]:
-    return [line.strip() for line in _ends(without_code(told)).split("\n") if line.strip()]
+    text = without_code(told)
+    ends = text if len(text) <= 2 * _HEAD else f"{text[:_HEAD]}\n{text[-_HEAD:]}"
+    return [line.strip() for line in ends.split("\n") if line.strip()]
 
 
 def _reasons(lines: list[str]) -> list[str]:
     """The last line that tells of a failure, then the first and the last of all."""
     telling = [line for line in lines if _pattern("telling").search(line)]
     return [*telling[-1:], *lines[-1:], *lines[:1]]
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _HEAD else f"{text[:_HEAD]}\n{text[-_HEAD:]}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Literal
 
 from commonplace.language import compare, lexicon, stopwords
-from commonplace.markdown import comments
+from commonplace.language.sentences import clauses, spans
+from commonplace.markdown import comments, structure
 from commonplace.redaction.redact import redact, strip_private
 
 Language = Literal["en", "zh"]
@@ -21,13 +20,6 @@ _CHINESE_ANSWER, _ENGLISH_ANSWER = 0.1, 0.5
 # characters, fewer of which stay in a paraphrase. More would cost true sentences.
 KNOWN, KNOWN_PAIRS = 0.2, 0.1
 _WIDE = 0x2E7F  # the last code point before CJK
-_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
-# The end of a sentence: a mark with a space behind it and a beginning, or a full-width mark.
-_END = (
-    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bDr\.)(?<!\bNo\.)\s+(?=[^\sa-z])|(?<=[。！？；])"
-)
-_CLAUSE = r"(?<=[,;:])\s+|(?<=[，、：])|\s+"
-_MARKS = r"\A(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 
 
 def language(texts: Iterable[str]) -> Language:
@@ -44,20 +36,13 @@ def is_in(text: str, language: Language) -> bool:
 
 def words(text: str) -> int:
     """Count words: a run of letters and digits is one, two CJK characters are one."""
-    wide, rest = _counted(text)
+    wide, rest = lexicon.counted(text)
     return math.ceil(wide / 2) + rest
-
-
-def _counted(text: str) -> tuple[int, int]:
-    """How many CJK characters and how many other words stand in a text."""
-    wide = sum(map(len, lexicon.cjk_runs(text)))
-    rest = re.sub(lexicon.CJK_RUN, " ", text) if wide else text
-    return wide, len(re.findall(_WORD, rest))
 
 
 def sentences(text: str) -> list[str]:
     """Cut a text into its sentences, each with its mark."""
-    return [part.strip() for part in re.split(_END, text) if part and part.strip()]
+    return [text[start:end] for start, end in spans(text)]
 
 
 def within(text: str, most: int) -> str:
@@ -75,7 +60,7 @@ def _fitting(parts: Sequence[str], most: int) -> int:
     """How many of the first parts of a text fit into so many words."""
     wide = rest = 0
     for number, part in enumerate(parts):
-        more_wide, more = _counted(part)
+        more_wide, more = lexicon.counted(part)
         wide, rest = wide + more_wide, rest + more
         if math.ceil(wide / 2) + rest > most:
             return number
@@ -98,9 +83,8 @@ def ended(text: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    ends = [clause.end() for clause in re.finditer(_CLAUSE, text)]  # no word goes on behind one
-    pieces = [text[start:end] for start, end in pairwise([0, *ends])]
-    start = "".join(pieces[: _fitting(pieces, most)])
+    parts = clauses(text)
+    start = "".join(parts[: _fitting(parts, most)])
     part = start.rstrip()
     if not part:  # one word, or CJK without any mark
         part = start or text[: 2 * most]
@@ -114,8 +98,8 @@ def plain(text: str) -> str:
 
     A comment could say of a note who wrote it or what it replaces, which is not for a model to say.
     """
-    safe = redact(strip_private(re.sub("<!--|-->", " ", comments.without(text, " "))))[0]
-    return re.sub(_MARKS, "", " ".join(safe.split())).strip()
+    bare = comments.without(text, " ").replace("<!--", " ").replace("-->", " ")
+    return structure.unmarked(" ".join(redact(strip_private(bare))[0].split()))
 
 
 def is_about(text: str, known: frozenset[str]) -> bool:
@@ -142,4 +126,5 @@ def terms(text: str) -> frozenset[str]:
 
 def without_thoughts(text: str) -> str:
     """Return the answer of a model without what it thought aloud."""
-    return re.sub(r"(?s)<think>.*?(?:</think>|\Z)", "", text)
+    answer, *thoughts = text.split("<think>")
+    return answer + "".join(thought.partition("</think>")[2] for thought in thoughts)

@@ -13,12 +13,11 @@ of all below it (`markdown.document.parse`).
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -46,11 +45,12 @@ if TYPE_CHECKING:
 
 ARCHIVE = "archive"
 _ATTEMPTS = 3  # of a month whose notes are being written to
+_NO_MARKUP = str.maketrans("<>", "  ")
 _PLAIN_KEYS = frozenset({"title", "date", "created"})
 _MOST_TAGS = 20  # private parts inside each other that are closed at the end of a note
 Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
-_OLDER_MARK = re.compile(r" <!-- cp: from=[^<>]*-->$")  # what earlier versions said of every entry
+_OLDER_MARK = " <!-- cp: from="  # what earlier versions said of every entry
 
 
 class NotRolledUp(CommonplaceError):
@@ -113,27 +113,29 @@ def rollup(
     now = now or datetime.now().astimezone()
     days = memory.settings.rollup.older_than_days if older_than_days is None else older_than_days
     cutoff = now.date() - timedelta(days)
-    if dry_run:
-        tried = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
-        return RolledUp(tuple(tried), tuple(_unread(tried)))
-    with due.held(memory.workspace):
-        transaction.recover(memory.workspace)
-        why = f"daily notes older than {days} days"
+    with nullcontext() if dry_run else due.held(memory.workspace):
+        if not dry_run:
+            transaction.recover(memory.workspace)
+        why = None if dry_run else f"daily notes older than {days} days"
         months = [_roll_up(memory, *month, why, now) for month in _months(memory, cutoff)]
     warnings = _unread(months)
     if any(month.run for month in months):
-        named = {line.partition(": ")[0] for line in warnings}
-        warnings += [line for line in _synced(memory) if line.partition(": ")[0] not in named]
+        warnings += _synced(memory, warnings)
     return RolledUp(tuple(months), tuple(warnings))
 
 
-def _synced(memory: Memory) -> list[str]:
-    """Bring the index up to the files; return what failed, which the next search tries again."""
+def _synced(memory: Memory, known: Sequence[str]) -> list[str]:
+    """Bring the index up to the files; return what failed, which the next search tries again.
+
+    Notes that are `known` to be unreadable are not named again.
+    """
     try:
         report = memory.sync()
     except CommonplaceError as error:
         return [f"the index is not up to date: {error}"]
-    return [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
+    named = {line.partition(": ")[0] for line in known}
+    lines = [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
+    return [line for line in lines if line.partition(": ")[0] not in named]
 
 
 def own_notes(memory: Memory) -> list[str]:
@@ -199,8 +201,8 @@ def _unread(months: Sequence[Month]) -> list[str]:
     """Say once of each note that could not be read what that means; months that are refused say their own."""
     refused = {path for month in months if month.refused for path in month.notes}
     unread = {path: why for month in months for path, why in month.unread if path not in refused}
-    told = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
-    return [told.format(paths.shown(path), why) for path, why in unread.items()]
+    message = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
+    return [message.format(paths.shown(path), why) for path, why in unread.items()]
 
 
 def _keep_closed(workspace: paths.Workspace, modes: Mapping[str, int], path: str) -> None:
@@ -220,42 +222,43 @@ def _compose(
 ) -> None:
     """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
     before = read(path)
-    existing = Document.read(before or b"", path).checked().text
-    moving = [daily for name, day in notes if (daily := _moving(memory, name, day, path, read, plan))]
-    if trouble := _left_open(path, existing, moving):
-        raise NotRolledUp(month, trouble)
-    dailies = _without_clashes(moving, existing)
+    document = Document.read(before or b"", path).checked()
+    existing = document.text
+    dailies = _without_clashes(list(_moving(memory, notes, path, read, plan)), existing)
     lines, places, again = compose(path, dailies, existing)
     text = _written(lines, path, existing)
-    if lost := _lost(path, dailies, existing, text, again):
-        raise NotRolledUp(month, lost)
+    trouble = _left_open(path, existing, dailies) or _lost(path, dailies, existing, text, again)
+    if trouble:
+        raise NotRolledUp(month, trouble)
     moved = _moved(path, dailies, lines, places, existing)
     origins = {number: moved[origin[0]] for number, (_, origin) in enumerate(lines, 1) if origin}
-    text = moves.follow(text, path, moved, origins)
     try:
-        data = Document.read(before or b"").with_text(text).data
+        data = document.with_text(moves.follow(text, path, moved, origins)).data
     except UnicodeEncodeError as error:
         raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
-    if data != (before or b""):
+    if data != document.data:
         plan.changes.append(Change(path, before, data))
-    for other in sorted({*own_notes(memory)} - {path, *(daily.path for daily in dailies)}):
+    for other in sorted({*own_notes(memory)} - moved.keys() - {path}):
         _lead_on(other, moved, read, plan)
     plan.changes += [Change(daily.path, read(daily.path), None) for daily in dailies]
 
 
-def _moving(memory: Memory, name: str, day: str, month: str, read: Read, plan: _Plan) -> Daily | None:
-    """Plan the way of a daily note into the archive, to a place that nothing has yet."""
-    if (data := read(name)) is None:
-        return None
-    stem = f"{ARCHIVE}/{day[:4]}/{name.partition('/')[2].removesuffix('.md')}"
-    archived, number = f"{stem}.md", 2
-    while read(archived) is not None:
-        archived, number = f"{stem}-{number}.md", number + 1
-    text = Document.read(data, name).checked().text.replace("\r\n", "\n").replace("\r", "\n")
-    plan.changes.append(Change(archived, None, data))
-    with suppress(OSError):
-        plan.modes[archived] = stat.S_IMODE(memory.workspace.files.stat(name).st_mode)
-    return Daily(name, day, archived, moves.rebased(text, name, month))
+def _moving(
+    memory: Memory, notes: Sequence[tuple[str, str]], month: str, read: Read, plan: _Plan
+) -> Iterator[Daily]:
+    """Plan the way of daily notes into the archive, each to a place that nothing has yet."""
+    for name, day in notes:
+        if (data := read(name)) is None:
+            continue
+        stem = f"{ARCHIVE}/{day[:4]}/{name.partition('/')[2].removesuffix('.md')}"
+        archived, number = f"{stem}.md", 2
+        while read(archived) is not None:
+            archived, number = f"{stem}-{number}.md", number + 1
+        text = Document.read(data, name).checked().text.replace("\r\n", "\n").replace("\r", "\n")
+        plan.changes.append(Change(archived, None, data))
+        with suppress(OSError):
+            plan.modes[archived] = stat.S_IMODE(memory.workspace.files.stat(name).st_mode)
+        yield Daily(name, day, archived, moves.rebased(text, name, month))
 
 
 def _lead_on(path: str, moved: Mapping[str, Moved], read: Read, plan: _Plan) -> None:
@@ -278,10 +281,7 @@ def _left_open(path: str, existing: str, dailies: Sequence[Daily]) -> str:
     if _sealed(lines) != lines:
         return f"{path} leaves a code fence or a private part open; close it"
     for name, text in [(path, existing), *((daily.path, daily.text) for daily in dailies)]:
-        code = {number for first, last in parse(text, name).fences for number in range(first, last + 1)}
-        shown = ["" if number in code else line for number, line in enumerate(text.splitlines(), 1)]
-        at = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
-        if at < len(shown) and "-->" not in "\n".join(shown[at:]):
+        if comments.left_open(text.splitlines(), parse(text, name).fences):
             return f"{name} leaves a comment open, which would hide days; close it"
     return ""
 
@@ -376,14 +376,9 @@ def compose(
     lines: list[Line] = [(line.removesuffix("\r"), (path, number)) for number, line in enumerate(before, 1)]
     again: dict[Origin, Origin] = {}  # lines that stand there already, and where
     for daily in dailies:
-        note, section = _section(daily)
         days = list(_days(path, lines))
-        if standing := _standing(path, lines, days, daily.day):
-            number = _news(note, section, standing)
-            again |= {o: standing[text] for text, o in section[1:number] if o and text in standing}
-            if number == len(section):
-                again[daily.path, 0] = next(iter(standing.values()))
-            section = [section[0], *section[number:]]
+        section, known = _news(daily, _standing(path, lines, days, daily.day))
+        again |= known
         if section[1:]:
             at = next((day.first for day in days if day.level == 1 and day.day > daily.day), len(lines))
             lines[at:at] = section
@@ -416,11 +411,25 @@ def _standing(path: str, lines: Sequence[Line], days: Sequence[_Day], day: str) 
     for section in (section for section in days if section.day == day):
         for text, origin in lines[section.first + 1 : section.end]:
             if origin and origin[0] == path and text.strip():
-                standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
+                head, mark, rest = text.rpartition(_OLDER_MARK)
+                is_marked = mark and rest.find("-->") == len(rest) - 3
+                standing |= {text: origin, head if is_marked else text: origin}
     return standing
 
 
-def _news(note: Note, section: Sequence[Line], standing: Collection[str]) -> int:
+def _news(daily: Daily, standing: Mapping[str, Origin]) -> tuple[list[Line], dict[Origin, Origin]]:
+    """The section of a daily note without what stands there already, and where each line of that stands."""
+    note, section = _section(daily)
+    if not standing:
+        return section, {}
+    number = _first_new(note, section, standing)
+    known = {origin: standing[text] for text, origin in section[1:number] if origin and text in standing}
+    if number == len(section):
+        known[daily.path, 0] = next(iter(standing.values()))
+    return [section[0], *section[number:]], known
+
+
+def _first_new(note: Note, section: Sequence[Line], standing: Collection[str]) -> int:
     """The first line of a section that does not stand there yet.
 
     It is a heading, or begins a statement that is under none: what is added is understood by itself.
@@ -439,7 +448,7 @@ def _days(path: str, lines: Sequence[Line]) -> Iterator[_Day]:
     """The sections of days, of this form and of the older one, below a title."""
     headings = parse("\n".join(text for text, _ in lines), path).headings
     for number, heading in enumerate(headings):
-        if heading.level <= 2 and re.match(r"\d{4}-\d{2}-\d{2}", heading.text):
+        if heading.level <= 2 and metadata.date_of(heading.text[:10]) == heading.text[:10]:
             behind = (other.line - 1 for other in headings[number + 1 :] if other.level <= heading.level)
             yield _Day(heading.line - 1, next(behind, len(lines)), heading.level, heading.text[:10])
 
@@ -448,12 +457,7 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
     """A daily note, and its lines in the month: the heading of the day first."""
     note = parse(daily.text, daily.path)
     raw = daily.text.split("\n")[: len(note.lines)]
-    first = note.front_matter[1] + 1 if note.front_matter else 1
-    title = next((h.line for h in note.headings[:1] if h.level == 1), 0)
-    if any(line.strip() for line in raw[first - 1 : max(0, title - 1)]):
-        title = 0  # it heads what is below it alone
-    if title:
-        first = title + (1 if _is_marked(note, title) else 2)
+    title, first = _title(note, raw)
     lines: list[Line] = [
         (_heading(daily, note, raw, title), (daily.path, title)),
         *_settings(daily, note, raw, title),
@@ -467,6 +471,15 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
     return note, _sealed(lines)
 
 
+def _title(note: Note, raw: Sequence[str]) -> tuple[int, int]:
+    """The line of the title, 0 for none, and the first line below it and front matter."""
+    first = note.front_matter[1] + 1 if note.front_matter else 1
+    title = next((heading.line for heading in note.headings[:1] if heading.level == 1), 0)
+    if not title or any(line.strip() for line in raw[first - 1 : title - 1]):
+        return 0, first  # what has text above it heads what is below it alone
+    return title, title + (1 if _is_marked(note, title) else 2)
+
+
 def _settings(daily: Daily, note: Note, raw: Sequence[str], title: int) -> list[Line]:
     """The front matter of a note as a block of code, if the heading of the day does not say all of it."""
     if not note.front_matter:
@@ -475,8 +488,8 @@ def _settings(daily: Daily, note: Note, raw: Sequence[str], title: int) -> list[
     lines = [line for line in raw[1 : note.front_matter[1] - 1] if line.strip()]
     if all(key in _PLAIN_KEYS and value in heading for key, value in map(_setting, lines)):
         return []
-    kept: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
-    return [("```yaml", None), *kept, ("```", None)]
+    block: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
+    return [("```yaml", None), *block, ("```", None)]
 
 
 def _setting(line: str) -> tuple[str, str]:
@@ -506,18 +519,19 @@ def _deeper(note: Note, raw: Sequence[str], title: int) -> dict[int, str]:
 def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
     """The title of a daily note as the heading of its day, with what front matter says of all of it."""
     title = raw[line - 1].strip() if line else ""
-    title = re.sub(r"^#(?=[ \t]|$)", "", title).strip()
+    if line and _is_marked(note, line):
+        title = title.removeprefix("#").strip()
     if not title:
         slug = splitext(basename(daily.path))[0].removeprefix(daily.day).strip("-_ ")
         names = (str(note.metadata.get("title") or ""), slug, dirname(daily.path).partition("/")[2])
-        title = next(filter(None, (" ".join(re.sub(r"[<>]", " ", name).split()) for name in names)), "")
+        title = next(filter(None, (" ".join(name.translate(_NO_MARKUP).split()) for name in names)), "")
     if not title.startswith(daily.day):
         title = f"{daily.day} {title}".strip()
-    told = list(_said_of_all(note))
+    remarks = list(_said_of_all(note))
     if daily.archived != original(daily.day):
         reference = f"{daily.archived}#L1-L{max(1, len(note.lines))}"
-        told.append(comments.of_marks(from_=comments.of_sources([reference])))
-    return " ".join(["#", title, *told])
+        remarks.append(comments.of_marks(from_=comments.of_sources([reference])))
+    return " ".join(["#", title, *remarks])
 
 
 def _said_of_all(note: Note) -> Iterator[str]:
@@ -526,13 +540,13 @@ def _said_of_all(note: Note) -> Iterator[str]:
         flag = key if key == comments.PINNED else value if key == "status" else ""
         further = comments.PROVENANCE if key == "by" else ()
         values = [(key, value), *((name, str(note.metadata.get(name) or "")) for name in further)]
-        said = [f"{name}: {_plain(own)}" for name, own in values if own]
-        yield f"<!-- {flag or '; '.join(said)} -->"
+        remarks = [f"{name}: {_plain(text)}" for name, text in values if text]
+        yield f"<!-- {flag or '; '.join(remarks)} -->"
 
 
 def _plain(value: str) -> str:
     """A value without what would end its comment, or the value."""
-    return " ".join(re.sub(r"[<>;]|--", " ", value).split())
+    return " ".join(value.translate(_NO_MARKUP).replace(";", " ").replace("--", " ").split())
 
 
 def original(day: str) -> str:
@@ -545,16 +559,15 @@ def _separators(text: str, note: Note, raw: Sequence[str], body: range) -> Itera
 
     None that stands in code or in a private part, or beside a comment, which is about the line above it.
     """
-    kept = _together(text, note)
+    whole = _together(text, note)
     marked, under = _heading_lines(note)
-    said = {number for number in body if raw[number - 1].strip()}
-    comment = {number for number in said if raw[number - 1].lstrip().startswith("<!--")}
     start, end = body.start - 1, len(raw) + 1
-    for above, below in pairwise([start, *sorted(said), end]):
+    shown = [(number, raw[number - 1].lstrip()[:4]) for number in body if raw[number - 1].strip()]
+    for (above, before), (below, after) in pairwise([(start, ""), *shown, (end, "")]):
         at_end = below == end or (above == start and above not in under)
-        apart = above in under or below in marked
+        is_apart = (above in under or below in marked) and "<!--" not in (before, after)
         gap = range(above + 1, below)
-        if kept.isdisjoint(gap) and (at_end or (apart and not {above, below} & comment)):
+        if whole.isdisjoint(gap) and (at_end or is_apart):
             yield from gap
 
 
@@ -610,10 +623,10 @@ def _written(lines: Sequence[Line], path: str, existing: str) -> str:
 def _lost(path: str, dailies: Sequence[Daily], existing: str, text: str, again: Collection[Origin]) -> str:
     """Return what a month's note lost, found out from the notes alone; empty where all is well."""
     existing, text = existing.replace("\r\n", "\n"), text.replace("\r\n", "\n")
-    wanted = Counter(_stated(path, existing))
+    needed = Counter(_stated(path, existing))
     for daily in dailies:
-        wanted += Counter(_stated(daily.path, daily.text, again))
-    if missing := wanted - Counter(_stated(path, text)):
+        needed += Counter(_stated(daily.path, daily.text, again))
+    if missing := needed - Counter(_stated(path, text)):
         return f"{next(iter(missing))[0].splitlines()[0][:80]!r} would not stand in it as it did"
     parts, standing = (
         Counter(_private([existing, *(daily.text for daily in dailies)])),
@@ -629,9 +642,14 @@ def _lost(path: str, dailies: Sequence[Daily], existing: str, text: str, again: 
 
 def _stated(path: str, text: str, without: Collection[Origin] = ()) -> Iterator[tuple[str, bool, str, bool]]:
     """What a note states, whether it is struck, its status, whether it is pinned."""
-    for found in statements.read(parse(text, path)):
-        if (path, found.first) not in without:
-            yield found.text, found.struck, found.said.get("status", ""), statements.is_pinned(found.said)
+    for statement in statements.read(parse(text, path)):
+        if (path, statement.first) not in without:
+            yield (
+                statement.text,
+                statement.struck,
+                statement.said.get("status", ""),
+                statements.is_pinned(statement.said),
+            )
 
 
 def _private(texts: Sequence[str]) -> Iterator[str]:

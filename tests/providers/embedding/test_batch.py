@@ -71,9 +71,8 @@ def server(batches: Batches, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server
 
 @pytest.fixture
 def model(provider: str, server: Server) -> Iterator[RemoteEmbedder]:
-    module, _, function = EMBEDDERS.find(provider).factory.partition(":")
     spec = Spec(provider, base_url=server.url + "/v1", key=Secret(apis.KEY))
-    found = getattr(__import__(module, fromlist=[function]), function)(spec)
+    found = EMBEDDERS.factory(provider)(spec)
     yield found
     found.close()
 

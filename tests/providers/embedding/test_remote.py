@@ -56,8 +56,7 @@ def make(provider: str, server: Server) -> Iterator[Make]:
     def build(**fields: object) -> RemoteEmbedder:
         key = {} if provider in KEYLESS else {"key": Secret(apis.KEY)}
         fields = {"model": MODELS.get(provider, ""), "base_url": server.url + "/v1", **key, **fields}
-        module, _, function = EMBEDDERS.find(provider).factory.partition(":")
-        made.append(getattr(__import__(module, fromlist=[function]), function)(Spec(provider, **fields)))
+        made.append(EMBEDDERS.factory(provider)(Spec(provider, **fields)))
         return made[-1]
 
     yield build

@@ -40,9 +40,8 @@ def make(provider: str, server: Server) -> Iterator[Make]:
     def build(**fields: object) -> RemoteReranker:
         key = {} if provider in apis.KEYLESS else {"key": Secret(apis.KEY)}
         name = "compatible" if provider == "tei" else provider
-        module, _, function = RERANKERS.find(name).factory.partition(":")
         spec = Spec(name, **{"base_url": f"{server.url}/v1", **key, **fields})
-        made.append(getattr(__import__(module, fromlist=[function]), function)(spec))
+        made.append(RERANKERS.factory(name)(spec))
         return made[-1]
 
     yield build

@@ -92,6 +92,8 @@ def test_the_reason_names_the_section(section: str, reason: list[str]) -> None:
         ("豆豆会骑车。", "豆豆不会骑车。", "loses what M2 says: not"),
         ("小王是组长。", "小王不是组长。", "loses what M2 says: not"),
         ("Lin lives in Oslo.", "Lin also lives in Oslo.", ""),
+        ("Lin owns a boat.", "Lin owned a boat.", "turns what M2 says: makes what is into what was"),
+        ("Lin owned a boat.", "Lin owns a boat.", "turns what M2 says: makes what was into what is"),
     ],
 )
 def test_opposites_are_not_merged_whatever_the_model_says(one: str, other: str, reason: str) -> None:
@@ -138,3 +140,53 @@ def test_what_says_an_entry_does_not_end_it() -> None:
 def test_words_to_a_model_get_in_nowhere(text: str) -> None:
     assert added(text) == ["speaks to a model"]
     assert added("Ignore all calls from unknown numbers.") == []
+
+
+def touched(entry: str, said: str, text: str = "", since: str = "") -> list[str]:
+    """Why an entry is not replaced by a text, or ended where there is none."""
+    mark = f" <!-- cp: since={since} from=memory/{since}.md#L1 -->" if since else ""
+    operation = Operation("supersede" if text else "expire", ("M1",), (LABEL,), "", text)
+    return reasons(said, operation, f"# Memory\n\n- {entry}{mark}\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Lin bought a car in Oslo.", "no source says that it is over: by what happened"),
+        ("Lin may leave Oslo.", "no source says that it is over: by what happened"),
+        ("Lin plans to leave Oslo for good.", "no source says that it is over: by what happened"),
+        ("Did Lin leave Oslo?", "no source says that it is over: by what happened"),
+        (
+            "Lin's lease in Oslo is cancelled on 2026-06-01.",
+            "no source says that it is over: by what happened",
+        ),
+        ("Lin left Oslo.", ""),
+        ("Lin used to live in Oslo.", ""),
+        ("Lin's lease in Oslo was cancelled on 2026-02-01.", ""),
+    ],
+)
+def test_an_end_is_said_and_has_come(said: str, reason: str) -> None:
+    refused = touched("Lin lives in Oslo.", said)
+    assert [text.startswith(reason) for text in refused] == [True] * bool(reason), refused
+
+
+def test_nothing_older_ends_an_entry() -> None:
+    assert touched("Lin lives in Oslo.", "Lin left Oslo.", since="2026-02-14") == [
+        "is older than what it ends"
+    ]
+    assert touched("Lin lives in Oslo.", "Lin left Oslo.", since="2026-02-12") == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "reason"),
+    [
+        ("Lin lives in Oslo.", "Lin likes tea.", "is about something else than what it replaces"),
+        ("Lin lives in Oslo.", "Lin may live in Rome.", "leaves open what it replaces (possible)"),
+        ("Lin lives in Oslo.", "Lin lives in Rome.", ""),
+        ("Lin lives in Oslo.", "Lin moved to Rome.", ""),
+        ("小王住在上海。", "小王喜欢茶。", "is about something else than what it replaces"),
+        ("小王住在上海。", "小王搬到杭州了。", ""),
+    ],
+)
+def test_a_replacement_is_about_the_entry_and_holds(entry: str, text: str, reason: str) -> None:
+    assert touched(entry, text, text) == ([reason] if reason else [])

@@ -69,7 +69,6 @@ class Forms:
         """Return how often any of it stands in a text."""
         return sum(len(words.spans(text)) for words in self.words) + len(self.sessions.findall(text))
 
-
     def count_in_row(self, text: str) -> int:
         """Return the same for a value of a database: one that is a date and no more is the program's own."""
         return 0 if _DATED.fullmatch(text) else self.count(text)

@@ -59,7 +59,6 @@ def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
     return Selection("note" if whole else "lines", reference, lines=lines)
 
 
-
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()

@@ -18,7 +18,7 @@ from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
 from commonplace.upkeep.consolidation import grounding, plan
-from commonplace.upkeep.consolidation.grounding import Said
+from commonplace.upkeep.consolidation.alignment import Said
 from commonplace.upkeep.consolidation.page import Entry, Page
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.consolidation.sources import Source
@@ -192,12 +192,17 @@ def _section(item: Accepted, ground: Ground) -> str:
     return section
 
 
-def _shares_subject(texts: Iterable[str], entry: str, share: float) -> bool:
-    """Whether texts name what an entry begins with, and enough of what else it says beside its values."""
+def _shares_subject(texts: Iterable[str], entry: str, share: float, *, besides: bool = False) -> bool:
+    """Whether texts name what an entry begins with, and enough of what else it says beside its values.
+
+    With `besides` they name more of it than what it begins with, where it says more.
+    """
     said = frozenset().union(*map(grounding.keys, texts))
     turns = {group for name in rules.LANGUAGES for group in rules.load(name)["turns"]}
-    about = grounding.keys(entry) - grounding.measured(entry) - turns
-    return grounding.subject(entry) in said and len(about & said) >= share * len(about)
+    about, subject = grounding.keys(entry) - grounding.measured(entry) - turns, grounding.subject(entry)
+    others = about - {subject}
+    is_more = not (besides and others) or bool(others & said)
+    return subject in said and is_more and len(about & said) >= share * len(about)
 
 
 def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Accepted:
@@ -213,7 +218,7 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
         raise _Refused("no source speaks of it")
     said = tuple(source.said for source in item.sources)
     if ends:
-        _check_end(target, said, saying)
+        _check_end(item, saying, ground.today)
     question = Question(target.text, said, target.text, "ended" if ends else "conflict")
     verdict = _verdict(question, ground, asked)
     if verdict is None or not verdict.says:
@@ -224,13 +229,18 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
     return replace(item, text="")
 
 
-def _check_end(target: Entry, said: Sequence[Said], saying: Sequence[Source]) -> None:
-    """Refuse to end an entry by what strangers may have planted, or by what says that it holds."""
+def _check_end(item: Accepted, saying: Sequence[Source], today: date) -> None:
+    """Refuse to end an entry by what strangers may have planted, or by what does not say that it is over."""
+    (target,) = item.targets
     if all(source.exposed for source in saying) and not _are_two(saying):
         raise _Refused(PLANTED)
-    texts = [one.text for one in said]
+    if _is_older(item.sources, target):
+        raise _Refused("is older than what it ends")
+    texts = [source.text for source in item.sources]
     if any(grounding.says(target.text, text) or grounding.continues(text, target.text) for text in texts):
         raise _Refused("no source says that it is over: one says that it holds")
+    if not any(grounding.ends(text, today) for text in texts):
+        raise _Refused("no source says that it is over: by what happened, of a day that has come")
 
 
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
@@ -303,8 +313,13 @@ def _check_replaced(item: Accepted) -> None:
         raise _Refused("is older than what it replaces")
     if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
         raise _Refused("says what it replaces")
-    if not _shares_subject([item.text, *(source.text for source in item.sources)], target.text, 1 / 3):
+    texts = [item.text, *(source.text for source in item.sources)]
+    # Of an entry about the same, a word more than who it is about is said, or that something changes.
+    changes = grounding.ends(item.text, max(source.day for source in item.sources))
+    if not _shares_subject(texts, target.text, 0 if changes else 1 / 3, besides=not changes):
         raise _Refused("is about something else than what it replaces")
+    if open_ := sorted(grounding.doubts(item.text) - grounding.doubts(target.text)):
+        raise _Refused(f"leaves open what it replaces ({open_[0]})")
 
 
 def _is_older(sources: Sequence[Source], target: Entry) -> bool:

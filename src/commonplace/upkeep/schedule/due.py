@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs
+from commonplace.markdown import metadata
 from commonplace.notes import scan
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ LOCK = "consolidate"
 EARLY = 0.1
 _LONGEST_RESULT = 300  # characters
 _LARGEST = 100_000  # bytes of the record that are read
-_DAILY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Running(CommonplaceError):
@@ -143,6 +142,6 @@ def digest(workspace: paths.Workspace) -> str:
     found = sorted(
         (state.path, state.size, state.mtime_ns)
         for state in scan.scan([source])
-        if _DAILY.match(state.path.rpartition("/")[2])
+        if metadata.kind_of(state.path) == "daily"
     )
     return hashlib.sha256(repr(found).encode("utf-8", "surrogateescape")).hexdigest()[:20] if found else ""
