@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,12 +78,12 @@ def marked_fsync(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def reachable_path(tmp_path: Path) -> Path:
-    """The folder of a test, which other users of the machine reach."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.name.startswith(("pytest-", "popen-", "test_")):  # pytest's own, and none above
-            folder.chmod(0o755)
-    return tmp_path
+def reachable_path() -> Iterator[Path]:
+    """A folder that other users of the machine reach: not pytest's own, which any pytest that starts closes to them."""
+    with tempfile.TemporaryDirectory(prefix="reachable-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder).resolve()
+        path.chmod(0o755)
+        yield path
 
 
 class NetworkRefusedError(AssertionError):

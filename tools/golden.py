@@ -1,6 +1,6 @@
 """Show that a rebuild of the source tree changes nothing: record what it does, compare two records.
 
-    python tools/golden.py record OUT [--tree PATH] [--only SECTION,...] [--jobs N] [--bench DIR]
+    python tools/golden.py record OUT [--tree PATH] [--only SECTION,...] [--jobs N] [--bench DIR | --own]
     python tools/golden.py compare OUT_A OUT_B [--signed FILE]
 
 `record` runs a source tree (PATH, otherwise this repository) and writes what it answers, one file an item, into
@@ -15,7 +15,7 @@ corrections, confirmations, undo), lifecycle (consolidation, rollups, summaries,
 of one core; `--jobs 2` runs two at once. `--match GLOB` keeps to some commands (`small-00*`); what those left out
 would have written is missing then, so such records compare with each other only.
 
-DIR holds evaluation data (otherwise COMMONPLACE_BENCH; without it only the repository's own inputs are used).
+DIR holds evaluation data (otherwise COMMONPLACE_BENCH; `--own` does without and uses the repository's inputs alone).
 It is not ours to publish: records stay outside of the repository. Only records made with the same DIR compare.
 
 What has no stable door (command line, `commonplace.Memory`, the index file) stands in DOORS of golden/shell.py:
@@ -192,7 +192,9 @@ def main() -> None:
     recording.add_argument("--tree", type=Path, default=HERE.parent)
     recording.add_argument("--only", default=",".join(SECTIONS))
     recording.add_argument("--jobs", type=int, default=1)
-    recording.add_argument("--bench", type=Path, default=os.environ.get("COMMONPLACE_BENCH") or None)
+    data = recording.add_mutually_exclusive_group()
+    data.add_argument("--bench", type=Path, default=os.environ.get("COMMONPLACE_BENCH") or None)
+    data.add_argument("--own", action="store_true")
     recording.add_argument("--match", default="*")
     comparing = commands.add_parser("compare")
     comparing.add_argument("a", type=Path)
@@ -203,10 +205,20 @@ def main() -> None:
         sections = options.only.split(",")
         if unknown := set(sections) - set(SECTIONS):
             parser.error(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
-        bench = options.bench.resolve() if options.bench else None
+        bench = None if options.own else options.bench
+        if not options.own and not (bench and bench.is_dir()):
+            parser.error(
+                f"the evaluation data is missing ({bench or 'COMMONPLACE_BENCH is not set'}): set COMMONPLACE_BENCH"
+                " to its folder, or record the repository's own inputs alone with --own"
+            )
         sys.exit(
             record(
-                options.out.resolve(), options.tree.resolve(), sections, options.jobs, bench, options.match
+                options.out.resolve(),
+                options.tree.resolve(),
+                sections,
+                options.jobs,
+                bench and bench.resolve(),
+                options.match,
             )
             > 0
         )

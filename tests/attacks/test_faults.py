@@ -326,6 +326,14 @@ def test_two_users_write_one_note(reachable_path: Path, monkeypatch: pytest.Monk
     assert made[OTHER]["warned"] == ["level 2"]
 
 
+def test_a_pytest_that_starts_closes_no_folder_to_other_users(
+    reachable_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """It sets the folder above all its temporary ones to 0700, also while another one runs."""
+    assert tmp_path_factory.getbasetemp().parent not in reachable_path.parents
+    assert reachable_path.stat().st_mode & 0o777 == 0o755
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
 def test_a_note_that_cannot_be_read_holds_no_other_up(
     reachable_path: Path, monkeypatch: pytest.MonkeyPatch

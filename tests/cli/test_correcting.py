@@ -83,6 +83,18 @@ def test_on_a_terminal_the_owner_chooses(run: Run, workspace: Path) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
+def test_what_is_near_is_cut_to_the_terminal(
+    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    with (workspace / "memory/2026-02-13.md").open("a", encoding="utf-8") as note:
+        note.write(f"\n- The deploy moved to Saturday{', and to another day' * 5}.\n")
+    near = run("correct", "the deploy moved to Monday", NEW, input="0\n").stderr.splitlines()
+    assert any(line.rstrip().endswith("…") for line in near)
+    assert all(len(line) <= 50 for line in near if "memory/2026-02-13.md#" in line)
+
+
+@pytest.mark.usefixtures("terminal")
 def test_on_a_terminal_many_are_asked_about(run: Run, workspace: Path) -> None:
     other = workspace / "memory" / "2026-02-14.md"
     other.write_text(f"- {OLD}\n")

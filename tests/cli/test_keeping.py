@@ -109,6 +109,7 @@ def test_contexts_stand_beside_hits(run: Run) -> None:
     assert "(Daily notes of an engineer)" in run("search", "deploy", "--full").stdout
     assert run("context", "remove", "memory").exit_code == 0
     assert json.loads(run("context", "list", "--format", "json").stdout) == {}
+    assert "nothing is described; `commonplace context add" in run("context", "list").stderr
 
 
 def test_config_shows_values_and_where_they_come_from(run: Run, workspace: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.cli import session
 from tests.cli.conftest import Program, Run
 
 OLD = "# 2020-01-13\n\n- 14:05 Deploys go out on Tuesdays.\n- 15:00 Edited x <!-- by: tool -->\n"
@@ -52,8 +53,24 @@ def test_shown_then_done_then_confirmed(run: Run, old: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(run: Run, old: Path, arguments: tuple[str, ...]) -> None:
-    assert run("rollup", *arguments).exit_code != 0
+    assert run("rollup", *arguments).exit_code == 2
     assert (old / "memory" / "2020-01-13.md").exists()
+
+
+def test_days_and_weeks_are_read(run: Run, old: Path) -> None:
+    for age in ("60", "60d", "8w"):
+        assert run("rollup", "--dry-run", "--older-than", age).exit_code == 0
+
+
+def test_whoever_says_no_to_deleting_gets_no_success(
+    run: Run, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "is_terminal", lambda stream: True)
+    assert run("rollup").exit_code == 0
+    refused = run("rollup", "--confirm", input="n\n")
+    assert refused.exit_code == 130
+    assert "Delete 1 original?" in refused.output
+    assert (old / "archive" / "2020" / "2020-01-13.md").exists()
 
 
 def test_a_name_in_capitals_keeps_them(program: Program, old: Path) -> None:

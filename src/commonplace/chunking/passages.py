@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.types import Statement
 
 Stretch = tuple[int, int, str]  # first line, last line, text
+_Annotated = tuple[int, int, str, Mapping[str, str] | None]  # the same, and what the note says of it
 # First line, last line and size of a line, or of a fence that stays whole; plain, since every line makes one.
 _Unit = tuple[int, int, int]
 
@@ -46,29 +47,17 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
         from commonplace.chunking import code
 
         return code.split(note, settings)
-    said = _annotations(note)
     strikes = struck.of_note(note)
     standing = struck.rest(note, strikes) if strikes else note
     around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
-    found: list[Section] = []
+    sections: list[Section] = []
     passages: list[Passage] = []
-    for section in around if note.lines else ():
-        parts = list(_cut(standing, section, settings, said))
-        if parts:
-            share = structure.share([line for _, _, text in parts for line in text.split("\n")])
-            found.append(replace(section, turns=share))
-        for first, last, text in parts:
-            own = said.of(first, last, standing=True) if said else None
-            passages.append(Passage(len(found) - 1, first, last, text, own))
-    # What is struck has sections of its own: it is beside nothing that stands.
-    starts, before = [section.start_line for section in around], -1
-    for first, last, text, marks in _former(note, standing, strikes, settings) if strikes else ():
-        place = bisect_right(starts, first) - 1
-        if place != before:
-            found.append(around[place])
-            before = place
-        passages.append(Passage(len(found) - 1, first, last, text, marks))
-    return found, passages
+    for section, stretches in chain(
+        _standing(note, standing, around, settings), _struck(note, standing, strikes, around, settings)
+    ):
+        passages += [Passage(len(sections), *stretch) for stretch in stretches]
+        sections.append(section)
+    return sections, passages
 
 
 def _annotations(note: Note) -> Annotations | None:
@@ -80,6 +69,20 @@ def _annotations(note: Note) -> Annotations | None:
 
 
 # --- what stands --------------------------------------------------------------------------------------------
+
+
+def _standing(
+    note: Note, standing: Note, around: Sequence[Section], settings: ChunkSettings
+) -> Iterator[tuple[Section, list[_Annotated]]]:
+    """Yield each section that holds something, with its stretches."""
+    said = _annotations(note)
+    for section in around if note.lines else ():
+        if parts := list(_cut(standing, section, settings, said)):
+            turns = structure.share([line for _, _, text in parts for line in text.split("\n")])
+            yield (
+                replace(section, turns=turns),
+                [(*part, said.of(part[0], part[1], standing=True) if said else None) for part in parts],
+            )
 
 
 def _cut(
@@ -161,37 +164,50 @@ def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterat
 # --- what is struck -----------------------------------------------------------------------------------------
 
 
-def _former(
-    note: Note, standing: Note, strikes: Strikes, settings: ChunkSettings
-) -> Iterator[tuple[int, int, str, Mapping[str, str]]]:
-    """Yield the lines that hold struck text, as they stand, and what is said of them.
+def _struck(
+    note: Note, standing: Note, strikes: Strikes, around: Sequence[Section], settings: ChunkSettings
+) -> Iterator[tuple[Section, list[_Annotated]]]:
+    """Yield sections again, with their struck stretches: sections apart, beside nothing that stands."""
+    if strikes:
+        starts = [section.start_line for section in around]
+        former = _former(note, standing, strikes, settings)
+        for place, stretches in groupby(former, lambda stretch: bisect_right(starts, stretch[0]) - 1):
+            yield around[place], list(stretches)
 
-    Lines one after the other of one statement share a passage, as many as it holds.
-    """
+
+def _former(note: Note, standing: Note, strikes: Strikes, settings: ChunkSettings) -> Iterator[_Annotated]:
+    """Yield the lines that hold struck text, as they stand, and what is said of them."""
     from commonplace.markdown import comments, statements
 
     said = comments.Annotations(note)
     stated = statements.read(note)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
-    runs: list[list[int]] = []
+    for first, last in _runs(note, strikes, owners, settings):
+        marks = {**(said.of(first, last) or {}), STRUCK: "true"}
+        marks.pop("trigger", None)
+        if first in owners and "superseded-by" not in marks:
+            marks |= _replacement(stated, owners[first], marks.get("until", ""), standing)
+        text = "\n".join(note.lines[first - 1 : last])
+        for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
+            yield first, last, piece, marks
+
+
+def _runs(
+    note: Note, strikes: Strikes, owners: Mapping[int, int], settings: ChunkSettings
+) -> list[tuple[int, int]]:
+    """Struck lines one after the other of one statement, as many together as a passage holds."""
+    runs: list[tuple[int, int]] = []
     size = 0
     for number in sorted(strikes):
         width = breakpoints.width(note.lines[number - 1], settings.wide)
         follows = number - 1 in strikes and number in owners and owners[number] == owners.get(number - 1)
         if follows and size + width < settings.target:
-            runs[-1].append(number)
+            runs[-1] = (runs[-1][0], number)
             size += width + 1
         else:
-            runs.append([number])
+            runs.append((number, number))
             size = width + 1
-    for first, last in ((run[0], run[-1]) for run in runs):
-        own = {**(said.of(first, last) or {}), STRUCK: "true"}
-        own.pop("trigger", None)
-        if first in owners and "superseded-by" not in own:
-            own |= _replacement(stated, owners[first], own.get("until", ""), standing)
-        text = "\n".join(note.lines[first - 1 : last])
-        for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
-            yield first, last, piece, own
+    return runs
 
 
 def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Note) -> dict[str, str]:

@@ -156,27 +156,27 @@ def prompt(
     from commonplace.agent.seen import Injected
 
     memory = session.open_memory(ctx)
-    injected = Injected(memory.workspace) if session_id else None
-    if injected and forget:
+    injected = Injected(memory.workspace)
+    if forget:
         injected.forget(session_id)
         if not message:
             return
     builder = ContextBuilder(memory, injected=injected)
     text = session.text_argument(message)
     context = builder.build(text, session=session_id, now=now, files=files, budget=budget)
-    for warning in context.warnings:
-        failures.warn(warning)
-    if as_json:
-        session.write(to_json(_data(context)))
-    else:
-        session.write(context.text)
-        _tell_context(context, report=report)
+    _show_context(context, as_json=as_json, report=report)
     if not context.text:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _tell_context(context: Context, *, report: bool) -> None:
-    """Say on standard error how large the block is; for a report also what is in it and what was left out."""
+def _show_context(context: Context, *, as_json: bool, report: bool) -> None:
+    """Print a block, and beside it its size; for a report also what is in it and what was left out."""
+    for warning in context.warnings:
+        failures.warn(warning)
+    if as_json:
+        session.write(to_json(_data(context)))
+        return
+    session.write(context.text)
     if report:
         for part in context.parts:
             session.note(f"{part.name:<10} {part.tokens:>6,}  {part.citation}")

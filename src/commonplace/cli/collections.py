@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from shlex import join
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +17,11 @@ from commonplace.cli import session
 from commonplace.cli.options import Group, command, format_option, option
 from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+_ADD_CONTEXT = "commonplace context add PREFIX TEXT"
 
 
 def _root(ctx: click.Context) -> Path:
@@ -72,7 +80,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
     rows = [
         ("name", held.name),
         ("folder", held.root),
-        ("files", " ".join([*held.globs, *(f"!{glob}" for glob in held.ignore)])),
+        ("files", " ".join([*held.globs, *map("!{}".format, held.ignore)])),
         ("holds", f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, {screen.size(size)}"),
         ("searched", "by default" if noted.by_default else f"when it is named: -c {name}, in:{name}"),
         *([("update", update)] if update else []),
@@ -190,6 +198,8 @@ def list_contexts(ctx: click.Context, form: str) -> None:
         for prefix in sorted(contexts)
     )
     session.answer(form, contexts, lambda: "\n".join(rows))
+    if form == "text" and not contexts:
+        session.note(f"nothing is described; `{_ADD_CONTEXT}` does it")
 
 
 @command("remove")
@@ -213,25 +223,29 @@ def _tell_of_vectors(ctx: click.Context) -> None:
 @click.pass_context
 def check(ctx: click.Context, form: str) -> None:
     """List the collections and top folders of notes that no context describes."""
+    bare = _undescribed(session.open_memory(ctx))
+    if form == "json":
+        session.write(to_json([{"prefix": prefix, "notes": number} for prefix, number in bare]))
+        return
+    rows = [(screen.one_line(prefix), count(number, "note")) for prefix, number in bare]
+    session.write("\n".join(screen.table(rows, right=(1,))))
+    session.note(f"describe them with `{_ADD_CONTEXT}`" if bare else "all are described")
+
+
+def _undescribed(memory: Memory) -> list[tuple[str, int]]:
+    """Top folders, collections and their top folders that no context describes, with how many notes."""
     from commonplace.memory import sources
 
-    memory = session.open_memory(ctx)
     collections = {source.name for source in sources(memory)[1:]}
-    described = [prefix for prefix in memory.settings.contexts if prefix]
-    # Top folders, collections and their top folders without a context of their own or above; with notes.
-    bare: dict[str, int] = {}
+    described = tuple(f"{prefix}/" for prefix in memory.settings.contexts if prefix)
+    bare: Counter[str] = Counter()
     for note in memory.notes():
-        above = note.path.split("/")[:-1]
-        for depth in range(1, min(len(above), 2 if note.collection in collections else 1) + 1):
-            prefix = "/".join(above[:depth])
-            if not any(f"{prefix}/".startswith(f"{one}/") for one in described):
-                bare[prefix] = bare.get(prefix, 0) + 1
-    if form == "json":
-        session.write(to_json([{"prefix": prefix, "notes": bare[prefix]} for prefix in sorted(bare)]))
-        return
-    rows = [(screen.one_line(prefix), count(bare[prefix], "note")) for prefix in sorted(bare)]
-    session.write("\n".join(screen.table(rows, right=(1,))))
-    session.note("describe them with `commonplace context add PREFIX TEXT`" if bare else "all are described")
+        folders = note.path.split("/")[:-1]
+        depth = 2 if note.collection in collections else 1
+        for prefix in accumulate(folders[:depth], "{}/{}".format):
+            if not f"{prefix}/".startswith(described):
+                bare[prefix] += 1
+    return sorted(bare.items())
 
 
 context = Group(

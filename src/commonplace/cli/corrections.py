@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
-from commonplace.render import count, reports, screen, to_json
+from commonplace.render import count, reports, screen, some, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from commonplace.base.paths import Workspace
+    from commonplace.changes.undo import Undoing
     from commonplace.notes.writes import Copy
     from commonplace.types import Confirmed, Corrected, Provenance, Run
 
@@ -41,7 +43,7 @@ _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a termin
 @_SESSION
 @format_option(("text", "json"))
 @click.pass_context
-def correct(  # noqa: C901 - one command, from its options to its end
+def correct(
     ctx: click.Context,
     old: str,
     new: str,
@@ -61,7 +63,7 @@ def correct(  # noqa: C901 - one command, from its options to its end
     if nothing == bool(new):
         raise click.UsageError("give NEW, or --nothing to strike OLD alone", ctx)
     memory = session.open_memory(ctx)
-    body = session.words_to_write((new,)) if new else ""
+    body = session.words_to_write((new,))
     if new and not body.strip():
         raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
     provenance = _provenance(ctx, of_session)
@@ -83,6 +85,11 @@ def correct(  # noqa: C901 - one command, from its options to its end
     if form == "json":
         session.write(to_json(outcome))
         return
+    _tell_corrected(outcome, dry_run=dry_run)
+
+
+def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
+    """Say what a correction did, what it left out, and what still says nearly the same."""
     for message in outcome.warnings:
         failures.warn(message)
     if outcome.redacted:
@@ -90,7 +97,7 @@ def correct(  # noqa: C901 - one command, from its options to its end
     session.note(reports.corrected_text(outcome) if not dry_run else "nothing is changed yet")
     if outcome.similar:
         session.note("still said nearly so:")
-        sys.stderr.write(reports.cited_text(outcome.similar) + "\n")
+        sys.stderr.write(reports.cited_text(outcome.similar, session.look(stream=sys.stderr)) + "\n")
 
 
 @command("confirm")
@@ -158,7 +165,8 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
         asking = session.can_ask()
         if not error.near:
             raise
-        sys.stderr.write(f"{reports.cited_text(error.near, numbered=asking)}\n")
+        look_at = session.look(stream=sys.stderr)
+        sys.stderr.write(f"{reports.cited_text(error.near, look_at, numbered=asking)}\n")
         if not asking:
             raise
         failures.warn(str(error))
@@ -197,7 +205,6 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     from commonplace.base.paths import closed
     from commonplace.changes import runs, transaction
     from commonplace.changes import undo as undoing
-    from commonplace.types.data import to_data
 
     workspace = session.workspace_of(ctx)
     for message in transaction.warnings(workspace, looking=True):
@@ -207,29 +214,31 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if unreadable := closed(workspace):
         failures.warn(unreadable)
-    diffs = [runs.diff(workspace, one) for one in listed] if diff or run else []
-    if form == "json":
-        added = ({"diff": text} for text in diffs) if diffs else repeat(dict[str, str](), len(listed))
-        session.write(to_json([to_data(one) | more for one, more in zip(listed, added, strict=True)]))
-    elif diffs:
-        session.write(_with_diffs(listed, diffs, session.look()))
-    else:
-        session.write(reports.log_text(listed, session.look()))
+    _show_runs(workspace, listed, form, with_diffs=diff or bool(run))
     if not listed:
-        _end_without_changes(ctx, form, " that can be read" if unreadable else "")
+        if form == "text":
+            session.note(f"no generated change is kept here{' that can be read' if unreadable else ''}")
+        ctx.exit(failures.NOTHING_FOUND)
 
 
-def _end_without_changes(ctx: click.Context, form: str, more: str) -> NoReturn:
-    if form == "text":
-        session.note(f"no generated change is kept here{more}")
-    ctx.exit(failures.NOTHING_FOUND)
+def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_diffs: bool) -> None:
+    """Print generated changes in short, or each with its diff."""
+    from commonplace.changes import runs
+    from commonplace.types.data import to_data
 
-
-def _with_diffs(listed: Sequence[Run], diffs: Sequence[str], look: screen.Look) -> str:
-    """Each change with its diff."""
-    pairs = zip(listed, diffs, strict=True)
-    blocks = (f"{reports.run_text(one, look)}\n\n{reports.diff_text(text, look)}" for one, text in pairs)
-    return "\n\n\n".join(block.rstrip() for block in blocks)
+    look = session.look()
+    diffs = [runs.diff(workspace, run) for run in listed] if with_diffs else []
+    if form == "json":
+        records = [to_data(run) for run in listed]
+        for record, diff in zip(records, diffs, strict=False):
+            record["diff"] = diff
+        session.write(to_json(records))
+    elif diffs:
+        pairs = zip(listed, diffs, strict=True)
+        blocks = (f"{reports.run_text(run, look)}\n\n{reports.diff_text(diff, look)}" for run, diff in pairs)
+        session.write("\n\n\n".join(map(str.rstrip, blocks)))
+    else:
+        session.write(reports.log_text(listed, look))
 
 
 @command("undo")
@@ -250,21 +259,14 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
 
     memory = session.open_memory(ctx)
     workspace = memory.workspace
-    if since and not run:
-        raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
-    try:
-        planned = undoing.planned(workspace, run, since=since)
-    except undoing.NothingToUndo as error:
-        session.note(str(error))
-        ctx.exit(failures.NOTHING_FOUND)
+    planned = _planned(ctx, workspace, run, since=since)
     diff = diffs.of_changes(undoing.net(planned))
-    titles = _titles([one.run for one in planned])
+    undone = [plan.run for plan in planned]
+    titles = some([screen.one_line(run.about.title) for run in undone])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        if form == "json":
-            session.write(to_json({"undoes": [one.run.id for one in planned], "diff": diff}))
-        else:
-            session.write(reports.diff_text(diff, session.look(memory.settings)))
+        preview = {"undoes": [run.id for run in undone], "diff": diff}
+        session.answer(form, preview, lambda: reports.diff_text(diff, session.look(memory.settings)))
         session.note(f"would take back {count(len(planned), 'generated change')}: {titles}")
         return
     if asks:
@@ -272,13 +274,26 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         session.confirm(f"Take back {titles}?")
     done = undoing.undo(
         workspace,
-        planned[-1 if since else 0].run.id,
+        undone[-1].id,
         settings=memory.settings.history,
         agent=session.agent(ctx) or "",
         since=since,
         preview=planned if asks else None,
     )
     _tell_undone(done, form)
+
+
+def _planned(ctx: click.Context, workspace: Workspace, run: str, *, since: bool) -> tuple[Undoing, ...]:
+    """What would be taken back; end where nothing would."""
+    from commonplace.changes import undo as undoing
+
+    if since and not run:
+        raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
+    try:
+        return undoing.planned(workspace, run, since=since)
+    except undoing.NothingToUndo as error:
+        session.note(str(error))
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 def _tell_undone(runs: Sequence[Run], form: str) -> None:
@@ -291,11 +306,6 @@ def _tell_undone(runs: Sequence[Run], form: str) -> None:
     for one in runs:
         paths = ", ".join(file.path for file in one.files)
         session.write(f"{one.id}: {one.about.title} ({paths})")
-
-
-def _titles(runs: Sequence[Run]) -> str:
-    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
-    return ", ".join(screen.one_line(run.about.title) for run in runs[:3]) + more
 
 
 @command("restore")
@@ -313,8 +323,8 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
 
     workspace = session.workspace_of(ctx)
     listed = {copy.name: copy for copy in writes.copies(workspace)}
-    if unknown := [name for name in names if name not in listed]:
-        problem = f"there is no copy {screen.one_line(unknown[0])}; `commonplace restore` lists them"
+    if unknown := set(names).difference(listed):
+        problem = f"there is no copy {screen.one_line(min(unknown))}; `commonplace restore` lists them"
         raise ConfigError("restore", problem)
     if not listed:
         session.note("no lines were overwritten")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping
@@ -15,14 +14,13 @@ import click
 
 from commonplace import render
 from commonplace.cli import session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option, span_days
 from commonplace.render import screen
 
 if TYPE_CHECKING:
     from commonplace.providers.cache import VectorCache
     from commonplace.providers.costs import By, Costs
 
-_UNITS = {"d": 1, "w": 7}
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
 
 
@@ -59,8 +57,8 @@ def _start(since: str | None) -> float:
     if since is None:
         return 0.0
     today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    if back := re.fullmatch(r"(\d{1,4})([dw])", since):
-        return (today - timedelta(days=int(back[1]) * _UNITS[back[2]] - 1)).timestamp()
+    if (span := span_days(since)) is not None:
+        return (today - timedelta(days=span - 1)).timestamp()
     try:
         return datetime.strptime(since, "%Y-%m-%d").astimezone().timestamp()
     except (ValueError, OverflowError) as error:

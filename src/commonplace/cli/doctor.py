@@ -43,6 +43,7 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     from commonplace.config.loading import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
+    form = "json" if as_json else form
     agent = session.agent(ctx)
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
     examined = examination.present(session.workspace(ctx), environ, offline=offline)
@@ -50,10 +51,10 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     look = session.look(examined.settings)
     for group, found in examination.examine(examined):
         findings += found
-        if form == "text" and not as_json:
+        if form == "text":
             session.write("\n".join(_group(group, found, look, verbose=verbose)))
     counts = Counter(finding.state for finding in findings)
-    if form == "json" or as_json:
+    if form == "json":
         data = {
             "ok": not counts["wrong"],
             "workspace": None if examined.root is None else str(examined.root),
@@ -72,8 +73,9 @@ def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool
     if not findings:
         return
     counts = Counter(finding.state for finding in findings)
-    mark, colour = _MARKS[next(state for state in _NAMED if counts[state])]
-    counted = ", ".join(f"{counts[state]} {name}" for state, name in _NAMED.items() if counts[state])
+    states = [state for state in _NAMED if counts[state]]
+    mark, colour = _MARKS[states[0]]
+    counted = ", ".join(f"{counts[state]} {_NAMED[state]}" for state in states)
     head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + look.style(counted, "dim")
     yield f"{look.style(mark, colour)} {head}"
     for finding in findings:

@@ -10,17 +10,19 @@ import click
 
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
-from commonplace.render import count, reports, screen
+from commonplace.render import count, reports, screen, some
 from commonplace.types import Erasure, Selection
 from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
+    import re
+
     from commonplace.edit.forget.requests import Request
     from commonplace.edit.forget.selection import Offer
     from commonplace.memory import Memory
 
 _RESUME = "commonplace forget --resume"
-_MOST_NAMED, _LONGEST_NAMED = 3, 60  # of what is not done yet; cells of each
+_LONGEST_NAMED = 60  # cells of what is not done yet
 _HITS = 20  # passages that a question finds
 _MOST_OFFERED = 40  # lines of their notes
 _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
@@ -70,16 +72,7 @@ def forget(
             raise click.UsageError("--pending, --approve and --reject stand alone: a person is asked", ctx)
         _answer_agents(ctx, approve, reject, form)
         return
-    if also and len(people) != 1:
-        raise click.UsageError("--also names the one --person once more", ctx)
-    from commonplace.edit.forget import selection
-
-    selections = [
-        *map(selection.of_reference, references),
-        *(Selection("text", text) for text in texts),
-        *(Selection("person", person, also) for person in people),
-        *(Selection("session", one) for one in sessions),
-    ]
+    selections = _selections(ctx, references, texts, people, also, sessions)
     if query is not None:
         selections += _picked(ctx, query, form)
     if not (selections or resume):
@@ -89,6 +82,27 @@ def forget(
     _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
 
 
+def _selections(
+    ctx: click.Context,
+    references: Sequence[str],
+    texts: Sequence[str],
+    people: Sequence[str],
+    also: tuple[str, ...],
+    sessions: Sequence[str],
+) -> list[Selection]:
+    """What the arguments name. Raises UsageError."""
+    from commonplace.edit.forget import selection
+
+    if also and len(people) != 1:
+        raise click.UsageError("--also names the one --person once more", ctx)
+    return [
+        *map(selection.of_reference, references),
+        *(Selection("text", text) for text in texts),
+        *(Selection("person", person, also) for person in people),
+        *(Selection("session", name) for name in sessions),
+    ]
+
+
 def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_run: bool, yes: bool) -> None:
     """Show what would go, ask, and do it; what was begun and is not all forgotten is carried on first."""
     memory = session.open_memory(ctx)
@@ -96,18 +110,17 @@ def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_r
     if not (selections or unfinished):
         failures.warn("no forgetting is under way")
         ctx.exit(failures.NOTHING_FOUND)
-    if unfinished and (dry_run or (selections and not yes)):
+    shows = bool(selections) and (dry_run or not yes)
+    if unfinished and (dry_run or shows):
         failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
-    what: Sequence[Selection] | Erasure = selections
-    if selections and (dry_run or not yes):
-        what = _previewed(ctx, memory, selections, form, selections)
-        if not dry_run:
-            _ask(ctx, what)
+    planned = _previewed(ctx, memory, selections, form, selections) if shows else None
     if dry_run:
         return
+    if planned:
+        _ask(ctx, planned)
     if unfinished:
         session.note(f"carrying on what is not all forgotten yet: {unfinished}")
-    _report(ctx, _forgotten(memory, what), form, resumed=bool(unfinished))
+    _report(ctx, _forgotten(memory, planned or selections), form, resumed=bool(unfinished))
 
 
 # --- what agents ask for --------------------------------------------------------------------------------
@@ -175,15 +188,8 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
         return []
     shown = offers[:_MOST_OFFERED]
     pattern = screen.matcher(question_words(query))
-    for number, one in enumerate(shown, 1):
-        lead = f"{number:>3}  {one.citation}  "
-        width = (session.look().width or 0) - screen.cells(lead)
-        width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
-        line = screen.one_line(one.text)
-        spans = screen.matches(line, pattern)
-        if spans and screen.cells(line[: spans[0][1]]) > width:  # cut so that a word of it is in sight
-            line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
-        click.echo(lead + screen.shorten(line, width), err=form == "json")
+    for number, offer in enumerate(shown, 1):
+        click.echo(_row(f"{number:>3}  {offer.citation}  ", offer.text, pattern), err=form == "json")
     if (more := len(offers) - len(shown)) > 0:
         session.note(f"and {more} more, which hold no more of it; ask more exactly for those")
     if not session.can_ask():
@@ -195,6 +201,17 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
     from commonplace.edit.forget import selection
 
     return [selection.of_reference(one.citation, one.lines) for one in picked]
+
+
+def _row(lead: str, text: str, pattern: re.Pattern[str] | None) -> str:
+    """A line of a note behind its citation, cut so that a word of the question is in sight."""
+    width = (session.look().width or 0) - screen.cells(lead)
+    width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
+    line = screen.one_line(text)
+    spans = screen.matches(line, pattern)
+    if spans and screen.cells(line[: spans[0][1]]) > width:
+        line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
+    return lead + screen.shorten(line, width)
 
 
 def _offers(ctx: click.Context, query: str) -> list[Offer]:
@@ -281,9 +298,8 @@ def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
     from commonplace.edit.forget import journal
 
-    asked = list(map(_redacted, journal.describe(memory.workspace)))
-    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in asked[:_MOST_NAMED])
-    return f"{shown} and {len(asked) - _MOST_NAMED} more" if len(asked) > _MOST_NAMED else shown
+    requests = map(_redacted, journal.describe(memory.workspace))
+    return some([screen.shorten(screen.one_line(words), _LONGEST_NAMED) for words in requests])
 
 
 def _forgotten(

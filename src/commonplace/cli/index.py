@@ -224,26 +224,20 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     listed = records.foreign(workspace.files)
     if unreadable := paths.closed(workspace):
         failures.warn(unreadable)
-    if unknown := [name for name in names if name not in listed]:
-        raise ConfigError("trust", f"nothing is set aside as {screen.one_line(unknown[0])}")
+    if unknown := set(names).difference(listed):
+        raise ConfigError("trust", f"nothing is set aside as {screen.one_line(min(unknown))}")
     if unsigned := records.unsigned(workspace.files):
         number = count(len(unsigned), "record")
         session.note(f"{number} not signed by you, and not set aside yet: `commonplace sync` does it")
     if not listed:
         session.note("no foreign record is set aside")
         ctx.exit(failures.NOTHING_FOUND)
-    left, failed = _take_all_back(workspace, names or listed)
-    if left and not session.can_ask():
-        number = count(left, "record")
-        session.note(f"{number} not taken back: `commonplace trust` asks about each, on a terminal alone")
-    if left or failed:
-        session.note("`commonplace trust --help` says how the key of another machine of yours is added")
-    if failed:
+    if not _take_all_back(workspace, names or listed):
         ctx.exit(failures.ERROR)
 
 
-def _take_all_back(workspace: paths.Workspace, names: Sequence[str]) -> tuple[int, int]:
-    """Ask about each record; return how many were not taken back, and how many could not be shown."""
+def _take_all_back(workspace: paths.Workspace, names: Sequence[str]) -> bool:
+    """Ask about each record, and say what was not taken back; return whether all of them could be shown."""
     left = failed = 0
     for name in names:
         try:
@@ -251,7 +245,12 @@ def _take_all_back(workspace: paths.Workspace, names: Sequence[str]) -> tuple[in
         except NoteUnreadable as error:
             failures.warn(str(error))
             failed += 1
-    return left, failed
+    if left and not session.can_ask():
+        number = count(left, "record")
+        session.note(f"{number} not taken back: `commonplace trust` asks about each, on a terminal alone")
+    if left or failed:
+        session.note("`commonplace trust --help` says how the key of another machine of yours is added")
+    return not failed
 
 
 def _take_back(workspace: paths.Workspace, name: str) -> bool:

@@ -15,6 +15,7 @@ import click
 
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
+from commonplace.cli.flags import SHARED
 from commonplace.cli.options import Group, command, option
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
@@ -319,15 +320,14 @@ class Evaluations(Group):
 
     def _names_a_command(self, args: list[str]) -> bool:
         """Whether the first word that is no option of the group, nor the value of one, is a command."""
-        options = [option for option in self.params if isinstance(option, click.Option)]
-        flags = {name for option in options if option.is_flag for name in option.opts}
-        valued = {name for option in options if not option.is_flag for name in option.opts}
+        takes_value = {name: flag.read is not None for flag in SHARED for name in flag.names}
         rest = iter(args)
         for word in rest:
-            if word in valued:
-                next(rest, None)
-            elif word not in flags and word.partition("=")[0] not in valued:
+            name, equals, _ = word.partition("=")
+            if name not in takes_value:
                 return word == "--help" or word in self.commands
+            if takes_value[name] and not equals:
+                next(rest, None)
         return True
 
 

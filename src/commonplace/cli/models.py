@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -21,23 +22,25 @@ from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, format_option, option
 from commonplace.providers import http, opening
-from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.render import reports, screen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from commonplace.config import Settings
+    from commonplace.config.loading import Loaded
     from commonplace.config.settings import Embedding, Llm, Reranking
+    from commonplace.memory import Memory
     from commonplace.providers.breaker import Opened
-    from commonplace.providers.catalog import Provider, Spec
+    from commonplace.providers.catalog import Provider
     from commonplace.providers.costs import Accounts
     from commonplace.providers.downloads import Fetched, Offer
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
 
 _WIDE = 100  # cells; below this, how long vectors are is left out
+_TITLES = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # beside the name of a model that was tried
@@ -71,10 +74,8 @@ def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> Non
     if form == "json":
         session.write(render.to_json([asdict(row) for row in rows]))
         return
-    titles = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
-    kinds = ("llm",) if llm else tuple(titles)
-    blocks = [_providers(titles[kind], [row for row in rows if row.kind == kind], look) for kind in kinds]
-    session.write("\n\n".join(blocks))
+    kinds = groupby(rows, lambda row: row.kind)
+    session.write("\n\n".join(_providers(_TITLES[kind], list(group), look) for kind, group in kinds))
     session.note("\n* active  + stands in; `commonplace models list PROVIDER` lists its models")
 
 
@@ -85,7 +86,7 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     cells = [(f"{_MARKS[r.role]} {r.name}", state, r.about) for r, state in zip(rows, states, strict=True)]
     shown = [look.style(title, "bold")]
     for row, line in zip(rows, screen.table(cells), strict=True):
-        cut = line if look.width is None else screen.shorten(line, look.width)
+        cut = look.fit(line)
         shown.append(look.style(cut, "green") if row.role == "active" and row.ready else cut)
         if row.role and row.remedy:
             shown.append(f"    {look.style('→', 'cyan')} {row.remedy}")
@@ -94,24 +95,15 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
 
 def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
     from commonplace.config import keys
-    from commonplace.providers import downloads, opening
-    from commonplace.providers.catalog import EMBEDDERS, LLMS
 
     if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
         near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
         raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
     llm = llm or provider not in EMBEDDERS.rows
     if llm:
-        names = downloads.llm_offers(llm_spec_of(provider, settings.llm))
-        chosen = settings.llm.model if settings.llm.provider == provider else ""
-        data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
-        lines = [f"{'*' if name == chosen else ' '} {screen.one_line(name)}" for name in names]
+        data, lines = _language_models(provider, settings.llm)
     else:
-        models = downloads.offers(spec_of(provider, settings.embedding))
-        active = opening.specs(settings.embedding._replace(key_file="", keyring=""))[0]
-        chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
-        data = [{**asdict(one), "active": one.model == chosen} for one in models]
-        lines = _offers(models, chosen, look)
+        data, lines = _embedding_models(provider, settings.embedding, look)
     if form == "json":
         session.write(render.to_json(data))
     elif not lines:
@@ -123,12 +115,29 @@ def _list_models(provider: str, settings: Settings, form: str, look: Look, *, ll
             session.note(f"\n* active  + suggested  = here; {use}")
 
 
-def _offers(models: Sequence[Offer], chosen: str, look: Look) -> list[str]:
-    """A line a model, as wide as the terminal."""
+def _language_models(provider: str, settings: Llm) -> tuple[list[dict[str, object]], list[str]]:
+    """The language models of a provider, as data and a line each."""
+    from commonplace.providers import downloads
+
+    names = downloads.llm_offers(llm_spec_of(provider, settings))
+    chosen = settings.model if settings.provider == provider else ""
+    data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
+    return data, [f"{'*' if name == chosen else ' '} {screen.one_line(name)}" for name in names]
+
+
+def _embedding_models(
+    provider: str, settings: Embedding, look: Look
+) -> tuple[list[dict[str, object]], list[str]]:
+    """The embedding models of a provider, as data and a line each, as wide as the terminal."""
+    from commonplace.providers import downloads
+
+    offers = downloads.offers(spec_of(provider, settings))
+    active = opening.specs(settings._replace(key_file="", keyring=""))[0]
+    chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
     wide = look.width is None or look.width >= _WIDE
-    cells = [_offer(one, chosen, wide=wide) for one in models]
-    lines = screen.table(cells, right=(1, 2) if wide else (1,))
-    return [line if look.width is None else screen.shorten(line, look.width) for line in lines]
+    cells = [_offer(offer, chosen, wide=wide) for offer in offers]
+    lines = map(look.fit, screen.table(cells, right=(1, 2) if wide else (1,)))
+    return [{**asdict(offer), "active": offer.model == chosen} for offer in offers], list(lines)
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
@@ -150,8 +159,6 @@ def pull(ctx: click.Context, name: str) -> None:
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
-    from commonplace.providers.catalog import EMBEDDERS, Spec
-
     settings = _settings(ctx)
     # The model of a provider, or one of fastembed's by itself.
     provider, _, model = name.partition("/")
@@ -187,50 +194,77 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     settings = _settings(ctx)
     if reranker and (name or llm):
         raise ConfigError("models", "--reranker tries the reranker that is set, and nothing else")
-    tried, asked = ((), None) if reranker else _tried(ctx, name, settings, llm=llm)
-    ranked = None if name or llm else _tried_reranker(ctx, settings, needed=reranker)
-    if form == "json":
-        data = {
-            "embedding": [_data(one, "embedding") for one in tried],
-            **{kind: one and _data(one, kind) for kind, one in (("llm", asked), ("reranking", ranked))},
-        }
-        session.write(render.to_json(data))
+    root = session.root_for_settings(ctx)
+    if llm:
+        trials = _try_language_model(root, settings, name)
+    elif reranker:
+        trials = _try_reranker(root, settings)
     else:
-        text = _trials_text(tried, asked, ranked, session.look(settings))
-        session.write(text or "no model is set, and nothing needs one")
-    if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
+        trials = _try_all(root, settings, name)
+    text = trials.text(session.look(settings))
+    session.answer(form, trials.data(), lambda: text or "no model is set, and nothing needs one")
+    if trials.failed:
         ctx.exit(ERROR)
 
 
-def _tried_reranker(ctx: click.Context, settings: Settings, *, needed: bool) -> Trial | None:
-    """Try the reranker that is set. Raises ConfigError where one is `needed` and none is set."""
+class Trials(NamedTuple):
+    """What was tried: embedding models, the active one first, the language model, the reranker."""
+
+    embedding: Sequence[Trial] = ()
+    llm: Trial | None = None
+    reranking: Trial | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether one of those that are needed did not answer."""
+        return any(trial.trouble for trial in (*self.embedding[:1], self.llm, self.reranking) if trial)
+
+    def data(self) -> dict[str, object]:
+        """Return them as plain data, None for what was not tried."""
+        others = {"llm": self.llm, "reranking": self.reranking}
+        return {
+            "embedding": [_data(trial, "embedding") for trial in self.embedding],
+            **{kind: trial and _data(trial, kind) for kind, trial in others.items()},
+        }
+
+    def text(self, look: Look) -> str:
+        """Render a table of embedding and language models, then what the reranker did."""
+        table = _table([*self.embedding, *([self.llm] if self.llm else [])], look)
+        return "\n".join(filter(None, (table, _ranked(self.reranking, look) if self.reranking else "")))
+
+
+def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trials:
+    """Try a language model that is named, or the one that is set. Raises ConfigError where none is."""
+    from commonplace.providers import selection
+
+    chosen = selection.select_llm(name, settings.llm) if name else settings.llm
+    if chosen.provider == NONE:
+        raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
+    return Trials(llm=try_llm(root, settings._replace(llm=chosen)))
+
+
+def _try_reranker(root: Path, settings: Settings) -> Trials:
+    """Try the reranker that is set. Raises ConfigError where none is."""
     from commonplace.providers import probe
 
-    with accounts(session.root_for_settings(ctx)) as opened:
-        ranked = probe.reranker(settings, opened)
-    if ranked is None and needed:
+    with accounts(root) as opened:
+        trial = probe.reranker(settings, opened)
+    if trial is None:
         remedy = "`commonplace config set reranking.provider NAME` sets one"
         raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
-    return ranked
+    return Trials(reranking=trial)
 
 
-def _tried(
-    ctx: click.Context, name: str | None, settings: Settings, *, llm: bool
-) -> tuple[Sequence[Trial], Trial | None]:
+def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
+    """Try all models that are set, or just an embedding model that is named."""
     from commonplace.providers import probe, selection
 
-    root = session.root_for_settings(ctx)
-    if llm:
-        chosen = selection.select_llm(name, settings.llm) if name else settings.llm
-        if chosen.provider == "none":
-            raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
-        return (), try_llm(root, settings._replace(llm=chosen))
     with accounts(root) as opened:
-        if name is None:
-            tried = probe.embedders(settings.embedding, opened, measure=True)
-            return tried, try_llm(root, settings)
-        other = selection.select(name, settings.embedding)._replace(fallback=())
-        return probe.embedders(other, opened, measure=True)[:1], None
+        if name is not None:
+            other = selection.select(name, settings.embedding)._replace(fallback=())
+            return Trials(probe.embedders(other, opened, measure=True)[:1])
+        embedding = probe.embedders(settings.embedding, opened, measure=True)
+        return Trials(embedding, try_llm(root, settings), probe.reranker(settings, opened))
 
 
 def _data(one: Trial, kind: str) -> dict[str, object]:
@@ -243,29 +277,24 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
     return data
 
 
-def _trials_text(tried: Sequence[Trial], asked: Trial | None, ranked: Trial | None, look: Look) -> str:
-    """A table of embedding and language models, then what the reranker did."""
-    return "\n".join(filter(None, (_table(tried, asked, look), _ranked(ranked, look) if ranked else "")))
-
-
-def _table(tried: Sequence[Trial], asked: Trial | None, look: Look) -> str:
+def _table(trials: Sequence[Trial], look: Look) -> str:
     """A line a model; what went wrong below it, with its remedy."""
-    everyone = [*tried, *([asked] if asked else [])]
-    if not everyone:
+    if not trials:
         return ""
     rows = [("model", "answered", "dims", "scripts", "ms", "texts/s")]
-    for one in everyone:
-        name = screen.one_line("/".join(filter(None, (one.provider, one.model))))
-        name = name if look.width is None else screen.shorten(name, look.width - _FIGURES_CELLS)
-        answered = "yes" if one.answered else "no"
-        speed = f"{one.texts_per_s:,.0f}" if one.texts_per_s else ""
-        about = (str(one.dimensions or ""), scripts(one.scripts), f"{one.seconds * 1000:,.0f}")
+    for trial in trials:
+        name = look.fit(
+            screen.one_line("/".join(filter(None, (trial.provider, trial.model)))), _FIGURES_CELLS
+        )
+        answered = "yes" if trial.answered else "no"
+        speed = f"{trial.texts_per_s:,.0f}" if trial.texts_per_s else ""
+        about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
         rows.append((name, answered, *about, speed))
     lines = screen.table(rows, right=(2, 4, 5))
     shown = [look.style(lines[0], "dim")]
-    for one, line in zip(everyone, lines[1:], strict=True):
-        shown.append(look.style(line, "green" if one.answered else "red"))
-        shown += trouble_lines(one.trouble, one.remedy, look)
+    for trial, line in zip(trials, lines[1:], strict=True):
+        shown.append(look.style(line, "green" if trial.answered else "red"))
+        shown += trouble_lines(trial.trouble, trial.remedy, look)
     return "\n".join(shown)
 
 
@@ -278,8 +307,7 @@ def _ranked(one: Trial, look: Look) -> str:
     scores = " ".join(f"{score:.2f}" for score in one.scores)
     line = f"reranker {name} answers in {one.seconds * 1000:,.0f} ms: {scores}"
     best = f'    best: "{screen.shorten(one.best, _BEST_CELLS)}"'
-    shown = [part if look.width is None else screen.shorten(part, look.width) for part in (line, best)]
-    return "\n".join([look.style(shown[0], "green"), shown[1]])
+    return "\n".join([look.style(look.fit(line), "green"), look.fit(best)])
 
 
 def _settings(ctx: click.Context) -> Settings:
@@ -288,10 +316,17 @@ def _settings(ctx: click.Context) -> Settings:
     return config.load(Path(session.root_for_settings(ctx)), agent=session.agent(ctx))
 
 
+NONE = "none"
 Kind = Literal["embedding", "reranking", "llm"]
 _MODULES = {"fastembed": "fastembed", "gguf": "llama_cpp"}
 _CONNECT_S = 0.3
 _FOR_TESTS = "fake"
+_NO_PATH, _NO_FILE, _NO_ADDRESS = "needs a path", "no file at its path", "needs an address"
+_RERANKER_LACKS = {
+    _NO_PATH: "reranking.path FOLDER",
+    _NO_FILE: "reranking.path FOLDER",
+    _NO_ADDRESS: "reranking.base_url ADDRESS",
+}
 
 
 class Use(NamedTuple):
@@ -318,46 +353,49 @@ class Listed:
 
 def listed(settings: Settings) -> list[Listed]:
     """List embedding providers, rerankers, then language models, each in the order of their table."""
-    return [*_embedders(settings.embedding), *_rerankers(settings), *_llms(settings.llm)]
+    rerankers = [*_rerankers(settings.reranking), _llm_as_reranker(settings)]
+    return [*_embedders(settings.embedding), *rerankers, *_llms(settings.llm)]
 
 
 def _embedders(settings: Embedding) -> Iterator[Listed]:
     active = opening.choose(settings)
-    others = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
+    models = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
+    roles = {**dict.fromkeys(models, "stands in"), active.provider: "active"}
+    models[active.provider] = active.model
     # What the breaker leaves alone of the models that the settings name, by provider.
     opened: dict[str, Opened] = {}
     with suppress(CommonplaceError):
         names = {opening.breaker_name(spec): spec.provider for spec in opening.specs(settings)}
         opened = {names[one.name]: one for one in opening.breaker().opened() if one.name in names}
-    for row in _rows(EMBEDDERS, (active.provider, *others)):
-        role = "active" if row.name == active.provider else "stands in" if row.name in others else ""
-        model = active.model if role == "active" else others.get(row.name, "")
+    for row in _rows(EMBEDDERS, roles):
+        role = roles.get(row.name, "")
         use = _use(row, settings if role == "active" else None, row.keys)
         if role and row.name in opened:
             use = Use(False, str(opened[row.name]).partition(" is ")[2], use.remedy)
-        yield Listed("embedding", row.name, role, model or row.model, *use, row.about)
+        yield Listed("embedding", row.name, role, models.get(row.name) or row.model, *use, row.about)
 
 
-def _rerankers(settings: Settings) -> Iterator[Listed]:
+def _rerankers(settings: Reranking) -> Iterator[Listed]:
     """What is missing is set by `config set`, since `models use` chooses no reranker."""
-    chosen = settings.reranking
-    for row in _rows(RERANKERS, (chosen.provider,)):
-        role = "active" if row.name == chosen.provider else ""
-        use = _use(row, chosen if role else None, row.keys)
+    for row in _rows(RERANKERS, (settings.provider,)):
+        role = "active" if row.name == settings.provider else ""
+        use = _use(row, settings if role else None, row.keys)
         if row.name == "fastembed" and find_spec("fastembed") is not None:
             use = Use(True, "installed")  # which of its models are on disk, fastembed alone can tell
-        elif row.name == "compatible" and not (role and chosen.base_url):
-            use = use._replace(remedy="commonplace config set reranking.base_url ADDRESS")
-        elif row.name == "onnx" and not use.ready:
-            use = use._replace(remedy="commonplace config set reranking.path FOLDER")
-        model = (chosen.model if role else "") or row.model
+        elif use.state in _RERANKER_LACKS:
+            use = use._replace(remedy=f"commonplace config set {_RERANKER_LACKS[use.state]}")
+        model = (settings.model if role else "") or row.model
         yield Listed("reranking", row.name, role, model, *use, row.about)
+
+
+def _llm_as_reranker(settings: Settings) -> Listed:
+    chosen = settings.reranking
     role = "active" if chosen.provider == opening.LLM else ""
     model = "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
     use = Use(True, f"asks {model}")
     if settings.llm.provider == opening.NONE:
         model, use = "", Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
-    yield Listed("reranking", opening.LLM, role, model, *use, "the language model that is set")
+    return Listed("reranking", opening.LLM, role, model, *use, "the language model that is set")
 
 
 def _llms(settings: Llm) -> Iterator[Listed]:
@@ -389,12 +427,7 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
     if row.extra and find_spec(_MODULES.get(row.extra, row.extra)) is None:
         return Use(False, "not installed", installation.add_extra(row.extra))
     if row.name in ("onnx", "gguf"):
-        path = settings.path if settings else ""
-        if not path:
-            return Use(False, "needs a path", "add --path to `commonplace models use`")
-        if os.path.exists(os.path.expanduser(path)):
-            return Use(True, "ready")
-        return Use(False, "no file at its path", "set the path again")
+        return _file(settings)
     if row.name == "fastembed":
         return _on_disk()
     if row.keys:
@@ -403,8 +436,16 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
     if base_url:
         return _server(row.name, base_url)
     if row.name == "compatible":
-        return Use(False, "needs an address", "add --base-url to `commonplace models use`")
+        return Use(False, _NO_ADDRESS, "add --base-url to `commonplace models use`")
     return Use(True, "ready")
+
+
+def _file(settings: Embedding | Reranking | Llm | None) -> Use:
+    if settings is None or not settings.path:
+        return Use(False, _NO_PATH, "add --path to `commonplace models use`")
+    if os.path.exists(os.path.expanduser(settings.path)):
+        return Use(True, "ready")
+    return Use(False, _NO_FILE, "set the path again")
 
 
 def _on_disk() -> Use:
@@ -413,7 +454,7 @@ def _on_disk() -> Use:
     count = sum(1 for _ in fastembed.folder().glob("models--*/snapshots/*/"))
     if not count:
         return Use(False, "no model on disk", "commonplace models pull fastembed")
-    return Use(True, f"{count} model{'' if count == 1 else 's'} on disk")
+    return Use(True, f"{render.count(count, 'model')} on disk")
 
 
 def _key(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
@@ -451,9 +492,6 @@ def _program(settings: Llm) -> Use:
     if which(os.path.expanduser(settings.command[0])) is not None:
         return Use(True, "ready")
     return Use(False, "its program is not there", "set llm.command")
-
-
-NONE = "none"
 
 
 @command("use")
@@ -523,7 +561,7 @@ def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, tryi
 
 def _try(root: Path, chosen: Embedding) -> str:
     """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    from commonplace.providers import downloads, opening, probe
+    from commonplace.providers import downloads, probe
 
     spec = opening.specs(chosen)[0]
     if downloads.is_missing(spec):
@@ -540,11 +578,6 @@ def _try(root: Path, chosen: Embedding) -> str:
 
 def _elsewhere(chosen: Embedding) -> str:
     """The host that texts are sent to, empty if they stay on this machine."""
-    from urllib.parse import urlsplit
-
-    from commonplace.providers import http, opening
-    from commonplace.providers.catalog import EMBEDDERS
-
     row = EMBEDDERS.find(opening.choose(chosen).provider)
     host = urlsplit(chosen.base_url or row.base_url).hostname or ""
     return "" if not host or http.is_loopback(host) else screen.one_line(host)
@@ -552,9 +585,6 @@ def _elsewhere(chosen: Embedding) -> str:
 
 def _lacking(chosen: Embedding) -> str:
     """Say what a model that was not tried still needs; empty where it can be made."""
-    from commonplace.providers import opening
-    from commonplace.providers.catalog import EMBEDDERS
-
     try:
         EMBEDDERS.create(opening.specs(chosen)[0])
     except CommonplaceError as error:
@@ -599,10 +629,23 @@ def _write(
     place = loading.origin(config.set_values(values, agent=agent), agent)
     session.write(screen.one_line(f"set in {place}: {', '.join(changes)}"))
     loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
+    _warn_of_stronger(loaded, place, table, chosen, names, of_agent=bool(agent))
+
+
+def _warn_of_stronger(
+    loaded: Loaded,
+    place: str,
+    table: str,
+    chosen: Embedding | Llm,
+    names: Collection[str],
+    *,
+    of_agent: bool,
+) -> None:
+    """Say which settings something stronger than the file that was written decides all the same."""
     for name in names:
         stronger = loaded.origins.get(f"{table}.{name}", "")
         differs = getattr(getattr(loaded.settings, table), name) != getattr(chosen, name)
-        if stronger not in ("", place) and (not agent or differs):
+        if stronger not in ("", place) and (differs or not of_agent):
             failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
 
 
@@ -623,7 +666,11 @@ def _say_what_follows(ctx: click.Context, settings: Embedding, meanwhile: str, *
         from commonplace.cli import index
 
         index.tell(index.run(memory), "text")
-        return
+    else:
+        _say_what_is_to_embed(memory, meanwhile)
+
+
+def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
     from commonplace.memory import estimate
 
     try:
@@ -656,9 +703,6 @@ def fetch(spec: Spec) -> Fetched:
 
 def spec_of(name: str, settings: Embedding) -> Spec:
     """Return the specification of `PROVIDER[/MODEL]`, with address and key of settings that name it."""
-    from commonplace.providers import opening
-    from commonplace.providers.catalog import Spec
-
     provider, _, model = name.partition("/")
     active = opening.specs(settings)[0]
     if active.provider == provider:
@@ -669,7 +713,6 @@ def spec_of(name: str, settings: Embedding) -> Spec:
 def llm_spec_of(provider: str, settings: Llm) -> Spec:
     """Return the specification of a provider of language models, as `spec_of` does."""
     from commonplace.config import credentials
-    from commonplace.providers.catalog import Spec
 
     if provider != settings.provider:
         return Spec(provider)
@@ -702,16 +745,10 @@ def scripts(names: Collection[str]) -> str:
 
 def trouble_lines(trouble: str, remedy: str, look: Look) -> list[str]:
     """Return the lines below a model that did not answer: why, and what mends it."""
-    lines = [("    ", trouble)] if trouble else []
+    lines = [*screen.wrapped(trouble, look, "    ", 4, hang=2)] if trouble else []
     if remedy and remedy not in trouble:
-        lines.append((f"    {look.style('→', 'cyan')} ", remedy))
-    shown = []
-    for lead, text in lines:
-        line = screen.one_line(text)
-        width = None if look.width is None else look.width - 6
-        for number, (start, end) in enumerate(screen.rows(line, width) if width else [(0, len(line))]):
-            shown.append((lead if not number else "      ") + line[start:end])
-    return shown
+        lines += screen.wrapped(remedy, look, f"    {look.style('→', 'cyan')} ", 6)
+    return lines
 
 
 models = Group(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 WIDEST_HELP = 100
 _WHOLE = 1000  # characters of what a command does: the first sentence of its help
+_UNITS = {"d": 1, "w": 7}  # days
+_LONGEST_SPAN = 5  # digits
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
@@ -107,12 +109,13 @@ def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:
 
 def _attributes(flag: Flag) -> dict[str, Any]:
     """A row of the table as click takes it."""
-    attributes: dict[str, Any] = {"help": flag.help}
-    if flag.read is None:
-        pair = "/" in flag.names[0]
-        attributes |= {"default": None} if pair else {"is_flag": True}
-        if flag.value is not True:
-            attributes = {"help": flag.help, "flag_value": flag.value}
+    attributes: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar, "multiple": flag.many}
+    if flag.value is not True:
+        attributes["flag_value"] = flag.value
+    elif "/" in flag.names[0]:
+        attributes["default"] = None
+    elif flag.read is None:
+        attributes["is_flag"] = True
     elif flag.choices:
         attributes["type"] = click.Choice(flag.choices)
     elif flag.bounds:
@@ -121,11 +124,7 @@ def _attributes(flag: Flag) -> dict[str, Any]:
         attributes["callback"] = _day
     if flag.default:
         attributes |= {"default": flag.default, "show_default": True}
-    return (
-        attributes
-        | ({"metavar": flag.metavar} if flag.metavar else {})
-        | ({"multiple": True} if flag.many else {})
-    )
+    return attributes
 
 
 def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
@@ -135,6 +134,14 @@ def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> d
         return date.fromisoformat(value) if value is not None else None
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is no day; write it as 2026-02-13.") from error
+
+
+def span_days(text: str) -> int | None:
+    """Read a span of days or weeks, such as `7d` or `2w`; None for what is none."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_SPAN:
+        return None
+    return int(number) * _UNITS[unit]
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Command]:

@@ -113,21 +113,10 @@ def _serve(
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     service = shortcut.service(session.workspace(ctx), session.agent(ctx))
-    workspace = session.workspace_of(ctx)
-    defaults = config.load(workspace.root, agent=session.agent(ctx)).server
-    named = token_file or defaults.token_file
     from commonplace.servers import running
     from commonplace.servers.daemon import DETACHED_VARIABLE
 
-    address = running.Address(
-        defaults.host if host is None else host,
-        defaults.port if port is None else port,
-        os.path.abspath(os.path.expanduser(named)) if named else "",
-        defaults.hosts,
-        os.fspath(paths.server_token(workspace)) if defaults.require_token else "",
-        anew=new_token,
-        open=no_token,
-    )
+    address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
         _tell_token(_in_background(ctx, address), show_token)
         return
@@ -141,6 +130,26 @@ def _serve(
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     running.serve(service, address, folder, detached=detached, tell=tell)
+
+
+def _address(
+    ctx: click.Context, host: str | None, port: int | None, token_file: str | None, *, anew: bool, open: bool
+) -> Address:
+    """Where to listen and with which token, by the options and the settings where they say nothing."""
+    from commonplace.servers.running import Address
+
+    workspace = session.workspace_of(ctx)
+    defaults = config.load(workspace.root, agent=session.agent(ctx)).server
+    named = token_file or defaults.token_file
+    return Address(
+        defaults.host if host is None else host,
+        defaults.port if port is None else port,
+        os.path.abspath(os.path.expanduser(named)) if named else "",
+        defaults.hosts,
+        os.fspath(paths.server_token(workspace)) if defaults.require_token else "",
+        anew=anew,
+        open=open,
+    )
 
 
 def _tell_token(server: Running, show: bool) -> None:

@@ -120,25 +120,25 @@ def root_for_settings(ctx: click.Context) -> Path:
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
     """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
+    from commonplace.config.settings import Output
     from commonplace.render.screen import Look
 
     out = sys.stdout if stream is None else stream
     terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
-    output = settings.output if settings else None
+    output = settings.output if settings else Output()
     color = terminal
-    if output and output.color != "auto":
+    if output.color != "auto":
         color = output.color == "always"
     elif os.environ.get("NO_COLOR"):  # https://no-color.org
         color = False
     elif os.environ.get("FORCE_COLOR"):  # https://force-color.org
         color = True
-    links = terminal and (output is None or output.links)
     width = None
     if is_terminal(out):
         from shutil import get_terminal_size
 
         width = max(NARROWEST, get_terminal_size().columns)  # COLUMNS, or what the terminal says
-    return Look(color, links, width, output.editor_uri if output else Look().editor_uri)
+    return Look(color, terminal and output.links, width, output.editor_uri)
 
 
 def is_terminal(stream: IO[str]) -> bool:

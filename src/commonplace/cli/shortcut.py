@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
 
 
-_NAMES = [(name, flag) for flag in (*SHARED, *FLAGS) for name in flag.names]
-_BY_NAME = {name: flag for name, flag in _NAMES if "/" not in name}
-_PAIRS = {
-    one: flag for name, flag in _NAMES if "/" in name for one in name.split("/")
-}  # --expand/--no-expand
+# Every spelling of an option, with what it stands for where it takes no value: --expand/--no-expand are two.
+_SPELLINGS = [(name.partition("/"), flag) for flag in (*SHARED, *FLAGS) for name in flag.names]
+_OPTIONS = {on: (flag, flag.value) for (on, _, _), flag in _SPELLINGS}
+_OPTIONS |= {off: (flag, False) for (_, _, off), flag in _SPELLINGS if off}
 
 
 def run(arguments: Sequence[str]) -> int | None:
@@ -54,36 +53,36 @@ def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
 
     Shared options alone may stand before the command, and with `mcp`.
     """
-    options: dict[str, Any] = {"words": ()}
-    left, begun = list(arguments), False
-    while left:
-        word = left.pop(0)
-        if not begun and word == command:
-            begun = True
-        elif begun and word == "--":
-            options["words"] += tuple(left)
-            break
-        elif begun and (word == "-" or not word.startswith("-")):
-            options["words"] += (word,)
-        elif not _take(word, left, options, shared=not begun or command == "mcp"):
+    options: dict[str, Any] = {}
+    rest, words = list(arguments), []
+    while rest and rest[0] != command:
+        if not _take(rest, options, shared=True):
             return None
-    return options if begun else None
+    if not rest:
+        return None
+    del rest[0]
+    while rest and rest[0] != "--":
+        if rest[0] == "-" or not rest[0].startswith("-"):
+            words.append(rest.pop(0))
+        elif not _take(rest, options, shared=command == "mcp"):
+            return None
+    return {**options, "words": (*words, *rest[1:])}
 
 
-def _take(word: str, left: list[str], options: dict[str, Any], *, shared: bool) -> bool:
-    """Note an option and its value; False if it is not understood."""
-    name, equals, text = word.partition("=")
-    flag = _BY_NAME.get(name) or _PAIRS.get(name)
+def _take(rest: list[str], options: dict[str, Any], *, shared: bool) -> bool:
+    """Take an option and its value off the arguments, and note it; False if it is not understood."""
+    name, equals, text = rest.pop(0).partition("=")
+    flag, value = _OPTIONS.get(name, (None, None))
     if flag is None or (shared and flag not in SHARED):
         return False
     if flag.read is None:
-        options[flag.field] = flag.value if name in _BY_NAME else not name.startswith("--no-")
+        options[flag.field] = value
         return not equals
-    if (equals and not name.startswith("--")) or not (equals or left):
+    if equals and not name.startswith("--"):
         return False
     try:
-        value = flag.convert(text if equals else left.pop(0))
-    except ValueError:
+        value = flag.convert(text if equals else rest.pop(0))
+    except (IndexError, ValueError):
         return False
     options[flag.field] = (*options.get(flag.field, ()), value) if flag.many else value
     return True

@@ -10,7 +10,7 @@ import click
 
 from commonplace.base.errors import ConfigError, NoteNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option, span_days
 from commonplace.render import count, reports
 from commonplace.render.screen import one_line
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from commonplace.memory import Memory
+    from commonplace.upkeep.archive import Originals
     from commonplace.upkeep.consolidation import Consolidation
     from commonplace.upkeep.consolidation.plan import Operation
     from commonplace.upkeep.schedule.installing import Status
     from commonplace.upkeep.summaries import Summarizer
 
-_MOST_DIGITS = 5  # of a number of days
 _STARTERS = ("systemd", "launchd", "cron")
 
 
@@ -56,17 +56,13 @@ def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -
     from difflib import get_close_matches
 
     known = summarizer.sessions()
-    if name is None:
-        if not known:
-            raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
-        name = known[0]
-    elif name not in known:
+    if name is None and not known:
+        raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
+    name = known[0] if name is None else name
+    if name not in known:
         raise NoteNotFound(f"session {name}", get_close_matches(name, known, 3, 0.5), "no such session")
     if dry_run:
-        draft = summarizer.draft(name)
-        if draft is not None and draft.trouble:
-            failures.warn(f"no language model wrote this ({draft.trouble})")
-        text = f"- {draft.text}".replace("\n", "\n  ") if draft and draft.text else ""
+        text = _draft(summarizer, name)
     else:
         written = summarizer.summarize(name, by_hand=True)
         text = reports.written_text(written) if written else ""
@@ -74,6 +70,16 @@ def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -
     if not text:
         session.note(f"session {name}: nothing new that is worth a summary")
     return bool(text)
+
+
+def _draft(summarizer: Summarizer, name: str) -> str:
+    """What would be written of a session, as it would stand in its note; say if no model wrote it."""
+    draft = summarizer.draft(name)
+    if draft is None:
+        return ""
+    if draft.trouble:
+        failures.warn(f"no language model wrote this ({draft.trouble})")
+    return f"- {draft.text}".replace("\n", "\n  ") if draft.text else ""
 
 
 def _summarize_pending(summarizer: Summarizer) -> bool:
@@ -133,23 +139,14 @@ def consolidate(
 def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
     """Consolidate, write what somebody agrees to, and say so; return what came of it."""
     from commonplace.upkeep.consolidation import consolidate
-    from commonplace.upkeep.consolidation.run import UNCHANGED
 
     llm = session.language_model(memory)
     done = consolidate(memory, llm, days=days, dry_run=dry_run, accept=accept)
     for warning in done.warnings:
         failures.warn(warning)
     session.write(done.diff.rstrip("\n"))
-    for line in _remarks(done):
+    for line in _remarks(done, planned=llm is not None):
         session.note(line)
-    if done.candidates and llm is None:
-        waiting = "1 statement waits" if done.candidates == 1 else f"{done.candidates} statements wait"
-        session.note(
-            f"no language model is set, and {waiting} for one; "
-            "set one with `commonplace models use --llm PROVIDER/MODEL`"
-        )
-    elif not done.diff:
-        session.note(UNCHANGED if done.unchanged else "nothing to do")
     if done.proposals and done.run is None and not dry_run:
         asks = session.can_ask() and session.is_terminal(sys.stderr)
         if not (asks and click.confirm("Write this?", default=False, err=True)):
@@ -177,17 +174,25 @@ def _estimated(memory: Memory, days: int | None) -> str:
     return f"{head}; {sizes}, {cost}{cached}"
 
 
-def _remarks(done: Consolidation) -> Iterator[str]:
-    """What the diff does not say, a line each."""
-    for item in done.rejected:
-        yield f"rejected {described(item.operation)}: {one_line(item.reason)}"
-    for one in done.contradictions:
-        place = f"{one.source.label} contradicts {one.entry.statement.citation}"
-        yield one_line(f"{place}: {one.source.text}")
+def _remarks(done: Consolidation, *, planned: bool) -> Iterator[str]:
+    """What the diff does not say, a line each; `planned` where a language model is set."""
+    from commonplace.upkeep.consolidation.run import UNCHANGED
+
+    for rejection in done.rejected:
+        yield f"rejected {described(rejection.operation)}: {one_line(rejection.reason)}"
+    for conflict in done.contradictions:
+        place = f"{conflict.source.label} contradicts {conflict.entry.statement.citation}"
+        yield one_line(f"{place}: {conflict.source.text}")
     for orphan in done.orphans:
         yield one_line(f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}")
     if done.left_out:
         yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
+    if done.candidates and not planned:
+        waiting = count(done.candidates, "statement waits", "statements wait")
+        set_one = "set one with `commonplace models use --llm PROVIDER/MODEL`"
+        yield f"no language model is set, and {waiting} for one; {set_one}"
+    elif not done.diff:
+        yield UNCHANGED if done.unchanged else "nothing to do"
 
 
 def described(operation: Operation) -> str:
@@ -200,9 +205,26 @@ def described(operation: Operation) -> str:
 # --- rollup ---------------------------------------------------------------------------------------------
 
 
+def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Read 60d, 60 or 8w as days."""
+    if value is None:
+        return None
+    age = span_days(f"{value}d" if value[-1:].isdigit() else value)
+    if age is None:
+        raise click.BadParameter(f"{value!r} is no number of days; write it as 60d")
+    if not age:
+        raise click.BadParameter("a month is rolled up a day after its end at the earliest: 1d")
+    return age
+
+
 @command("rollup")
 @click.argument("month", metavar="[MONTH]", required=False)
-@option("--older-than", metavar="DAYS", help="How old all of a month must be, as 60d; otherwise the setting.")
+@option(
+    "--older-than",
+    metavar="DAYS",
+    callback=_age,
+    help="How old all of a month must be, as 60d; otherwise the setting.",
+)
 @option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
 @option("--confirm", is_flag=True, help="Delete the originals of MONTH (YYYY-MM), or of all months.")
 @option("--yes", is_flag=True, help="With --confirm: do not ask.")
@@ -210,7 +232,7 @@ def described(operation: Operation) -> str:
 def rollup(
     ctx: click.Context,
     month: str | None,
-    older_than: str | None,
+    older_than: int | None,
     dry_run: bool,
     confirm: bool,
     yes: bool,
@@ -235,17 +257,10 @@ def rollup(
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _roll_up(ctx: click.Context, memory: Memory, older_than: str | None, dry_run: bool) -> bool:
+def _roll_up(ctx: click.Context, memory: Memory, older_than: int | None, dry_run: bool) -> bool:
     from commonplace.upkeep import rollup as rolling
 
-    days = None
-    if older_than is not None:
-        number = older_than.removesuffix("d")
-        if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
-            raise ConfigError("--older-than", f"{older_than!r} is no number of days; write it as 60d")
-        if not (days := int(number)):
-            raise ConfigError("--older-than", "a month is rolled up a day after its end at the earliest: 1d")
-    report = rolling.rollup(memory, older_than_days=days, dry_run=dry_run)
+    report = rolling.rollup(memory, older_than_days=older_than, dry_run=dry_run)
     for month in report.months:
         if month.refused:
             failures.warn(month.refused)
@@ -267,27 +282,32 @@ def _delete_originals(memory: Memory, month: str, dry_run: bool, yes: bool) -> b
     """Delete originals of months once somebody agrees; false where there are none."""
     from commonplace.upkeep import archive
 
-    months = archive.found(memory, month)
-    for one in months:
-        for path in one.changed:
-            failures.warn(f"{path}: changed since the rollup, so it stays")
-        session.write("\n".join(f"{one.month}: {path}" for path in one.paths))
-    months = [one for one in months if one.paths]
-    if not months:
+    archives = _archives(memory, month)
+    if not archives:
         session.note("there are no originals to delete")
         return False
     if dry_run:
         return True
+    if not (yes or session.can_ask()):
+        raise ConfigError("--confirm", "nothing was deleted; where nobody can be asked, add --yes")
     if not yes:
-        if not session.can_ask():
-            raise ConfigError("--confirm", "nothing was deleted; where nobody can be asked, add --yes")
-        originals = count(sum(len(one.paths) for one in months), "original")
-        if not click.confirm(f"Delete {originals}?", default=False, err=True):
-            return True
-    for one in months:
+        session.confirm(f"Delete {count(sum(len(one.paths) for one in archives), 'original')}?")
+    for one in archives:
         if run := archive.confirm(memory, one):
             session.write(f"{one.month}: {count(len(one.paths), 'original')} deleted (run {run.id})")
     return True
+
+
+def _archives(memory: Memory, month: str) -> list[Originals]:
+    """List the originals that can be deleted, and say which stay; return the months that have any."""
+    from commonplace.upkeep import archive
+
+    archives = archive.found(memory, month)
+    for one in archives:
+        for path in one.changed:
+            failures.warn(f"{path}: changed since the rollup, so it stays")
+        session.write("\n".join(f"{one.month}: {path}" for path in one.paths))
+    return [one for one in archives if one.paths]
 
 
 # --- schedule -------------------------------------------------------------------------------------------

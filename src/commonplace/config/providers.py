@@ -3,7 +3,6 @@
 `providers.catalog` makes models of them; the settings take their names from here.
 """
 
-from __future__ import annotations
 
 from typing import NamedTuple
 

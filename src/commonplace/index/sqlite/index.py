@@ -61,14 +61,7 @@ class SqliteIndex(IndexFile):
 
     def _check_identity(self) -> None:
         if not schema.exists(self.connection):
-            if not schema.is_empty(self.connection):
-                self.unfit = schema.FOREIGN
-                return
-            if self.readonly:
-                raise IndexUnavailable(self.path, schema.UNWRITABLE)
-            with schema.transaction(self.connection):
-                if not schema.exists(self.connection):
-                    schema.create(self.connection, self.identity)
+            self._create()
             return
         meta = schema.read_meta(self.connection)
         if not schema.is_signed(meta):
@@ -84,6 +77,17 @@ class SqliteIndex(IndexFile):
             self.rebuild_reason = f"{', '.join(changed)} changed"
         if rules.REDACTION in changed:
             self.unfit = self.rebuild_reason or ""
+
+    def _create(self) -> None:
+        """Make the tables in an empty file; one that holds something else is left alone."""
+        if not schema.is_empty(self.connection):
+            self.unfit = schema.FOREIGN
+            return
+        if self.readonly:
+            raise IndexUnavailable(self.path, schema.UNWRITABLE)
+        with schema.transaction(self.connection):
+            if not schema.exists(self.connection):  # another process was faster
+                schema.create(self.connection, self.identity)
 
     def _holds_code(self) -> bool:
         return any(filetypes.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
