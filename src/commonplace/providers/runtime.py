@@ -98,11 +98,11 @@ def tokenizer(
     from tokenizers import Tokenizer
 
     def read() -> Tokenizer:
-        found = Tokenizer.from_buffer(data)
+        loaded = Tokenizer.from_buffer(data)
         if max_tokens is not None:
-            found.enable_truncation(max_tokens, strategy=cut)
-            found.no_padding()
-        return found
+            loaded.enable_truncation(max_tokens, strategy=cut)
+            loaded.no_padding()
+        return loaded
 
     return run(provider, read, "tokenizer.json cannot be read", permanent=True)
 
