@@ -76,6 +76,7 @@ from commonplace.upkeep import (
     summaries,
 )
 from commonplace.upkeep.consolidation import (
+    alignment,
     checks,
     grounding,
     plan,
@@ -374,7 +375,7 @@ def _of_pieces(text: str) -> object:
 
 
 def _supported(text: str) -> object:
-    said = [grounding.Said(text, TODAY)]
+    said = [alignment.Said(text, TODAY)]
     found = [grounding.missing(one, said) for one in ("Ann prefers green tea.", text[:300])]
     return found, grounding.is_literal(text[:300], said), grounding.stands_first(text[:300], said[0])
 
@@ -538,12 +539,12 @@ PARSERS: dict[str, Parser] = {
     "upkeep.moves.follow": _followed,
     "upkeep.moves.rebased": lambda text: moves.rebased(text, "memory/a.md", "archive/memory/a.md"),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
-    "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [grounding.Said(text, TODAY)]),
+    "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [alignment.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,
     "lifecycle.consolidation.standing.read": lambda text: pages.read(_decoded(text), "MEMORY.md"),
     "lifecycle.consolidation.wholeness.check": lambda text: pages.check_whole(_decoded(text), "MEMORY.md"),
     "lifecycle.consolidation.words.read": lambda text: reading.read.__wrapped__(text, TODAY),
-    "lifecycle.consolidation.words.resolved": lambda text: grounding.resolved(text, [grounding.Said(text, TODAY)]),
+    "lifecycle.consolidation.words.resolved": lambda text: grounding.resolved(text, [alignment.Said(text, TODAY)]),
     "lifecycle.consolidation.words.last_day": lambda text: reading.last_day(text, TODAY),
     "lifecycle.consolidation.pairs": _statement_pairs,
     "lifecycle.consolidation.living.check": _living,

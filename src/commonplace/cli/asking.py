@@ -156,8 +156,8 @@ def prompt(
     from commonplace.agent.seen import Injected
 
     memory = session.open_memory(ctx)
-    injected = Injected(memory.workspace) if session_id else None
-    if injected and forget:
+    injected = Injected(memory.workspace)
+    if forget:
         injected.forget(session_id)
         if not message:
             return

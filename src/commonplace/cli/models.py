@@ -745,16 +745,10 @@ def scripts(names: Collection[str]) -> str:
 
 def trouble_lines(trouble: str, remedy: str, look: Look) -> list[str]:
     """Return the lines below a model that did not answer: why, and what mends it."""
-    lines = [("    ", trouble)] if trouble else []
+    lines = [*screen.wrapped(trouble, look, "    ", 4, hang=2)] if trouble else []
     if remedy and remedy not in trouble:
-        lines.append((f"    {look.style('→', 'cyan')} ", remedy))
-    shown = []
-    for lead, text in lines:
-        line = screen.one_line(text)
-        width = None if look.width is None else look.width - 6
-        for number, (start, end) in enumerate(screen.rows(line, width) if width else [(0, len(line))]):
-            shown.append((lead if not number else "      ") + line[start:end])
-    return shown
+        lines += screen.wrapped(remedy, look, f"    {look.style('→', 'cyan')} ", 6)
+    return lines
 
 
 models = Group(

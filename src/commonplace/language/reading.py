@@ -7,7 +7,8 @@ them, and may be told in full.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -16,6 +17,7 @@ from typing import Literal, NamedTuple
 from commonplace import language
 from commonplace.language import dates, lexicon, rules, stopwords
 from commonplace.language import values as figures
+from commonplace.language.compare import is_wide
 from commonplace.language.lexicon import stem
 
 Kind = Literal["word", "wide", "name", "number", "date", "code", "sign", "own", "turn"]
@@ -33,7 +35,10 @@ _WORD_DATE = re.compile(
     r"|(?:周|星期|礼拜)[一二三四五六日天]|Q[1-4])\.?",
     re.IGNORECASE,
 )
-_BETWEEN_DAYS = frozenset(rules.expression("range_to").split("|")) | {"from", ""}
+_WORD_DATES = re.compile(  # from one to another as well
+    rf"(?:from\s+)?(?:{_WORD_DATE.pattern})(?:\s*(?:{rules.expression('range_to')}|[–—-])\s*(?:{_WORD_DATE.pattern}))?",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(
     r"\d{4}|[去前今明后]年|上一年|\b(?:last|this|next) year\b|[〇零一二]{1}[〇零一二三四五六七八九]{3}年",
     re.IGNORECASE,
@@ -76,6 +81,36 @@ class Sentence:
     forms: frozenset[str] = frozenset()
     opening: str = ""
 
+    def keys_of(self, *kinds: Kind) -> list[str]:
+        """Return the keys of its tokens in order: of some kinds, or of all."""
+        return [token.key for token in self.tokens if not kinds or token.kind in kinds]
+
+
+def was(sentences: Iterable[Sentence]) -> bool:
+    """Whether sentences tell of what was: by a past form of *be*, and by no present one."""
+    forms = frozenset[str]().union(*(sentence.forms for sentence in sentences))
+    return bool(forms & rules.words("past")) and not forms & rules.words("present")
+
+
+def names(heading: str) -> set[str]:
+    """Return what may be a name in a heading: words with a capital, or the whole of a few CJK characters."""
+    if 2 <= len(heading) <= 4 and all(map(is_wide, heading)):
+        return {heading}
+    words = re.findall(r"\b[A-Z]\w+(?:[ -][A-Z]\w+)*", heading)
+    return {word for word in words if word.casefold() not in stopwords.ENGLISH}
+
+
+def rewritten(text: str, changes: Iterable[tuple[str, str]]) -> str:
+    """Return a text with other words in place of some of it, from left to right, but for empty ones."""
+    folded = language.fold_width(text)  # of the same length
+    done, at = "", 0
+    for words, others in changes:
+        start = folded.find(words, at)
+        if others and start >= 0:
+            done += text[at:start] + others
+            at = start + len(words)
+    return done + text[at:]
+
 
 @lru_cache(4096)
 def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
@@ -105,59 +140,69 @@ def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
     return tuple(sentences)
 
 
-def _tokens(  # noqa: C901 - one row for each kind of piece
-    piece: re.Match[str], days: list[str], clause: int, *, starts: bool
-) -> Iterator[Token]:
+def _tokens(piece: re.Match[str], days: list[str], clause: int, *, starts: bool) -> Iterator[Token]:
     """What a piece of text says: nothing, one thing, or a word and the mark of what is its own."""
-    text = piece[0]
-    match piece.lastgroup:
-        case "date":
-            yield Token(days[int(piece["date"])], "date", clause)
-        case "day":
-            yield Token(f"weekday {'一二三四五六日'.index(text[-1].replace('天', '日'))}", "date", clause)
-        case "code":
-            yield from (Token(stem(part.casefold()), "code", clause) for part in piece["code"].split())
-        case "turn":
-            yield Token(text.strip("\x02"), "turn", clause)
-        case "figure":
-            yield Token(_figure(text), "number", clause)
-        case "number":
-            text = text.replace("−", "-").lstrip("+")
-            if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text):
-                text = text.replace(",", "")
-            yield Token(text, "date" if re.fullmatch(r"\d{1,2}:\d\d", text) else "number", clause)
-        case "wide" if text == "的":
-            yield Token(text, "own", clause)
-        case "wide" if text not in rules.words("light"):
-            yield Token(text, "wide", clause, text in stopwords.CHINESE_CHARACTERS)
-        case "sign":
-            yield Token(text, "sign", clause)
-        case "word":
-            yield from _word(text, clause, starts=starts)
+    text, group = piece[0], piece.lastgroup or ""
+    if group in _SINGLE:
+        yield Token(*_SINGLE[group](text), clause)
+    elif group == "date":
+        yield Token(days[int(piece["date"])], "date", clause)
+    elif group == "code":
+        yield from (Token(stem(part.casefold()), "code", clause) for part in piece["code"].split())
+    elif group == "word":
+        yield from _word(text, clause, starts=starts)
+    elif text == "的":
+        yield Token(text, "own", clause)
+    elif text not in rules.words("light"):
+        yield Token(text, "wide", clause, text in stopwords.CHINESE_CHARACTERS)
 
 
-def _figure(text: str) -> str:
+def _number(text: str) -> tuple[str, Kind]:
+    """A number without its commas, or a time of day."""
+    text = text.replace("−", "-").lstrip("+")
+    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text):
+        text = text.replace(",", "")
+    return text, "date" if re.fullmatch(r"\d{1,2}:\d\d", text) else "number"
+
+
+def _figure(text: str) -> tuple[str, Kind]:
     """A number below a thousand in figures; digits beside each other, as of a code, stay as they are."""
     tens = set(text) & {"十", "百"}
     is_number = set(text) <= {*figures.FIGURES, "十", "百"} and (tens or len(text) == 1)
-    return str(figures.wide_number(text)) if is_number else text
+    return str(figures.wide_number(text)) if is_number else text, "number"
+
+
+# What a piece of each kind says that says one thing.
+_SINGLE: Mapping[str, Callable[[str], tuple[str, Kind]]] = {
+    "day": lambda text: (f"weekday {'一二三四五六日'.index(text[-1].replace('天', '日'))}", "date"),
+    "turn": lambda text: (text.strip("\x02"), "turn"),
+    "sign": lambda text: (text, "sign"),
+    "figure": _figure,
+    "number": _number,
+}
 
 
 def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
+    """What a word of a language with blanks says, and the mark of what is its own."""
     word = text.casefold()
     own = word.endswith("'s") and word not in ("it's", "that's", "there's", "let's")
     word = word.removesuffix("'s")
     if (known := _known_words().get(word)) and not _is_month(text, starts=starts):
         yield Token(*known, clause)
     elif word not in rules.words("light"):
-        light = word in stopwords.ENGLISH or word in rules.words("idle")
-        odd = not word.isalpha() or any(c.isupper() for c in text[1:])
-        capital = text[0].isupper() and not light
-        named = (odd and not light) or (capital and not starts)
-        past = word.endswith("ed") and stem(word) != word
-        yield Token(stem(word), "name" if named else "word", clause, light, capital, past)
+        yield _plain(word, text, clause, starts=starts)
     if own:
         yield Token("'s", "own", clause)
+
+
+def _plain(word: str, text: str, clause: int, *, starts: bool) -> Token:
+    """What a word says that is no number and turns nothing: a name where its letters are odd or capitals."""
+    light = word in stopwords.ENGLISH or word in rules.words("idle")
+    is_odd = not word.isalpha() or text[1:] != text[1:].lower()
+    is_past = word.endswith("ed") and stem(word) != word
+    capital = text[0].isupper() and not light
+    kind: Kind = "name" if (is_odd and not light) or (capital and not starts) else "word"
+    return Token(stem(word), kind, clause, light, capital, is_past)
 
 
 def _is_month(text: str, *, starts: bool) -> bool:
@@ -201,40 +246,32 @@ def _marked(words: str) -> str:
 
 def _with_dates(text: str, day: date | None) -> tuple[str, list[str]]:
     """Put marks in place of dates; return the text, and the days that the marks stand for."""
-    days: list[str] = []
-    done, at = "", 0
     text = text.replace("\x01", " ").replace("\x02", " ")
-    for span in dates.spans(text, day or date(2000, 1, 1)):
-        key, start = _key(span, day), text.find(span.text, at)
-        if not key or start < 0:
-            continue
-        done += f"{text[at:start]} \x01{len(days)}\x01 "
-        days.append(key)
-        at = start + len(span.text)
-    return done + text[at:], days
+    spans = dates.spans(text, day or date(2000, 1, 1))
+    days = [_key(span, day) for span in spans]
+    marks = (f" \x01{number}\x01 " if key else "" for number, key in enumerate(days))
+    return rewritten(text, zip((span.text for span in spans), marks, strict=True)), days
 
 
 def _key(span: dates.Span, day: date | None) -> str:
-    """The days of a date; empty for what is told by words: a day of the week, a month."""
+    """The days of a date; empty for what is told by words: days of the week, months."""
     said = span.text.strip()
-    has_figures = _FIGURE.search(said) is not None
+    if _WORD_DATES.fullmatch(said):
+        return ""
     first, last = span.first, span.last
-    if all(
-        _WORD_DATE.fullmatch(word) or word in _BETWEEN_DAYS for word in re.split(r"[\s–—-]+", said.casefold())
-    ):
-        return ""  # by words alone: a day of the week, a month, from one to another
-    if not span.relative or (_YEAR.search(said) and has_figures) or _NAMED.search(said) or not has_figures:
-        if span.relative and not day:
-            return ""
-    elif not day:
-        return f"{first:%m-%d}/{last:%m-%d}"
-    else:
-        try:  # a date without a year, in the year that brings it nearest: notes tell of what comes as well
+    lacks_year = span.relative and _lacks_year(said)
+    if span.relative and not day:
+        return f"{first:%m-%d}/{last:%m-%d}" if lacks_year else ""
+    if lacks_year and day:  # in the year that brings it nearest: notes tell of what comes as well
+        with suppress(ValueError):
             later = first.replace(year=first.year + 1), last.replace(year=last.year + 1)
             first, last = min((first, last), later, key=lambda days: abs(days[0] - day))
-        except ValueError:
-            pass
     return first.isoformat() if first == last else f"{first}/{last}"
+
+
+def _lacks_year(said: str) -> bool:
+    """Whether a date is told in figures, and neither with its year nor as seen from today."""
+    return not (_YEAR.search(said) or _NAMED.search(said)) and _FIGURE.search(said) is not None
 
 
 def is_within(key: str, times: frozenset[str]) -> bool:
@@ -248,35 +285,39 @@ def is_within(key: str, times: frozenset[str]) -> bool:
 
 
 def in_full(span: dates.Span, day: date | None) -> str:
-    """A relative date by its days; empty for what is said by words, and for a quarter."""
+    """Return a relative date by its days; empty for what is said by words, and for a quarter."""
     said = span.text.rstrip(".")
     first, _, last = (_key(span, day) if span.relative else "").partition("/")
-    if not last:
-        if not first or not day or _YEAR.search(said) or _NAMED.search(said) or not _FIGURE.search(said):
-            return first
-        return first if abs((date.fromisoformat(first) - day).days) <= _NEAR_DAYS else ""
+    if last:
+        return _range_in_full(first, last, said)
+    if not first or not day or not _lacks_year(said):
+        return first
+    return first if abs((date.fromisoformat(first) - day).days) <= _NEAR_DAYS else ""
+
+
+def _range_in_full(first: str, last: str, said: str) -> str:
+    """The days from one to another: a month or a year where they are one, empty where words say them."""
     after = date.fromisoformat(last) + timedelta(1)
-    if first.endswith("-01") and after.day == 1 and first[:7] == last[:7]:
-        return first[:7]  # a month
-    if first.endswith("-01-01") and (after.month, after.day) == (1, 1) and first[:4] == last[:4]:
-        return f"{first[:4]}年" if re.search(lexicon.CJK_RUN, said) else f"in {first[:4]}"
-    if not _NAMED.search(said) and not any(c.isdigit() for c in said):
+    is_wide = re.search(lexicon.CJK_RUN, said) is not None
+    if first == f"{last[:7]}-01" and after.day == 1:
+        return first[:7]
+    if first == f"{last[:4]}-01-01" and after == date(after.year, 1, 1):
+        return f"{first[:4]}年" if is_wide else f"in {first[:4]}"
+    if not _NAMED.search(said) and not any(map(str.isdigit, said)):
         return ""
-    return first + (" 至 " if re.search(lexicon.CJK_RUN, said) else " to ") + last
+    return f"{first} 至 {last}" if is_wide else f"{first} to {last}"
 
 
 def on_next_day(text: str, day: date) -> str:
     """Return a text in which a day of the week is the next one after `day`, where no date stands by it."""
     bare = {weekday for sentence in read(text, day) for weekday in _bare_days(sentence)}
-    done, at = "", 0
-    for span in dates.spans(language.fold_width(text), day):
-        start = text.find(span.text, at)
+
+    def next_day(span: dates.Span) -> str:
         is_day = _WORD_DATE.fullmatch(span.text.strip()) is not None and span.first == span.last
-        if is_day and start >= 0 and span.first.weekday() in bare:
-            ahead = (span.first.weekday() - day.weekday()) % 7 or 7
-            done += f"{text[at:start]}{day + timedelta(ahead)}"
-            at = start + len(span.text)
-    return done + text[at:]
+        ahead = (span.first.weekday() - day.weekday()) % 7 or 7
+        return f"{day + timedelta(ahead)}" if is_day and span.first.weekday() in bare else ""
+
+    return rewritten(text, ((span.text, next_day(span)) for span in dates.spans(text, day)))
 
 
 def _bare_days(sentence: Sentence) -> Iterator[int]:

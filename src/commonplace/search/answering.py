@@ -201,6 +201,24 @@ class Answerer:
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
+        parsed, request = self._read(request)
+        model = self.model.serving(parsed, request)
+        embed = self.model.embedder(model, request) if model is not None else None
+        reader = self._readers.choose(request.rerank, model, self._ranking)
+        means = pipeline.Means(embed, reader, self._ranking, self._settings.search.diversity)
+        index = self._store.index
+        with index.transaction(write=False):
+            outcome = pipeline.search(index, means, parsed, request)
+        if request.mode == "semantic" and embed is None:
+            nobody = "no vectors can answer this question, and a semantic search asks nothing else"
+            outcome.warnings.append(nobody)
+        return outcome
+
+    def _read(self, request: Request) -> tuple[query.Query, Request]:
+        """Read a question; return it, and the request with what it says: lines, a time, collections.
+
+        Raises as `filters.check` and `query_document.read_any` do.
+        """
         index, text = self._store.index, request.text
 
         def keys() -> frozenset[str]:
@@ -224,16 +242,7 @@ class Answerer:
         named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
         if not named:
             request = request._replace(collections=config.by_default(self._settings))
-        model = self.model.serving(parsed, request)
-        embed = self.model.embedder(model, request) if model is not None else None
-        reader = self._readers.choose(request.rerank, model, self._ranking)
-        means = pipeline.Means(embed, reader, self._ranking, self._settings.search.diversity)
-        with index.transaction(write=False):
-            outcome = pipeline.search(index, means, parsed, request)
-        if request.mode == "semantic" and embed is None:
-            nobody = "no vectors can answer this question, and a semantic search asks nothing else"
-            outcome.warnings.append(nobody)
-        return outcome
+        return parsed, request
 
     def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
         """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""

@@ -135,27 +135,19 @@ def _by_meaning(question: Question, answers: Sequence[Answer], lexical: Iterable
 
 def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Candidates:
     """The best passages by the words of each line; of several lines relative to a full match of each, 1."""
-    index, request, settings = question.index, question.request, question.ranking
+    request = question.request
     with outcome.timed("full text"):
         weighed = {question.query: question.terms}
         for line in lines:
             if line.query not in weighed:
-                weighed[line.query] = terms.weigh(index, line.query, struck=request.past)
+                weighed[line.query] = terms.weigh(question.index, line.query, struck=request.past)
         lists: list[Weighted] = []
-        for line in lines:
+        for line in lines if request.mode != "semantic" else ():
             own = weighed[line.query]
             expression = line.query.expression(own.wanted)
-            if line.kind != "lex" or not expression or request.mode == "semantic":
-                continue
-            matched = dict(
-                index.match(expression, settings.candidates, question.covered, header=settings.header)
-            )
-            scores = terms.score(index, own, matched)
-            if request.past:
-                from commonplace.search import as_of
-
-                scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
-            lists.append((_relative(scores, own) if request.lines else scores, line.weight))
+            if line.kind == "lex" and expression:
+                scores = _matched(question, expression, own)
+                lists.append((_relative(scores, own) if request.lines else scores, line.weight))
         best = fusion.by_maximum(lists)
         if not request.lines:
             return Candidates(best, {}, question.terms)
@@ -163,6 +155,18 @@ def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Ca
         lists = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
         typed = [weighed[line.query] for line in lines if line.weight >= TYPED]
         return Candidates(fusion.by_maximum(lists), {}, _known(typed), lists)
+
+
+def _matched(question: Question, expression: str, own: Terms) -> dict[int, float]:
+    """BM25 of the passages that an expression finds, of struck ones too where the past is asked for."""
+    index, settings = question.index, question.ranking
+    matched = dict(index.match(expression, settings.candidates, question.covered, header=settings.header))
+    scores = terms.score(index, own, matched)
+    if question.request.past:
+        from commonplace.search import as_of
+
+        scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
+    return scores
 
 
 def _known(typed: Sequence[Terms]) -> Terms:

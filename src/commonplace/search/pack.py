@@ -173,28 +173,33 @@ def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
     if not parts or tokens.about(hit.text) <= SNIPPET_TOKENS:
         return hit
     weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]
-    first = last = weights.index(max(weights))
-    # A blank part adds nothing at an end, so that what fits is not measured again with each of many.
-    blank = [hit.text[start:end].isspace() for start, end in parts]
-    fits = _fits(hit.text[slice(*parts[first])])
-    while last + 1 < len(parts):
-        now = fits if blank[last + 1] else _fits(hit.text[parts[first][0] : parts[last + 1][1]])
-        if not now:
-            break
-        fits, last = now, last + 1
-    while first > 0:
-        now = fits if blank[first - 1] else _fits(hit.text[parts[first - 1][0] : parts[last][1]])
-        if not now:
-            break
-        fits, first = now, first - 1
-    start, text = parts[first][0], hit.text[parts[first][0] : parts[last][1]]
+    start, end = _extended(hit.text, parts, weights.index(max(weights)))
+    text = hit.text[start:end]
     if not _fits(text):
         start, text = _around(text, pattern, start)
     line = hit.start_line + hit.text.count("\n", 0, start)
     line += len(text) - len(text.lstrip("\n"))
     text = text.strip("\n").rstrip()
-    end = min(hit.end_line, line + text.count("\n"))
-    return replace(hit, text=text, start_line=min(line, hit.end_line), end_line=end)
+    last = min(hit.end_line, line + text.count("\n"))
+    return replace(hit, text=text, start_line=min(line, hit.end_line), end_line=last)
+
+
+def _extended(text: str, parts: Sequence[tuple[int, int]], place: int) -> tuple[int, int]:
+    """Extend a part by those behind it, then by those before it, as far as all fits; return its span."""
+    first = last = place
+    fits = _fits(text[slice(*parts[place])])
+    # A blank part adds nothing at an end, so that what fits is not measured again with each of many.
+    while fits and last + 1 < len(parts):
+        start, end = parts[last + 1]
+        if not (text[start:end].isspace() or _fits(text[parts[first][0] : end])):
+            break
+        last += 1
+    while fits and first > 0:
+        start, end = parts[first - 1]
+        if not (text[start:end].isspace() or _fits(text[start : parts[last][1]])):
+            break
+        first -= 1
+    return parts[first][0], parts[last][1]
 
 
 def _fits(text: str) -> bool:

@@ -54,25 +54,34 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     notes with one content. Raises NoteNotFound, with near misses.
     """
     if reference.docid:
-        store.freshen()
-        notes = store.index.notes(docids=[reference.docid])
-        if not notes or len({note.hash for note in notes}) > 1:
-            names = [shown(note.collection, note.path) for note in notes[:5]]
-            reason = "several notes have it" if notes else "no such note"
-            raise NoteNotFound(f"#{reference.docid}", names, reason)
-        collection, path = notes[0].collection, notes[0].path
+        collection, path = _named_by(store, reference.docid)
         return shown(collection, path), os.path.join(_source(store, collection).root, path)
     collection, path = key_of(store, reference.path)
     absolute = os.path.join(_source(store, collection).root, path)
     outside = ".." in path.split("/") or os.path.isabs(path)
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
-        from difflib import get_close_matches
-
-        known = {shown(state.collection, state.path) for state in store.scan()}
-        named = {name.rpartition("/")[2]: name for name in sorted(known)}
-        close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
-        raise NoteNotFound(paths.shown(path), [named.get(name, name) for name in close])
+        raise NoteNotFound(paths.shown(path), _near(store, path))
     return reference.path, absolute
+
+
+def _named_by(store: Store, docid: str) -> Key:
+    """The first note of a docid. Raises NoteNotFound for none, and where several contents have it."""
+    store.freshen()
+    notes = store.index.notes(docids=[docid])
+    if not notes or len({note.hash for note in notes}) > 1:
+        names = [shown(note.collection, note.path) for note in notes[:5]]
+        raise NoteNotFound(f"#{docid}", names, "several notes have it" if notes else "no such note")
+    return notes[0].collection, notes[0].path
+
+
+def _near(store: Store, path: str) -> list[str]:
+    """Names of notes that a path may have meant: near as a whole, else near by the file's name."""
+    from difflib import get_close_matches
+
+    known = {shown(state.collection, state.path) for state in store.scan()}
+    named = {name.rpartition("/")[2]: name for name in sorted(known)}
+    close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
+    return [named.get(name, name) for name in close]
 
 
 def _source(store: Store, collection: str) -> Source:

@@ -15,7 +15,7 @@ from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
 from commonplace.redaction.redact import redact
-from commonplace.upkeep.consolidation import consolidate, grounding, page, sources
+from commonplace.upkeep.consolidation import alignment, consolidate, grounding, page, sources
 from tests.upkeep.consolidation import plans, verifier
 
 NOW = plans.NOW
@@ -86,7 +86,7 @@ def unsupported(root: Path, before: str, entries: list[page.Entry]) -> list[str]
             number = int(lines.partition("-")[0])
             day = date.fromisoformat(path[7:17]) if path.startswith("memory/2") else NOW.date()
             stated = sources.stated(path, read)
-            told += [grounding.Said(s.text, day) for s in stated if s.first <= number <= s.last]
+            told += [alignment.Said(s.text, day) for s in stated if s.first <= number <= s.last]
         if not told or grounding.missing(entry.text, told):
             found.append(f"no living source: {entry.text} {entry.statement.said}")
     return found

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from commonplace.language.reading import last_day
 from commonplace.upkeep.consolidation import grounding
-from commonplace.upkeep.consolidation.grounding import Said, missing, resolved
+from commonplace.upkeep.consolidation.alignment import Said
+from commonplace.upkeep.consolidation.grounding import missing, resolved
 from tests.upkeep.consolidation.pairs import DAY, FALSE, TRUE
 
 

@@ -18,7 +18,7 @@ from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
 from commonplace.upkeep.consolidation import grounding, plan
-from commonplace.upkeep.consolidation.grounding import Said
+from commonplace.upkeep.consolidation.alignment import Said
 from commonplace.upkeep.consolidation.page import Entry, Page
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.consolidation.sources import Source

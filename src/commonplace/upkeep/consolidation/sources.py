@@ -23,7 +23,7 @@ from commonplace.notes import layout
 from commonplace.types.notes import Statement
 from commonplace.upkeep import summaries
 from commonplace.upkeep.consolidation import grounding
-from commonplace.upkeep.consolidation.grounding import Said
+from commonplace.upkeep.consolidation.alignment import Said
 from commonplace.upkeep.consolidation.page import Entry
 
 if TYPE_CHECKING:
