@@ -299,7 +299,7 @@ class Draft:
 
     def insert(self, statement: Statement, entry: str) -> str:
         """Put a new entry behind a statement that is struck, once in a note; return where it will stand."""
-        edit = self.corpus.document(statement.path).checked().insert(entry, after=statement)
+        edit = self.corpus.document(statement.path).checked().insert_after(statement, entry)
         self._inserted[statement.path] = statement, entry, edit
         return cite(statement.path, *edit.lines)
 
@@ -344,7 +344,7 @@ class Draft:
             document = document.unmark(guess).document
         if path in self._inserted:
             statement, entry, _ = self._inserted[path]
-            document = document.insert(entry, after=statement).document
+            document = document.insert_after(statement, entry).document
         return document
 
     def _may_refer(self, data: bytes) -> bool:
