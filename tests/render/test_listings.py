@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.render import reports, screen
+from commonplace.render import reports, screen, some
 from commonplace.render.screen import Look
 from commonplace.types import Moment, Timeline
 
@@ -23,3 +23,9 @@ def test_without_a_terminal_its_lines_stand_as_they_are() -> None:
     moment = Moment("memory/x.md", 3, 5, "2026-02-16", (), TEXT, "abc123")
     shown = reports.timeline_text(Timeline("2026-02-16", (moment,))).split("\n")
     assert shown[2:] == [f"    {line}" for line in TEXT.split("\n") if line]
+
+
+def test_names_that_are_too_many_are_counted() -> None:
+    assert some([]) == ""
+    assert some(["a", "b", "c"]) == "a, b, c"
+    assert some("abcdef", 2) == "a, b and 4 more"

@@ -13,17 +13,18 @@ import click
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
-from commonplace.render import count, reports, screen, to_json
+from commonplace.render import count, reports, screen, some, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from commonplace.base.paths import Workspace
+    from commonplace.changes.undo import Undoing
     from commonplace.notes.writes import Copy
     from commonplace.types import Confirmed, Corrected, Provenance, Run
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
 _COPIED_LINES = 3  # of a copy that is listed
-_MOST_NAMED = 3  # of the changes that are taken back
 _DRY_RUN = option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 _WHY = option("--why", metavar="TEXT", default="", help="The reason, for the record (`commonplace log`).")
 _SESSION = option(
@@ -213,18 +214,20 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if unreadable := closed(workspace):
         failures.warn(unreadable)
-    _show_runs(listed, [runs.diff(workspace, one) for one in listed] if diff or run else [], form)
+    _show_runs(workspace, listed, form, with_diffs=diff or bool(run))
     if not listed:
         if form == "text":
             session.note(f"no generated change is kept here{' that can be read' if unreadable else ''}")
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _show_runs(listed: Sequence[Run], diffs: Sequence[str], form: str) -> None:
-    """Print generated changes, each with its diff where there are any."""
+def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_diffs: bool) -> None:
+    """Print generated changes in short, or each with its diff."""
+    from commonplace.changes import runs
     from commonplace.types.data import to_data
 
     look = session.look()
+    diffs = [runs.diff(workspace, run) for run in listed] if with_diffs else []
     if form == "json":
         records = [to_data(run) for run in listed]
         for record, diff in zip(records, diffs, strict=False):
@@ -256,17 +259,10 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
 
     memory = session.open_memory(ctx)
     workspace = memory.workspace
-    if since and not run:
-        raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
-    try:
-        planned = undoing.planned(workspace, run, since=since)
-    except undoing.NothingToUndo as error:
-        session.note(str(error))
-        ctx.exit(failures.NOTHING_FOUND)
+    planned = _planned(ctx, workspace, run, since=since)
     diff = diffs.of_changes(undoing.net(planned))
     undone = [plan.run for plan in planned]
-    titles = ", ".join(screen.one_line(run.about.title) for run in undone[:_MOST_NAMED])
-    titles += f" and {len(undone) - _MOST_NAMED} more" if len(undone) > _MOST_NAMED else ""
+    titles = some([screen.one_line(run.about.title) for run in undone])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
         preview = {"undoes": [run.id for run in undone], "diff": diff}
@@ -285,6 +281,19 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         preview=planned if asks else None,
     )
     _tell_undone(done, form)
+
+
+def _planned(ctx: click.Context, workspace: Workspace, run: str, *, since: bool) -> tuple[Undoing, ...]:
+    """What would be taken back; end where nothing would."""
+    from commonplace.changes import undo as undoing
+
+    if since and not run:
+        raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
+    try:
+        return undoing.planned(workspace, run, since=since)
+    except undoing.NothingToUndo as error:
+        session.note(str(error))
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 def _tell_undone(runs: Sequence[Run], form: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
-from commonplace.render import count, reports, screen
+from commonplace.render import count, reports, screen, some
 from commonplace.types import Erasure, Selection
 from commonplace.types.changes import UNNAMED
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 _RESUME = "commonplace forget --resume"
-_MOST_NAMED, _LONGEST_NAMED = 3, 60  # of what is not done yet; cells of each
+_LONGEST_NAMED = 60  # cells of what is not done yet
 _HITS = 20  # passages that a question finds
 _MOST_OFFERED = 40  # lines of their notes
 _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
@@ -298,9 +298,8 @@ def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
     from commonplace.edit.forget import journal
 
-    asked = list(map(_redacted, journal.describe(memory.workspace)))
-    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in asked[:_MOST_NAMED])
-    return f"{shown} and {len(asked) - _MOST_NAMED} more" if len(asked) > _MOST_NAMED else shown
+    requests = map(_redacted, journal.describe(memory.workspace))
+    return some([screen.shorten(screen.one_line(words), _LONGEST_NAMED) for words in requests])
 
 
 def _forgotten(

@@ -5,6 +5,8 @@ Here is what all of it is made with; a search loads the module it prints with an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 FORMS = ("text", "json", "csv", "md", "xml", "files")  # of hits
 
 
@@ -21,6 +23,12 @@ def to_json(value: object) -> str:
     except UnicodeEncodeError:
         text = json.dumps(data, indent=2)
     return text
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of some names: `a, b, c and 4 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import remedies
@@ -57,6 +57,15 @@ class Row(NamedTuple):
         """About how many tokens the row is."""
         return estimates.about(self.text)
 
+    def data(self) -> dict[str, object]:
+        """The row as plain data."""
+        return {
+            **self._asdict(),
+            "date": self.date or None,
+            "score": float(self.score),
+            "tokens": self.tokens,
+        }
+
     def filled(self) -> dict[str, str]:
         """The parts of the row that are not empty, by name."""
         return {name: value for name, value in self._asdict().items() if value}
@@ -70,8 +79,7 @@ class Row(NamedTuple):
 
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
-    last = f"-{hit.end_line}" if hit.end_line != hit.start_line else ""
-    ref = f"#{hit.docid}:{hit.start_line}{last}"
+    ref = screen.place(f"#{hit.docid}", hit.start_line, hit.end_line)
     bare = Row(ref, screen.one_line(hit.date or "")[:10], "", f"{hit.score:.2f}")
     headings = [screen.one_line(heading) for heading in hit.headings]
     names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
@@ -89,12 +97,9 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
     """Render hits as rows in one of `render.FORMS`."""
     if form == "files":
         return files(hits)
-    short = [row(hit) for hit in hits]
+    short = [*map(row, hits)]
     if form == "json":
-        figures = [
-            {"date": one.date or None, "score": float(one.score), "tokens": one.tokens} for one in short
-        ]
-        return to_json([one._asdict() | more for one, more in zip(short, figures, strict=True)])
+        return to_json([*map(Row.data, short)])
     if form == "csv":
         return _csv(Row._fields, short)
     if form == "xml":
@@ -111,16 +116,10 @@ def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
     if form == "json":
         return to_json([to_data(hit, explain) for hit in hits])
     if form == "csv":
-        cells = []
-        for hit in hits:
-            also = "\n".join(other.citation for other in hit.others)
-            joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "also": also}
-            data = to_data(hit) | joined
-            cells.append(["" if data[name] is None else data[name] for name in _COLUMNS])
-        return _csv(_COLUMNS, cells)
+        return _csv(_COLUMNS, map(_csv_cells, hits))
     if form == "xml":
-        return _xml(line for hit in hits for line in _xml_lines(hit))
-    return "\n".join(part for hit in hits for part in _markdown(hit)).removesuffix("\n")
+        return _xml(chain.from_iterable(map(_xml_lines, hits)))
+    return "\n".join(chain.from_iterable(map(_markdown, hits))).removesuffix("\n")
 
 
 def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
@@ -139,6 +138,14 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
 def files(hits: Iterable[Hit]) -> str:
     """List the files of hits, each once, in the order of their best hit."""
     return "\n".join(dict.fromkeys(hit.path for hit in hits))
+
+
+def _csv_cells(hit: Hit) -> list[object]:
+    """A hit as the cells of a row; of several values in a cell each stands behind the other."""
+    also = "\n".join(other.citation for other in hit.others)
+    joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "also": also}
+    data = to_data(hit) | joined
+    return ["" if data[name] is None else data[name] for name in _COLUMNS]
 
 
 def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
@@ -262,21 +269,27 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
     text = screen.clean(text).expandtabs(4)
     lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
-    drawn: list[tuple[str, int]] = []
-    for line in lines:
-        spans = screen.matches(line, pattern)
-        hang = screen.hang(line) if width else 0
-        for row in screen.rows(line, width, hang) if width else [(0, len(line))]:
-            # Spans come in order, none overlapping: those of a row stand beside each other.
-            first = bisect_right(spans, row[0], key=lambda span: span[1])
-            own = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
-            drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, own, look), len(own)))
-    shown = [row for row, _ in drawn] if limit is None or len(drawn) <= limit else _densest(drawn, limit)
-    return [INDENT + row for row in shown]
+    drawn = [row for line in lines for row in _drawn(line, width, pattern, look)]
+    return [INDENT + row for row in _densest(drawn, limit)]
 
 
-def _densest(drawn: Sequence[tuple[str, int]], limit: int) -> list[str]:
+def _drawn(
+    line: str, width: int | None, pattern: re.Pattern[str] | None, look: Look
+) -> Iterator[tuple[str, int]]:
+    """The rows of a line, matches coloured, each with how many there are in it."""
+    spans = screen.matches(line, pattern)
+    hang = screen.hang(line) if width else 0
+    for row in screen.rows(line, width, hang):
+        # Spans come in order, none overlapping: those of a row stand beside each other.
+        first = bisect_right(spans, row[0], key=lambda span: span[1])
+        inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+        yield " " * hang * (row[0] > 0) + screen.mark(line, row, inside, look), len(inside)
+
+
+def _densest(drawn: Sequence[tuple[str, int]], limit: int | None) -> list[str]:
     """The `limit` rows in a row with the most matches, with ellipses where others are left out."""
+    if limit is None or len(drawn) <= limit:
+        return [row for row, _ in drawn]
     sums = [0, *accumulate(number for _, number in drawn)]
     weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
     start = weights.index(max(weights))

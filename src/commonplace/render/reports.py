@@ -5,7 +5,9 @@ As JSON they are what `commonplace.types.data.to_data` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
         Estimate,
         Excerpt,
         Gathered,
-        Moment,
         NoteInfo,
         Recall,
         Run,
@@ -140,17 +141,13 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
         if moment.date != day:
             lines += [*([""] if day else []), look.style(moment.date, "bold")]
             day = moment.date
-        lines += _moment(moment, look)
+        where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
+        headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
+        below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
+        mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
+        rows = passage(moment.text, look, None, None)
+        lines += [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
     return "\n".join(lines)
-
-
-def _moment(moment: Moment, look: Look) -> list[str]:
-    where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
-    headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
-    below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
-    mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
-    rows = passage(moment.text, look, None, None)
-    return [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
 
 
 # --- the index ------------------------------------------------------------------------------------------
@@ -227,13 +224,12 @@ def log_text(runs: Sequence[Run], look: Look = PLAIN) -> str:
         rows = screen.table(
             [head, *((names[run.id], *_cells(run, git), "") for run in runs)], (3, 4), trim=False
         )
-        room = None if look.width is None else look.width - screen.cells(rows[0])
-        if room is None or room >= _ROOM:
+        room = (look.width or sys.maxsize) - screen.cells(rows[0])
+        if room >= _ROOM:
             break
     what = ["what", *map(_what, runs)]
     return "\n".join(
-        (row + (text if room is None else screen.shorten(text, max(_LEAST, room)))).rstrip()
-        for row, text in zip(rows, what, strict=True)
+        (row + screen.shorten(text, max(_LEAST, room))).rstrip() for row, text in zip(rows, what, strict=True)
     )
 
 
@@ -261,9 +257,9 @@ def run_text(run: Run, look: Look = PLAIN) -> str:
     about = run.about
     files = []
     for file in run.files:
-        left = f", {file.left}" if file.left else ""
-        made = ", made by it" if not file.before else ", removed by it" if not file.after else ""
-        files.append(f"{file.path}  +{file.added} -{file.removed}{made}{left}")
+        made = "made by it" if not file.before else "removed by it" if not file.after else ""
+        lines = f"{file.path}  +{file.added} -{file.removed}"
+        files.append(", ".join(filter(None, (lines, made, file.left))))
     rows = [
         ("run", run.id),
         ("when", run.at.replace("T", " ", 1)),
@@ -315,15 +311,7 @@ def cited_text(statements: Sequence[Cited], look: Look = PLAIN, *, numbered: boo
 
 def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
-    lines = [*_erased_notes(erasure.places, look)]
-    links = (place for place in erasure.places if place.where == "links")
-    lines += [screen.one_line(f"{place.path} is a link to {place.text}") for place in links]
-    stores: dict[str, int] = {}
-    for place in erasure.places:
-        if place.where not in ("notes", "links"):
-            name = f"{_STORES[place.where]} ({place.path})"
-            stores[name] = stores.get(name, 0) + place.count
-    lines += [f"{name}: {number}" for name, number in stores.items()]
+    lines = [*_erased_notes(erasure.places, look), *_erased_elsewhere(erasure.places)]
     beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
     left = [f"{trace.path}: {trace.remedy or 'look there'}" for trace in erasure.left]
     for title, texts in (("cannot be reached from here:", beyond), ("still found:", left)):
@@ -331,6 +319,17 @@ def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
             lines += ["", look.style(title, "bold")]
             lines += [row for text in texts for row in screen.wrapped(text, look, "  ", 2, hang=2)]
     return "\n".join(lines)
+
+
+def _erased_elsewhere(places: Sequence[Erased]) -> Iterator[str]:
+    stores: Counter[str] = Counter()
+    for place in places:
+        if place.where == "links":
+            yield screen.one_line(f"{place.path} is a link to {place.text}")
+        elif place.where != "notes":
+            stores[f"{_STORES[place.where]} ({place.path})"] += place.count
+    for name, number in stores.items():
+        yield f"{name}: {number}"
 
 
 def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
@@ -370,15 +369,19 @@ def usage_text(usage: Usage, look: Look = PLAIN) -> str:
             rows = [(f"{use.found:,}", f"{use.opened:,}", screen.one_line(use.path)) for use in uses]
             blocks.append(screen.headed([("found", "opened", title), *rows], (0, 1), look))
     if usage.unanswered:
-        width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
-        rows = [
-            (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
-            for one in usage.unanswered
-        ]
-        blocks.append(screen.headed([("times", "last", "found nothing"), *rows], (0,), look))
+        blocks.append(_unanswered(usage, look))
     if usage.never_found:
         blocks.append(_never_found(usage, look))
     return "\n\n".join(blocks)
+
+
+def _unanswered(usage: Usage, look: Look) -> str:
+    width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
+    rows = [
+        (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
+        for one in usage.unanswered
+    ]
+    return screen.headed([("times", "last", "found nothing"), *rows], (0,), look)
 
 
 def _never_found(usage: Usage, look: Look) -> str:
@@ -399,19 +402,18 @@ def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
         nouns = (("searches", "search"), ("recalls", "recall"), ("gets", "get"))
         asked = [count(sum(getattr(day, name) for day in usage.days), noun, name) for name, noun in nouns]
         yield "asked", f"{' · '.join(asked)} · median {usage.median_ms:.0f} ms"
-        levels = ", ".join(
-            f"level {level}: {number:,}" for level, number in sorted((usage.levels or {}).items())
-        )
-        yield "answered", f"{_share(usage.answered, usage.questions)} · {levels}"
+        yield "answered", f"{_share(usage.answered, usage.questions)} · {_counts('level', usage.levels)}"
         if usage.answered:
-            ranks = ", ".join(
-                f"rank {rank}: {number:,}" for rank, number in (usage.opened_ranks or {}).items()
-            )
+            ranks = _counts("rank", usage.opened_ranks)
             mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
             yield "opened", " · ".join([_share(usage.opened, usage.answered), *mean])
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
     if usage.missed:
         yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
+
+
+def _counts(noun: str, numbers: Mapping[int, int] | None) -> str:
+    return ", ".join(f"{noun} {key}: {number:,}" for key, number in sorted((numbers or {}).items()))
 
 
 def _share(part: int, whole: int) -> str:

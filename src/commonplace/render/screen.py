@@ -153,7 +153,7 @@ def wrapped(text: str, look: Look, lead: str, indent: int, hang: int = 0) -> Ite
     Further rows begin below the text, `hang` cells further in.
     """
     line = one_line(text)
-    for start, end in rows(line, look.width - indent, hang) if look.width else [(0, len(line))]:
+    for start, end in rows(line, look.width and look.width - indent, hang):
         yield (" " * (indent + hang) if start else lead) + line[start:end]
 
 
@@ -165,11 +165,14 @@ def size(count: int) -> str:
     return f"{count / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
 
 
-def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
+def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
     """Wrap one line: yield the range of each row, none wider than `width` cells if that can be.
 
-    Rows after the first leave room for an indent of `hang` cells.
+    Rows after the first leave room for an indent of `hang` cells. Without a width the line is one row.
     """
+    if not width:
+        yield 0, len(line)
+        return
     start = end = used = 0
     for piece in _pieces(line, width - hang):
         size = cells(line[piece[0] : piece[1]])
@@ -229,7 +232,7 @@ def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
     A term that ends in `*` is a beginning; one longer than any question finds nothing. Lines are to
     be folded before, as `matches` does.
     """
-    short = (term for term in terms if len(term) <= _LONGEST_TERM and re.search(r"\w", term))
+    short = (term for term in terms if len(term) <= _LONGEST_TERM and any(map(str.isalnum, term)))
     patterns = {_pattern(language.fold(term)) for term in short}
     if not patterns:
         return None
@@ -239,17 +242,23 @@ def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
 
 def _pattern(term: str) -> str:
     words = re.findall(r"[^\W_]+", term)
-    begins = _BEGINS if term.isascii() else ""
-    ends = _ENDS if term.isascii() else ""
+    begins, ends = (_BEGINS, _ENDS) if term.isascii() else ("", "")
     if term.endswith("*") and words:
         return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + r"[^\W_]{0,99}"
     if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():
         return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + ends
-    stem = next((term.removesuffix(end) for end in _SUFFIXES if term.endswith(end)), term)
-    stem = stem if len(stem) >= 3 else term
-    if stem != term and stem[-1] == stem[-2]:
-        stem = stem[:-1]  # running, planned
+    stem = _stem(term)
     return rf"{begins}{stem}{stem[-1]}?[yi]?(?:ing|es|ed|er|e|s)?{ends}"
+
+
+def _stem(word: str) -> str:
+    """An English word without its ending, where three letters are left."""
+    stem = next((word.removesuffix(end) for end in _SUFFIXES if word.endswith(end)), word)
+    if len(stem) < 3:
+        return word
+    if stem != word and stem[-1] == stem[-2]:
+        return stem[:-1]  # running, planned
+    return stem
 
 
 def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:

@@ -231,11 +231,7 @@ def page(memory: Memory, cursor: object = None) -> Result:
     """Return a page of notes by path; the cursor is the last path of the page before. Raises Refusal."""
     notes = sorted(memory.notes(), key=lambda note: note.path)
     if cursor is not None:
-        if not isinstance(cursor, str):
-            raise Refusal(PARAMS, "cursor must be a text")
-        last = unquote(cursor, errors="surrogateescape")
-        if not cursor or _quoted(last) != cursor:
-            raise Refusal(PARAMS, "cursor: not one that was given out")
+        last = _path_of(cursor)
         notes = [note for note in notes if note.path > last]
     more = {"nextCursor": _quoted(notes[PAGE - 1].path)} if len(notes) > PAGE else {}
     listed = []
@@ -247,6 +243,16 @@ def page(memory: Memory, cursor: object = None) -> Result:
             {"uri": uri, "name": note.path, **title, "mimeType": _kind(note.path), "size": note.size}
         )
     return {"resources": listed, **more}
+
+
+def _path_of(cursor: object) -> str:
+    """The path that a cursor names. Raises Refusal for what is none of ours."""
+    if not isinstance(cursor, str):
+        raise Refusal(PARAMS, "cursor must be a text")
+    path = unquote(cursor, errors="surrogateescape")
+    if not cursor or _quoted(path) != cursor:
+        raise Refusal(PARAMS, "cursor: not one that was given out")
+    return path
 
 
 def _quoted(path: str) -> str:

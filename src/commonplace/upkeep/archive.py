@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
     from commonplace.types import Note
-    from commonplace.types.notes import Heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,9 @@ def _present(memory: Memory, originals: Collection[str]) -> dict[str, dict[str, 
     """The SHA-256 of those files that are there, by their paths in order, by the months of their days."""
     months: dict[str, dict[str, str]] = {}
     for path in sorted(originals):
-        own = (metadata.date_of(path) or "")[:7]
-        if own and (digest := runs.digest(_data(memory, path))):
-            months.setdefault(own, {})[path] = digest
+        month = (metadata.date_of(path) or "")[:7]
+        if month and (digest := runs.digest(_data(memory, path))):
+            months.setdefault(month, {})[path] = digest
     return months
 
 
@@ -95,13 +94,10 @@ def _originals(memory: Memory, note: Note, folder: str) -> Iterator[str]:
         yield from (place for place in places if place.startswith(folder))
     for heading in note.headings:
         place = original(heading.text[:10])
-        if heading.level == 1 and _is_of_its_day(heading, note) and _holds(note, _data(memory, place)):
+        said = note.annotations.get(heading.line, {})
+        is_of_its_day = said.get("since") == heading.text[:10] and "from" not in said
+        if heading.level == 1 and is_of_its_day and _holds(note, _data(memory, place)):
             yield place
-
-
-def _is_of_its_day(heading: Heading, note: Note) -> bool:
-    said = note.annotations.get(heading.line, {})
-    return said.get("since") == heading.text[:10] and "from" not in said
 
 
 def _holds(month: Note, data: bytes | None) -> bool:
@@ -126,13 +122,13 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     gone = originals.paths
 
     def compose(read: Read) -> Sequence[Change]:
-        other = [
+        edited = [
             path
             for path, digest in zip(gone, originals.digests, strict=True)
             if runs.digest(read(path)) != digest
         ]
-        if other:
-            raise PreviewOutdated(other)
+        if edited:
+            raise PreviewOutdated(edited)
         changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
         return [*changes, *(Change(path, read(path), None) for path in gone)]
 

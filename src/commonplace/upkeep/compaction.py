@@ -256,11 +256,11 @@ def _unframed(text: str) -> str:
 
 def _fitting(text: str, most: int) -> str:
     """As many lines of a text as fit into so many words, the last one cut at the end of a sentence."""
-    kept: list[str] = []
+    lines: list[str] = []
     for line in filter(str.strip, text.splitlines()):
-        left = most - prose.words("\n".join(kept))
-        if prose.words(line) > left:
-            kept += [prose.within(line, left)] if left > 5 else []
+        room = most - prose.words("\n".join(lines))
+        if prose.words(line) > room:
+            lines += [prose.within(line, room)] if room > 5 else []
             break
-        kept.append(line.rstrip())
-    return "\n".join(kept)
+        lines.append(line.rstrip())
+    return "\n".join(lines)

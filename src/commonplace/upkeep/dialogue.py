@@ -28,14 +28,14 @@ def messages(turns: Iterable[Turn]) -> tuple[Message, ...]:
 
     Two of the user in a row become one, since the templates of many models take only alternating ones.
     """
-    made: list[Message] = []
+    sent: list[Message] = []
     for turn in turns:
         calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in turn.calls)
-        if turn.role == "user" and made and made[-1].role == "user":
-            made[-1] = Message("user", f"{made[-1].content}\n\n{turn.text}")
+        if turn.role == "user" and sent and sent[-1].role == "user":
+            sent[-1] = Message("user", f"{sent[-1].content}\n\n{turn.text}")
         else:
-            made.append(Message(turn.role, turn.text, calls, turn.answers))
-    return tuple(made)
+            sent.append(Message(turn.role, turn.text, calls, turn.answers))
+    return tuple(sent)
 
 
 def tokens(conversation: Iterable[Turn]) -> int:
@@ -64,13 +64,13 @@ def written(turns: Sequence[Turn], most_tokens: int, *, results: int = 0) -> str
     lines = [line for line in (_line(turn, results) for turn in turns) if line]
     place = next((place for place, line in enumerate(lines) if line.startswith("[user]")), 0)
     first, rest = lines[place : place + 1], lines[place + 1 :]
-    left = most_tokens - sum(map(_size, first))
-    kept: list[str] = []
+    room = most_tokens - sum(map(_size, first))
+    newest: list[str] = []
     for line in reversed(rest):
-        if (left := left - _size(line)) < 0:
+        if (room := room - _size(line)) < 0:
             break
-        kept.append(line)
-    return "\n".join([*first, *([GAP] if len(kept) < len(rest) else []), *reversed(kept)])
+        newest.append(line)
+    return "\n".join([*first, *([GAP] if len(newest) < len(rest) else []), *reversed(newest)])
 
 
 def _size(line: str) -> int:
@@ -82,9 +82,9 @@ def _line(turn: Turn, results: int) -> str:
     if turn.role == "tool":
         text = turn.text[:results].strip()
         return _lines(f"[answer of {turn.tool or 'a tool'}]", text) if text else ""
-    told = [_lines(f"[{turn.role}]", _cut(turn.text.strip()))] if turn.text.strip() else []
-    told += [f"[tool] {action(call)}" for call in turn.calls]
-    return "\n".join(told)
+    lines = [_lines(f"[{turn.role}]", _cut(turn.text.strip()))] if turn.text.strip() else []
+    lines += [f"[tool] {action(call)}" for call in turn.calls]
+    return "\n".join(lines)
 
 
 def _lines(who: str, text: str) -> str:
@@ -111,8 +111,8 @@ def action(call: Call) -> str:
 
 def subject(call: Call) -> str:
     """What a call is about: a file, a command, a question; empty where its arguments do not say."""
-    known = arguments(call.arguments)
-    named = [known[name] for name in _TELLING if isinstance(known.get(name), str)]
+    values = arguments(call.arguments)
+    named = [values[name] for name in _TELLING if isinstance(values.get(name), str)]
     short = " ".join(next(iter(named), "").split())
     return unframed(short if len(short) <= _SHOWN else f"{short[: _SHOWN - 1]}…")
 

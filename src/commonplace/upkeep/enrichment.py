@@ -55,17 +55,19 @@ class Enricher:
 
         Only observations are asked about, and those that the model says nothing of stay as they were.
         """
-        found = list(entries)
-        places = [place for place, entry in enumerate(found) if _is_plain(entry)]
+        enriched = list(entries)
+        places = [place for place, entry in enumerate(enriched) if _is_plain(entry)]
         deadline = Deadline(self._deadline_s)
         for start in range(0, len(places), self._batch):
             llm = self._model()
             if llm is None or not deadline.left_s():
                 break
             some = places[start : start + self._batch]
-            for place, entry in zip(some, self._asked(llm, [found[p] for p in some], deadline), strict=True):
-                found[place] = entry
-        return tuple(found)
+            for place, entry in zip(
+                some, self._asked(llm, [enriched[p] for p in some], deadline), strict=True
+            ):
+                enriched[place] = entry
+        return tuple(enriched)
 
     def _model(self) -> Client | None:
         with self._lock:
@@ -114,7 +116,7 @@ def of_memory(memory: Memory) -> Enricher | None:
 
 def schema(count: int) -> Schema:
     """The answer that is wanted for some observations."""
-    one: Mapping[str, object] = {
+    observation: Mapping[str, object] = {
         "type": "object",
         "properties": {
             "number": {"type": "integer", "minimum": 1, "maximum": count},
@@ -127,7 +129,7 @@ def schema(count: int) -> Schema:
     }
     return {
         "type": "object",
-        "properties": {"observations": {"type": "array", "maxItems": count, "items": one}},
+        "properties": {"observations": {"type": "array", "maxItems": count, "items": observation}},
         "required": ["observations"],
         "additionalProperties": False,
     }
@@ -135,8 +137,8 @@ def schema(count: int) -> Schema:
 
 def _is_plain(entry: Entry) -> bool:
     """Whether an entry is an observation that nobody was asked about yet."""
-    told = entry.text.split("\n", 2)[1:2]
-    return entry.heading == HEADING and bool(told) and not any(f"; {name}" in told[0] for name in TYPES)
+    facts = entry.text.split("\n", 2)[1:2]
+    return entry.heading == HEADING and bool(facts) and not any(f"; {name}" in facts[0] for name in TYPES)
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
@@ -148,17 +150,18 @@ def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
 
 
 def _taken(entries: Sequence[Entry], data: Any) -> Sequence[Entry]:  # noqa: ANN401 - JSON that fits the schema
-    told = {one["number"]: one for one in reversed(data["observations"])}
+    answers = {answer["number"]: answer for answer in reversed(data["observations"])}
     return [
-        _composed(entry, told[number]) if number in told else entry for number, entry in enumerate(entries, 1)
+        _composed(entry, answers[number]) if number in answers else entry
+        for number, entry in enumerate(entries, 1)
     ]
 
 
 def _composed(entry: Entry, said: Mapping[str, Any]) -> Entry:
     """An entry with what was said of it: words of our lists behind the facts, and the new title."""
     title, facts, *rest = entry.text.split("\n", 2)
-    known = facts.replace(",", " ").replace(";", " ").split()
-    concepts = dict.fromkeys(concept for concept in said["concepts"] if concept not in known)
+    said_words = facts.replace(",", " ").replace(";", " ").split()
+    concepts = dict.fromkeys(concept for concept in said["concepts"] if concept not in said_words)
     words = [said["type"], ", ".join(concepts)]
     lines = [_title(said["title"]) or title, "; ".join([facts, *filter(None, words)]), *rest]
     return replace(entry, text="\n".join(lines))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 
 from commonplace.markdown import structure
@@ -66,7 +67,8 @@ def lines_of(text: str, most: int) -> list[str]:
 
     Lines are whole, or cut in the middle where one is long; runs of encoded data are named, not shown.
     """
-    lines = [cut(_BLOB.sub(_named, line.rstrip()), LINE) for line in text.split("\n") if line.strip()]
+    named = partial(_BLOB.sub, lambda blob: f"({len(blob[0]):,} characters of data)")
+    lines = [cut(named(line.rstrip()), LINE) for line in text.split("\n") if line.strip()]
     if len(lines) <= LINES and sum(len(line) + 1 for line in lines) <= most:
         return lines
     head, tail = _fitting(lines, most)
@@ -83,10 +85,6 @@ def _fitting(lines: Sequence[str], most: int) -> tuple[int, int]:
     sizes = accumulate(len(line) + 1 for line in in_turn[: min(LINES, len(lines))])
     fitting = max(1, sum(size <= most for size in sizes))
     return (fitting + 1) // 2, fitting // 2
-
-
-def _named(found: re.Match[str]) -> str:
-    return f"({len(found[0]):,} characters of data)"
 
 
 def cut(text: str, most: int) -> str:

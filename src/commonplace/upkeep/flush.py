@@ -89,11 +89,11 @@ def flush(
         conversation=conversation, note=_shown(note), date=f"{now:%Y-%m-%d}", language=NAMES[language]
     )
     asked = wanted(_answer(llm, messages, deadline_s))
-    told = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
-    fresh = news(told, note)
+    facts = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
+    fresh = news(facts, note)
     provenance = Provenance("agent", agent, session, f"{now.astimezone().isoformat(timespec='seconds')}")
     written = memory.capture([Entry(text, now, provenance=provenance) for text in fresh]) if fresh else ()
-    return Flushed(written, len(told) - len(fresh), asked.refused)
+    return Flushed(written, len(facts) - len(fresh), asked.refused)
 
 
 def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Completion:
@@ -145,13 +145,13 @@ def _fact(line: str) -> str:
 
 def news(texts: Sequence[str], note: str) -> list[str]:
     """Return those texts that neither a note nor one before them says already."""
-    said = [compare.read(line) for line in note.splitlines() if line.strip()]
+    readings = [compare.read(line) for line in note.splitlines() if line.strip()]
     fresh = []
     for text in texts:
         reading = compare.read(text)
-        if not any(compare.same(reading, other) for other in said):
+        if not any(compare.same(reading, earlier) for earlier in readings):
             fresh.append(text)
-            said.append(reading)
+            readings.append(reading)
     return fresh
 
 
@@ -159,10 +159,10 @@ def _shown(note: str) -> str:
     """The newest lines of a note as they may be sent."""
     from commonplace.redaction.redact import strip_private
 
-    kept: list[str] = []
-    left = _NOTE_TOKENS
+    lines: list[str] = []
+    room = _NOTE_TOKENS
     for line in reversed(redact(strip_private(note))[0].splitlines()):
-        if (left := left - about(line) - 1) < 0:
+        if (room := room - about(line) - 1) < 0:
             break
-        kept.append(dialogue.unframed(line))
-    return "\n".join(reversed(kept))
+        lines.append(dialogue.unframed(line))
+    return "\n".join(reversed(lines))

@@ -66,9 +66,11 @@ def follow(
 
 def unfollow(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
     """Follow a collection's transcripts no longer; they are not touched. Raises UnknownCollection."""
-    known = [key for key, found in config.load(root, environ).collections.items() if found.format]
-    if name not in known:
-        raise UnknownCollection(name, sorted(known))
+    followed = [
+        key for key, collection in config.load(root, environ).collections.items() if collection.format
+    ]
+    if name not in followed:
+        raise UnknownCollection(name, sorted(followed))
     return config.remove_collection(root, name, environ=environ)
 
 
@@ -78,8 +80,8 @@ def sessions(memory: Memory) -> list[Session]:
 
     own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
     followed = [source for source in sources(memory) if source.format and source.name != own.name]
-    found = [_session(state) for state in scan([own, *followed]) if state.format]
-    return sorted(found, key=lambda one: (-one.written, one.id))
+    transcripts = [_session(state) for state in scan([own, *followed]) if state.format]
+    return sorted(transcripts, key=lambda session: (-session.written, session.id))
 
 
 def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
@@ -88,10 +90,13 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     A session is named as the list names it, or by the end of that, such as the name of its file without
     folders. Raises NoteNotFound, with near misses, and NoteUnreadable.
     """
+    from commonplace.memory import sources
+
     known = {one.id: one for one in sessions(memory)}
     found = known.get(session) or _by_end(known, session)
-    source = _source(memory, found)
-    inner = _inner(found)
+    source = next(source for source in sources(memory) if source.name == found.collection)
+    is_ours = found.collection == WORKSPACE_COLLECTION
+    inner = found.id if is_ours else found.id.removeprefix(f"{found.collection}/")
     paths.contain(Path(source.root, inner), [Path(source.root)])
     try:
         with Root(source.root).open(inner, links=True) as opened:
@@ -102,8 +107,8 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
 
 
 def _session(state: FileState) -> Session:
-    own = state.collection == WORKSPACE_COLLECTION
-    name = state.path if own else f"{state.collection}/{state.path}"
+    is_ours = state.collection == WORKSPACE_COLLECTION
+    name = state.path if is_ours else f"{state.collection}/{state.path}"
     return Session(name, state.collection, _told(state), state.mtime_ns / 1e9, state.size)
 
 
@@ -113,10 +118,10 @@ def _told(state: FileState) -> str:
         return state.format
     try:
         with state.open() as file:
-            found = formats.format_of(file, state.path)
+            format_ = formats.format_of(file, state.path)
     except OSError:
         return ""
-    return found.name if found else ""
+    return format_.name if format_ else ""
 
 
 def _check_known(source: Source, path: str) -> None:
@@ -130,28 +135,19 @@ def _check_known(source: Source, path: str) -> None:
 def _by_end(known: Mapping[str, Session], session: str) -> Session:
     """The one session whose id ends so, with or without the ending of its file."""
     ends = {session, f"{session}.jsonl"}
-    found = [one for name, one in known.items() if any(name.endswith(f"/{end}") for end in ends)]
-    if len(found) == 1:
-        return found[0]
+    matches = [known[name] for name in known if any(name.endswith(f"/{end}") for end in ends)]
+    if len(matches) == 1:
+        return matches[0]
     from difflib import get_close_matches
 
-    near = [one.id for one in found[:5]] or get_close_matches(session, known, 3)
-    raise NoteNotFound(paths.shown(session), near, "several sessions end so" if found else "no such session")
-
-
-def _source(memory: Memory, session: Session) -> Source:
-    from commonplace.memory import sources
-
-    return next(source for source in sources(memory) if source.name == session.collection)
-
-
-def _inner(session: Session) -> str:
-    own = session.collection == WORKSPACE_COLLECTION
-    return session.id if own else session.id.removeprefix(f"{session.collection}/")
+    near = [match.id for match in matches[:5]] or get_close_matches(session, known, 3)
+    raise NoteNotFound(
+        paths.shown(session), near, "several sessions end so" if matches else "no such session"
+    )
 
 
 def _name_of(path: Path) -> str:
     """A name for a collection from that of a file or folder."""
-    own = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
-    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in own.lower())
+    name = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in name.lower())
     return "-".join(plain.split()).strip("-_")[:64].strip("-_") or "sessions"

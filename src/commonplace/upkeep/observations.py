@@ -344,7 +344,8 @@ def action_of(tool: str, arguments: Mapping[str, object]) -> Action:
     files = tuple(dict.fromkeys(_files(arguments)))[:_MOST_FILES]
     kind = _kind(tool, command, arguments, files)
     if kind == "run":
-        fetches = not _programs(command).isdisjoint(_names("fetching"))
+        programs = map(_program, _pattern("starting").split(command[:_COMMAND]))
+        fetches = not set(_names("fetching")).isdisjoint(programs)
         network = fetches or _pattern("address").search(command) is not None
         return Action(_run(command), command, network=network)
     network = any(isinstance(value, str) and _pattern("address").match(value) for value in arguments.values())
@@ -391,10 +392,6 @@ def _run(command: str) -> Kind:
         return "run"
     looks = (_program(part) in _names("looking") or _pattern("looking_at").match(part) for part in parts)
     return "read" if all(looks) else "run"
-
-
-def _programs(command: str) -> set[str]:
-    return {_program(part) for part in _pattern("starting").split(command[:_COMMAND])}
 
 
 def _program(part: str) -> str:
@@ -469,14 +466,12 @@ def failure_kind(told: str) -> str:
 
 
 def _failure_lines(told: str) -> list[str]:
-    return [line.strip() for line in _ends(without_code(told)).split("\n") if line.strip()]
+    text = without_code(told)
+    ends = text if len(text) <= 2 * _HEAD else f"{text[:_HEAD]}\n{text[-_HEAD:]}"
+    return [line.strip() for line in ends.split("\n") if line.strip()]
 
 
 def _reasons(lines: list[str]) -> list[str]:
     """The last line that tells of a failure, then the first and the last of all."""
     telling = [line for line in lines if _pattern("telling").search(line)]
     return [*telling[-1:], *lines[-1:], *lines[:1]]
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _HEAD else f"{text[:_HEAD]}\n{text[-_HEAD:]}"

@@ -201,8 +201,8 @@ def _unread(months: Sequence[Month]) -> list[str]:
     """Say once of each note that could not be read what that means; months that are refused say their own."""
     refused = {path for month in months if month.refused for path in month.notes}
     unread = {path: why for month in months for path, why in month.unread if path not in refused}
-    told = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
-    return [told.format(paths.shown(path), why) for path, why in unread.items()]
+    message = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
+    return [message.format(paths.shown(path), why) for path, why in unread.items()]
 
 
 def _keep_closed(workspace: paths.Workspace, modes: Mapping[str, int], path: str) -> None:
@@ -488,8 +488,8 @@ def _settings(daily: Daily, note: Note, raw: Sequence[str], title: int) -> list[
     lines = [line for line in raw[1 : note.front_matter[1] - 1] if line.strip()]
     if all(key in _PLAIN_KEYS and value in heading for key, value in map(_setting, lines)):
         return []
-    kept: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
-    return [("```yaml", None), *kept, ("```", None)]
+    block: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
+    return [("```yaml", None), *block, ("```", None)]
 
 
 def _setting(line: str) -> tuple[str, str]:
@@ -527,11 +527,11 @@ def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
         title = next(filter(None, (" ".join(name.translate(_NO_MARKUP).split()) for name in names)), "")
     if not title.startswith(daily.day):
         title = f"{daily.day} {title}".strip()
-    told = list(_said_of_all(note))
+    remarks = list(_said_of_all(note))
     if daily.archived != original(daily.day):
         reference = f"{daily.archived}#L1-L{max(1, len(note.lines))}"
-        told.append(comments.of_marks(from_=comments.of_sources([reference])))
-    return " ".join(["#", title, *told])
+        remarks.append(comments.of_marks(from_=comments.of_sources([reference])))
+    return " ".join(["#", title, *remarks])
 
 
 def _said_of_all(note: Note) -> Iterator[str]:
@@ -540,8 +540,8 @@ def _said_of_all(note: Note) -> Iterator[str]:
         flag = key if key == comments.PINNED else value if key == "status" else ""
         further = comments.PROVENANCE if key == "by" else ()
         values = [(key, value), *((name, str(note.metadata.get(name) or "")) for name in further)]
-        said = [f"{name}: {_plain(own)}" for name, own in values if own]
-        yield f"<!-- {flag or '; '.join(said)} -->"
+        remarks = [f"{name}: {_plain(text)}" for name, text in values if text]
+        yield f"<!-- {flag or '; '.join(remarks)} -->"
 
 
 def _plain(value: str) -> str:
@@ -559,7 +559,7 @@ def _separators(text: str, note: Note, raw: Sequence[str], body: range) -> Itera
 
     None that stands in code or in a private part, or beside a comment, which is about the line above it.
     """
-    kept = _together(text, note)
+    whole = _together(text, note)
     marked, under = _heading_lines(note)
     start, end = body.start - 1, len(raw) + 1
     shown = [(number, raw[number - 1].lstrip()[:4]) for number in body if raw[number - 1].strip()]
@@ -567,7 +567,7 @@ def _separators(text: str, note: Note, raw: Sequence[str], body: range) -> Itera
         at_end = below == end or (above == start and above not in under)
         is_apart = (above in under or below in marked) and "<!--" not in (before, after)
         gap = range(above + 1, below)
-        if kept.isdisjoint(gap) and (at_end or is_apart):
+        if whole.isdisjoint(gap) and (at_end or is_apart):
             yield from gap
 
 
@@ -623,10 +623,10 @@ def _written(lines: Sequence[Line], path: str, existing: str) -> str:
 def _lost(path: str, dailies: Sequence[Daily], existing: str, text: str, again: Collection[Origin]) -> str:
     """Return what a month's note lost, found out from the notes alone; empty where all is well."""
     existing, text = existing.replace("\r\n", "\n"), text.replace("\r\n", "\n")
-    wanted = Counter(_stated(path, existing))
+    needed = Counter(_stated(path, existing))
     for daily in dailies:
-        wanted += Counter(_stated(daily.path, daily.text, again))
-    if missing := wanted - Counter(_stated(path, text)):
+        needed += Counter(_stated(daily.path, daily.text, again))
+    if missing := needed - Counter(_stated(path, text)):
         return f"{next(iter(missing))[0].splitlines()[0][:80]!r} would not stand in it as it did"
     parts, standing = (
         Counter(_private([existing, *(daily.text for daily in dailies)])),
@@ -642,9 +642,14 @@ def _lost(path: str, dailies: Sequence[Daily], existing: str, text: str, again: 
 
 def _stated(path: str, text: str, without: Collection[Origin] = ()) -> Iterator[tuple[str, bool, str, bool]]:
     """What a note states, whether it is struck, its status, whether it is pinned."""
-    for found in statements.read(parse(text, path)):
-        if (path, found.first) not in without:
-            yield found.text, found.struck, found.said.get("status", ""), statements.is_pinned(found.said)
+    for statement in statements.read(parse(text, path)):
+        if (path, statement.first) not in without:
+            yield (
+                statement.text,
+                statement.struck,
+                statement.said.get("status", ""),
+                statements.is_pinned(statement.said),
+            )
 
 
 def _private(texts: Sequence[str]) -> Iterator[str]:

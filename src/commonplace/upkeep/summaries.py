@@ -126,7 +126,7 @@ class Summarizer:
 
         What fails stays pending, and so does what is left when `stop` says so.
         """
-        found = []
+        outcomes = []
         for mark in self.pending.marks():
             if stop():
                 break
@@ -139,10 +139,10 @@ class Summarizer:
             except InUse:
                 continue
             except CommonplaceError as error:
-                found.append(Outcome(mark.session, error=str(error)))
+                outcomes.append(Outcome(mark.session, error=str(error)))
             else:
-                found += [Outcome(mark.session, done)] if done else []
-        return found
+                outcomes += [Outcome(mark.session, done)] if done else []
+        return outcomes
 
     def _is_waiting(self, mark: Mark) -> bool:
         """Whether something may be left to do of a session that nobody has open."""
@@ -166,16 +166,16 @@ class Summarizer:
         mark = self._settled(session, turns)
         agent = agent or mark.agent
         stretch = turns[mark.done :]
-        said = _user_turns(stretch)
-        if not said or (said < self.settings.min_user_turns and not by_hand):
-            self.pending.update(session, lambda known: replace(known, size=size))
+        requests = _user_turns(stretch)
+        if not requests or (requests < self.settings.min_user_turns and not by_hand):
+            self.pending.update(session, lambda mark: replace(mark, size=size))
             return None
         drafted = draft(stretch, self.llm, self.settings)
         if drafted.trouble:
             logger.warning("session %s: summed up without a language model (%s)", session, drafted.trouble)
         done = self._write(session, agent, drafted, turns) if drafted.text else None
         self.pending.update(
-            session, lambda known: replace(known, agent=agent, done=len(turns), writing=0, at="", size=size)
+            session, lambda mark: replace(mark, agent=agent, done=len(turns), writing=0, at="", size=size)
         )
         return done
 
@@ -189,7 +189,7 @@ class Summarizer:
         else:
             done = mark.done
         mark = replace(mark or Mark(session), done=done, writing=0, at="")
-        self.pending.update(session, lambda known: replace(known, done=done, writing=0, at=""))
+        self.pending.update(session, lambda mark: replace(mark, done=done, writing=0, at=""))
         return replace(mark, done=min(mark.done, len(turns)))
 
     def _recovered(self, session: str, turns: Sequence[Turn]) -> Mark:
@@ -201,7 +201,7 @@ class Summarizer:
     def _write(self, session: str, agent: str, draft: Draft, turns: Sequence[Turn]) -> Written:
         """Write down what is about to be written, then the entry; the mark is moved on afterwards."""
         at = moment(turns[-1].at) or datetime.now().astimezone().isoformat(timespec="seconds")
-        self.pending.update(session, lambda known: replace(known, agent=agent, writing=len(turns), at=at))
+        self.pending.update(session, lambda mark: replace(mark, agent=agent, writing=len(turns), at=at))
         return self.memory.remember(
             draft.text,
             heading=HEADINGS[draft.language],
@@ -276,8 +276,8 @@ def moment(at: str) -> str:
 
 def local(at: str) -> datetime:
     """Return a moment by the clock of this machine, which says whose day it belongs to."""
-    told = datetime.fromisoformat(at)
-    return told.astimezone().replace(tzinfo=None) if told.tzinfo else told
+    said_at = datetime.fromisoformat(at)
+    return said_at.astimezone().replace(tzinfo=None) if said_at.tzinfo else said_at
 
 
 def day_note(memory: Memory, day: date) -> str:
@@ -307,8 +307,8 @@ def _summaries(lines: Iterable[str]) -> Iterator[str]:
     """The lines under the headings of summaries."""
     inside = 0
     for line in lines:
-        if found := structure.atx(line):
-            level, title = found
+        if heading := structure.atx(line):
+            level, title = heading
             if title in HEADINGS.values():
                 inside = level
             elif level <= inside:
@@ -371,8 +371,8 @@ def compose(parts: Parts, language: Language, most_words: int) -> str:
 
 
 def _labelled(parts: Parts, language: Language) -> str:
-    told = zip(_LABELS[language], parts.texts(), strict=True)
-    lines = [f"{label}{DASH}{text}" for label, text in told if text]
+    labelled = zip(_LABELS[language], parts.texts(), strict=True)
+    lines = [f"{label}{DASH}{text}" for label, text in labelled if text]
     return "\n- ".join([_MARKED[language], *lines] if parts.extractive else lines)
 
 
@@ -456,11 +456,11 @@ def _usable(data: object, known: frozenset[str], language: Language) -> tuple[li
         return [], "the language model called a tool instead of answering"
     if not data["worth_keeping"]:
         return [[] for _ in _PARTS], ""
-    said = [_texts(data[name]) for name in _PARTS]
-    whole = " ".join(chain(*said))
+    texts = [_texts(data[name]) for name in _PARTS]
+    whole = " ".join(chain(*texts))
     if whole and not prose.is_in(whole, language):
         return [], "the language model answered in another language"
-    parts = [[*filter(partial(prose.is_about, known=known), part)] for part in said]
+    parts = [[*filter(partial(prose.is_about, known=known), part)] for part in texts]
     return parts, "" if any(parts) else "the language model said nothing about the conversation"
 
 
@@ -472,7 +472,7 @@ def _texts(part: object) -> list[str]:
 def _not_in(texts: Sequence[str], already: Sequence[str]) -> list[str]:
     """Leave out the texts that say what a line says already."""
     standing = [compare.read(line) for line in already]
-    return [text for text in texts if not any(compare.same(compare.read(text), one) for one in standing)]
+    return [text for text in texts if not any(compare.same(compare.read(text), line) for line in standing)]
 
 
 def extract(turns: Sequence[Turn], language: Language) -> Parts:
@@ -489,23 +489,23 @@ def extract(turns: Sequence[Turn], language: Language) -> Parts:
 
 def _said(turn: Turn) -> str:
     """What a turn says, without code; a line that ends without a mark is a sentence."""
-    kept = turn.text.split("```")[::2]
-    lines = (line for part in kept for line in part[:_LOOKED_AT].splitlines() if line.strip())
+    outside_code = turn.text.split("```")[::2]
+    lines = (line for part in outside_code for line in part[:_LOOKED_AT].splitlines() if line.strip())
     return joined(ended(plain(line)) for line in lines)
 
 
 def _opening(text: str, most: int) -> str:
     """The beginning of an answer, which says what came of it, without a mere "Done." before it."""
-    found = sentences(text)
-    if len(found) > 2 and len(found[0]) < 12:  # "Done." "Sure!" "好的。"
-        text = " ".join(found[1:]) if found[0].isascii() else "".join(found[1:])
+    cut = sentences(text)
+    if len(cut) > 2 and len(cut[0]) < 12:  # "Done." "Sure!" "好的。"
+        text = " ".join(cut[1:]) if cut[0].isascii() else "".join(cut[1:])
     return within(text, most)
 
 
 def _actions(turns: Sequence[Turn], language: Language) -> str:
     """The calls of tools in short, each once with how often it was made, the most recent ones last."""
     calls = [plain(dialogue.action(call)) for turn in turns for call in turn.calls]
-    told = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
-    if (left := len(told) - MOST_ACTIONS) > 0:
-        told = [_MORE[language].format(left), *told[-MOST_ACTIONS:]]
-    return _BETWEEN[language].join(told)
+    actions = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
+    if (left := len(actions) - MOST_ACTIONS) > 0:
+        actions = [_MORE[language].format(left), *actions[-MOST_ACTIONS:]]
+    return _BETWEEN[language].join(actions)

@@ -361,8 +361,8 @@ def _call(call: object) -> ToolCall:
 
 
 def _chances(choice: Json) -> Iterator[TokenChance]:
-    told = choice.get("logprobs")
-    for item in _list(told, "content") if isinstance(told, Mapping) else ():
+    logprobs = choice.get("logprobs")
+    for item in _list(logprobs, "content") if isinstance(logprobs, Mapping) else ():
         others = tuple(_likely(_list(_mapping(item), "top_logprobs")))
         yield from (TokenChance(token, chance, others) for token, chance in _likely([item]))
 
@@ -381,5 +381,5 @@ def _mapping(value: object) -> Json:
 
 
 def _list(value: Json, name: str) -> list[Any]:
-    found = value.get(name)
-    return found if isinstance(found, list) else []
+    part = value.get(name)
+    return part if isinstance(part, list) else []

@@ -69,10 +69,10 @@ def of(workspace: paths.Workspace, at: str = DEFAULT_TIME, environ: Mapping[str,
     if not (clock_time := clock(at)):
         raise ConfigError("at", f"{at!r} is no time of day; write it as {DEFAULT_TIME}")
     values = installation.environment(environ)
-    told = ((name, values.get(name, "")) for name in CARRIED)
+    lines = ((name, values.get(name, "")) for name in CARRIED)
     name = f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
     command = tuple(installation.python("-m", "commonplace", "-w", root, "consolidate", "--if-due"))
-    carried = tuple((key, value) for key, value in told if value and value.isprintable())
+    carried = tuple((key, value) for key, value in lines if value and value.isprintable())
     return Job(name, root, clock_time, command, carried)
 
 
@@ -174,7 +174,7 @@ def _missing(folder: Path) -> list[str]:
 
 def _made(workspace: paths.Workspace) -> list[str]:
     try:
-        told = records.read(workspace.files, workspace.derived / _STATE, KIND, limit=_LARGEST)
-        return [str(folder) for folder in told["folders"]]
+        state = records.read(workspace.files, workspace.derived / _STATE, KIND, limit=_LARGEST)
+        return [str(folder) for folder in state["folders"]]
     except (OSError, ValueError, TypeError, KeyError, records.Foreign):
         return []
