@@ -249,17 +249,22 @@ def named(text: str, sources: Sequence[Said]) -> str:
     The name is the only one in the headings, or that of who speaks.
     """
     opening = next((sentence.opening for sentence in read(text)), "")
-    names: set[str] = set()
-    if opening in rules.words("pronouns"):
-        names = set(filter(_may_be_a_name, (source.name for source in sources)))
-    elif not opening.isascii() and opening in rules.words("first_person") and not text.startswith("我们"):
-        names = {source.speaker for source in sources} - rules.words("people") - {""}
+    names = _subjects(opening, sources) if not text.startswith("我们") else set()
     if len(names) != 1 or not text.casefold().startswith(opening):
         return text
     (name,) = names
     own = "'s" if opening in rules.words("possessives") else ""
     apart = " " if name.isascii() and not opening.isascii() else ""
     return f"{name}{own}{apart}{text[len(opening) :]}"
+
+
+def _subjects(opening: str, sources: Sequence[Said]) -> set[str]:
+    """Whom the word may mean that a text opens with; English verbs would change their form with *I*."""
+    if opening in rules.words("pronouns"):
+        return set(filter(_may_be_a_name, (source.name for source in sources)))
+    if opening in rules.words("first_person") and not opening.isascii():
+        return {source.speaker for source in sources} - rules.words("people") - {""}
+    return set()
 
 
 def _may_be_a_name(name: str) -> bool:
