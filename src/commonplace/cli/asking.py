@@ -174,7 +174,7 @@ def _show_context(context: Context, *, as_json: bool, report: bool) -> None:
     for warning in context.warnings:
         failures.warn(warning)
     if as_json:
-        session.write(to_json(_data(context)))
+        session.write(to_json(context))
         return
     session.write(context.text)
     if report:
@@ -198,16 +198,3 @@ def _instructions(ctx: click.Context, language: Language) -> str:
         with suppress(CommonplaceError):  # no workspace, or none that can be read: the environment says it
             like = MemoryStore(session.open_memory(ctx)).read_long_term()
     return instructions.text(language, like)
-
-
-def _data(context: Context) -> dict[str, object]:
-    names = ("text", "tokens", "budget", "session", "level", "stale", "warnings")
-    return {name: getattr(context, name) for name in names} | {
-        "parts": [
-            {"name": part.name, "citation": part.citation, "tokens": part.tokens, "text": part.text}
-            for part in context.parts
-        ],
-        "left_out": [
-            {"what": left.what, "why": left.why, "tokens": left.tokens} for left in context.left_out
-        ],
-    }
