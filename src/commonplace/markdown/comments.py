@@ -70,11 +70,6 @@ _GUESS = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
-# What marks a statement as a guess: a comment of its own, or a prefix.
-TENTATIVE = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
-GUESS_PREFIX = re.compile(
-    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
-)
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = (
     *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED
@@ -133,6 +128,19 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
         return []
     silent = {number for first, last in passed for number in range(first, last + 1)}
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
+
+
+@cache
+def tentative() -> re.Pattern[str]:
+    """Return what matches a comment that marks its statement as a guess."""
+    return re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+
+
+@cache
+def guess_prefix() -> re.Pattern[str]:
+    """Return what matches the words that open a statement which is a guess."""
+    words = r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*"
+    return re.compile(words, re.IGNORECASE)
 
 
 def is_guess(line: str) -> bool:

@@ -505,7 +505,7 @@ class Document:
 
         Comments count on its lines and on those directly below that hold nothing else; private parts stay.
         """
-        bare, shown = self.bare, self.shown_line
+        bare, shown, marks = self.bare, self.shown_line, comments.tentative()
         below = statement.end
         numbers = [
             number
@@ -513,16 +513,16 @@ class Document:
             if number < statement.last or not shown(number).text.strip()
         ]
         numbers += takewhile(
-            lambda number: not shown(number).text.strip() and comments.TENTATIVE.search(bare[number]),
+            lambda number: not shown(number).text.strip() and marks.search(bare[number]),
             range(below, len(bare)),
         )
-        done = {number: comments.TENTATIVE.sub("", bare[number]) for number in numbers}
+        done = {number: marks.sub("", bare[number]) for number in numbers}
         first = statement.first - 1
         words = _words(statement, shown, turn=False).get(first)
-        if words and (match := comments.GUESS_PREFIX.match(shown(first).text, words[0])):
+        if words and (match := comments.guess_prefix().match(shown(first).text, words[0])):
             places = shown(first).places
             start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
-            done[first] = comments.TENTATIVE.sub("", bare[first][:start] + bare[first][end:])
+            done[first] = marks.sub("", bare[first][:start] + bare[first][end:])
         return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:

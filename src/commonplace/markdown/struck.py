@@ -16,6 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -200,6 +201,18 @@ def rest(note: Note, strikes: Strikes) -> Note:
     for number, own in strikes.items():
         lines[number - 1] = without(lines[number - 1], own)
     return replace(note, lines=tuple(lines))
+
+
+@cache
+def emphasis() -> re.Pattern[str]:
+    """Return what matches marks of emphasis, of code, and those that strike."""
+    return re.compile(r"\*{1,3}|_{1,3}|~~|`")
+
+
+@cache
+def hour() -> re.Pattern[str]:
+    """Return what matches the hour at the beginning of an entry, however it is written, behind group 1."""
+    return re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 
 
 def says_something(line: str) -> bool:
