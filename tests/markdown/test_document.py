@@ -128,7 +128,7 @@ def test_an_entry_behind_a_statement(text: str, data: st.DataObject) -> None:
     if not document.statements:
         return
     statement = data.draw(st.sampled_from(document.statements))
-    edit = document.insert("- new", after=statement)
+    edit = document.insert_after(statement, "- new")
     assert edit.lines[0] > statement.end
     assert edit.document.bare[edit.lines[0] - 1] == "- new"
     kept = [edit.document.bare[place - 1] for place in edit.places if place]
@@ -139,11 +139,11 @@ def test_a_paragraph_stays_apart_from_its_entry() -> None:
     document = Document.of("One\ntwo.\nAnn: hello\n\n- a\n  - b\n- c\n")
     paragraph, turn, item, *_ = document.statements
     assert (
-        document.insert("Three.", after=turn).document.text
+        document.insert_after(turn, "Three.").document.text
         == "One\ntwo.\nAnn: hello\n\nThree.\n\n- a\n  - b\n- c\n"
     )
     assert (
-        document.insert("- x", after=item).document.text == "One\ntwo.\nAnn: hello\n\n- a\n  - b\n- x\n- c\n"
+        document.insert_after(item, "- x").document.text == "One\ntwo.\nAnn: hello\n\n- a\n  - b\n- x\n- c\n"
     )
     assert paragraph.end == 2
 
@@ -219,7 +219,7 @@ def test_references_follow_the_lines_of_all_notes_at_once() -> None:
         "- d <!-- cp: from=one.md#L3 -->\n- e <!-- cp: from=one.md#L1,two.md#L1 -->\n", "two.md"
     )
     other = Document.of("- none\n", "other.md")
-    cut, put = one.delete({1}), two.insert("- new", after=two.statements[0])
+    cut, put = one.delete({1}), two.insert_after(two.statements[0], "- new")
     maps = {"one.md": cut.follower("one.md"), "two.md": put.follower("two.md")}
     first, second, third = (document.follow(maps) for document in (cut.document, put.document, other))
     assert first.text == "- b <!-- cp: from=two.md#L3 -->\n- c\n"

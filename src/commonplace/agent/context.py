@@ -19,7 +19,7 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from commonplace.agent.seen import Injected, trimmed
 from commonplace.base import paths
@@ -62,6 +62,8 @@ class Part:
     tokens: int
     citation: str
 
+    JSON: ClassVar = "name citation tokens text"
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -90,6 +92,8 @@ class Context:
     level: Level | None = None
     stale: int = 0
     warnings: tuple[str, ...] = ()
+
+    JSON: ClassVar = "text tokens budget session level stale warnings parts left_out"
 
 
 class ContextBuilder:

@@ -43,10 +43,10 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
             if repository is not None:
                 repository.check_writable()
             newest = islice(runs.newest_first(workspace), _LONGEST)
-            waiting = [one for one in newest if one.uncommitted.startswith(runs.WAITING)]
-            for one in reversed([one for one in waiting if one.state != "begun"]):
-                made, lacks = _commit(workspace, repository, one) if repository else ("", "")
-                _note(workspace, one, made, lacks)
+            waiting = [waited for waited in newest if waited.uncommitted.startswith(runs.WAITING)]
+            for waited in reversed([waited for waited in waiting if waited.state != "begun"]):
+                made, lacks = _commit(workspace, repository, waited) if repository else ("", "")
+                _note(workspace, waited, made, lacks)
         return runs.load(workspace, run.id) or run
     except (GitError, CommonplaceError, OSError) as error:
         return _note(workspace, run, "", f"{runs.WAITING}: {screen.one_line(str(error))}")

@@ -43,8 +43,8 @@ def split(data: bytes) -> list[bytes]:
 
 def counted(before: bytes, after: bytes) -> tuple[int, int]:
     """How many lines are added and removed from one text to another."""
-    found = hunks(split(before), split(after))
-    return sum(h.other_last - h.other_first for h in found), sum(h.last - h.first for h in found)
+    differing = hunks(split(before), split(after))
+    return sum(h.other_last - h.other_first for h in differing), sum(h.last - h.first for h in differing)
 
 
 def hunks(one: Sequence[bytes], other: Sequence[bytes]) -> list[Hunk]:
@@ -207,6 +207,5 @@ def _shown(side: bytes | None) -> str:
 
 def _lines(text: str) -> list[str]:
     """The lines of a text without their ends, the last one marked where it has none."""
-    found = text.split("\n")
-    last = found.pop()
-    return [*found, last + _NO_END] if last else found
+    *rows, last = text.split("\n")
+    return [*rows, last + _NO_END] if last else rows

@@ -180,7 +180,7 @@ class Repository:
         environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._index)}
         own: dict[str, str] = {}
         if tree:
-            own = {name: one for name in _CARRIED_OF_THE_OWNER if (one := self._layout.own.get(name))}
+            own = {name: path for name in _CARRIED_OF_THE_OWNER if (path := self._layout.own.get(name))}
             environment["GIT_WORK_TREE"] = os.fspath(self.top)
         folder = self.top if tree else self._view
         return _call(self._layout.program, arguments, folder, environment, data, allowed, own)
@@ -204,9 +204,9 @@ class Repository:
             raise GitError("no branch is checked out")
         _refuse_links(private, "index", "logs/HEAD", *(path.name for path in private.glob("sharedindex.*")))
         _refuse_links(common, branch[1], f"logs/{branch[1]}")
-        with os.scandir(common / "objects") as found:
+        with os.scandir(common / "objects") as folders:
             # Those of loose objects have names of two digits.
-            if linked := [one.name for one in found if len(one.name) == 2 and one.is_symlink()]:
+            if linked := [folder.name for folder in folders if len(folder.name) == 2 and folder.is_symlink()]:
                 raise GitError(f"its git folder is no plain one: objects/{linked[0]} is a link")
 
     def tree(self, commit: str, files: Iterable[str] | None = None) -> dict[str, Entry]:

@@ -182,12 +182,12 @@ def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
 
 def unfinished(workspace: paths.Workspace) -> list[Run]:
     """Return what is begun, oldest first; since nothing is begun before that is carried on, the newest."""
-    found = []
+    begun = []
     for run in newest_first(workspace):
         if run.state != "begun":
             break
-        found.append(run)
-    return found[::-1]
+        begun.append(run)
+    return begun[::-1]
 
 
 def names(workspace: paths.Workspace) -> list[str]:
@@ -211,14 +211,14 @@ def trouble(workspace: paths.Workspace, name: str) -> str:
 
 def foreign(workspace: paths.Workspace) -> list[str]:
     """Return the names of runs that are not ours, from the newest to the first that is: what comes next."""
-    found: list[str] = []
+    strange: list[str] = []
     for name in reversed(names(workspace)):
         run = _loaded(workspace, name)
         if isinstance(run, Run):
             break
         if run:
-            found.append(name)
-    return found
+            strange.append(name)
+    return strange
 
 
 def litter(workspace: paths.Workspace) -> list[str]:
@@ -278,15 +278,15 @@ def content(
     `folder` is where a run lies that was set aside. Raises NoteUnreadable where they are not kept, or are
     not those that were written.
     """
-    kept = getattr(run.files[place], side)
-    if not kept:
+    expected = getattr(run.files[place], side)
+    if not expected:
         return None
     path = (folder or workspace.history / run.id) / f"{place}.{side}"
     try:
         data = workspace.files.read(path)
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
-    if digest(data) != kept:
+    if digest(data) != expected:
         raise NoteUnreadable(paths.shown(path), "is not as it was written")
     return data
 

@@ -258,10 +258,10 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
         now = read(workspace, file.path)
     except OutsideRoots:
         return LEFT  # a link that leaves, or no file at all
-    found = runs.digest(now)
-    if found in (file.before, file.after):
+    digest = runs.digest(now)
+    if digest in (file.before, file.after):
         try:
-            after = now if found == file.after else runs.content(workspace, run, place, "after")
+            after = now if digest == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
         if _exchange(workspace, Change(file.path, now, after, file.mode)):

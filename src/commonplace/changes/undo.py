@@ -111,22 +111,22 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
     def read(path: str) -> bytes | None:
         return files[path] if path in files else runs.read(workspace, path)
 
-    found = []
-    for one in _since(workspace, run) if since else [run]:
-        changes = _back(workspace, one, read)
+    undoings = []
+    for later in _since(workspace, run) if since else [run]:
+        changes = _back(workspace, later, read)
         files.update((change.path, change.after) for change in changes)
-        found.append(Undoing(one, tuple(changes)))
-    if not any(undoing.changes for undoing in found):
+        undoings.append(Undoing(later, tuple(changes)))
+    if not any(undoing.changes for undoing in undoings):
         files_of = ", ".join(file.path for file in run.files)
         reason = f"its files are as they were before it, so nothing is left to take back ({files_of})"
         raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
-    return tuple(found)
+    return tuple(undoings)
 
 
-def net(found: Sequence[Undoing]) -> list[Change]:
+def net(undoings: Sequence[Undoing]) -> list[Change]:
     """Return several takings back as one change of each file."""
     total: dict[str, Change] = {}
-    for change in (change for undoing in found for change in undoing.changes):
+    for change in (change for undoing in undoings for change in undoing.changes):
         before = total[change.path].before if change.path in total else change.before
         total[change.path] = Change(change.path, before, change.after, change.mode)
     return [change for change in total.values() if change.before != change.after]
@@ -139,7 +139,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     """
     if not name:
         return _newest(workspace)
-    names = [known for known in runs.names(workspace) if known.startswith(name)]
+    names = [candidate for candidate in runs.names(workspace) if candidate.startswith(name)]
     if len(names) != 1:
         several = f"more than one run begins so: {', '.join(names[:3])}"
         raise NotUndone(name, f"{several if names else 'no such run'}; {remedies.say('log')}")
@@ -150,7 +150,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
 
 def _newest(workspace: paths.Workspace) -> Run:
     last = None
-    for run in (one for one in runs.newest_first(workspace) if not one.undone):
+    for run in (run for run in runs.newest_first(workspace) if not run.undone):
         if run.about.kind != "undo":
             return run
         last = last or run
@@ -159,14 +159,14 @@ def _newest(workspace: paths.Workspace) -> Run:
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
     """A run and all that stands of those after it, newest first."""
-    found = []
+    standing = []
     for later in runs.newest_first(workspace):
         if later.id <= run.id:
             break
         # One that takes back another of these has no part in it: both together changed nothing.
         if not (later.undone or later.about.undoes >= run.id):
-            found.append(later)
-    return [*found, run]
+            standing.append(later)
+    return [*standing, run]
 
 
 def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:
@@ -191,12 +191,12 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
 def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | None) -> bytes | None:
     """What becomes of one file of a run. Raises NotUndone."""
     file = run.files[place]
-    found = runs.digest(now)
-    if found == file.before:
+    digest = runs.digest(now)
+    if digest == file.before:
         return now
     try:
         before = runs.content(workspace, run, place, "before")
-        if found == file.after:
+        if digest == file.after:
             return before
         after = runs.content(workspace, run, place, "after")
     except NoteUnreadable as error:
@@ -225,7 +225,7 @@ def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
     later = list(filter(changed_it, _since(workspace, run)[:-1]))
     if not later:
         return f"; change the file itself: {remedies.say('log.run', run.id)}"
-    if gone := [one.id for one in later if not one.kept]:
+    if gone := [run.id for run in later if not run.kept]:
         return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""
-    return f"; undo {', '.join(one.id for one in later[:3])}{more} first, or all of them with --since"
+    return f"; undo {', '.join(run.id for run in later[:3])}{more} first, or all of them with --since"

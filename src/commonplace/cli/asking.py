@@ -69,14 +69,14 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, **options)
-    for message in found.warnings:
+    recalled = memory.recall(asked, **options)
+    for message in recalled.warnings:
         failures.warn(message)
-    session.write(found.text if form == "text" else render.to_json(reports.recall_data(found)))
+    session.write(recalled.text if form == "text" else render.to_json(reports.recall_data(recalled)))
     sys.stdout.flush()
     if form == "text":
-        session.note(reports.recall_footer(found))
-    if not found.hits:
+        session.note(reports.recall_footer(recalled))
+    if not recalled.hits:
         ctx.exit(failures.NOTHING_FOUND)
 
 
@@ -174,7 +174,7 @@ def _show_context(context: Context, *, as_json: bool, report: bool) -> None:
     for warning in context.warnings:
         failures.warn(warning)
     if as_json:
-        session.write(to_json(_data(context)))
+        session.write(to_json(context))
         return
     session.write(context.text)
     if report:
@@ -198,16 +198,3 @@ def _instructions(ctx: click.Context, language: Language) -> str:
         with suppress(CommonplaceError):  # no workspace, or none that can be read: the environment says it
             like = MemoryStore(session.open_memory(ctx)).read_long_term()
     return instructions.text(language, like)
-
-
-def _data(context: Context) -> dict[str, object]:
-    names = ("text", "tokens", "budget", "session", "level", "stale", "warnings")
-    return {name: getattr(context, name) for name in names} | {
-        "parts": [
-            {"name": part.name, "citation": part.citation, "tokens": part.tokens, "text": part.text}
-            for part in context.parts
-        ],
-        "left_out": [
-            {"what": left.what, "why": left.why, "tokens": left.tokens} for left in context.left_out
-        ],
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,13 +43,9 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
 
     start = _start(since)
     path = costs.place(Workspace(Path(session.workspace_root(ctx))))
-    found = costs.Ledger(path).costs(by, start)
-    if form == "json":
-        session.write(render.to_json([row._asdict() for row in found]))
-    elif not found:
-        session.write("no calls to models" + (f" since {since}" if since else ""))
-    else:
-        session.write(_table(by, found))
+    rows = costs.Ledger(path).costs(by, start)
+    none = "no calls to models" + (f" since {since}" if since else "")
+    session.answer(form, [row._asdict() for row in rows], lambda: _table(by, rows) if rows else none)
 
 
 def _start(since: str | None) -> float:
@@ -66,32 +62,20 @@ def _start(since: str | None) -> float:
         raise click.BadParameter(message, param_hint="--since") from error
 
 
-def _table(by: str, found: tuple[Costs, ...]) -> str:
-    rows = [(by, *_HEAD), *map(_row, found)]
-    if len(found) > 1:
-        rows.append(_total(found))
+def _table(by: str, costs: tuple[Costs, ...]) -> str:
+    """A line for each, and what they come to where they are several."""
+    rows = [(by, *_HEAD), *map(_row, costs)]
+    if len(costs) > 1:
+        sums = (sum(getattr(line, name) for line in costs) for name in costs[0]._fields[1:])
+        rows.append(_row(type(costs[0])("total", *sums)))
     return "\n".join(screen.table(rows, range(1, len(rows[0]))))
 
 
 def _row(line: Costs) -> tuple[str, ...]:
     counts = (line.calls, line.cached, line.failed, line.tokens_in, line.tokens_out)
-    return (
-        screen.one_line(line.name) or "-",
-        *(f"{count:,}" for count in counts),
-        _cost(line.cost, line.unpriced),
-    )
-
-
-def _total(found: tuple[Costs, ...]) -> tuple[str, ...]:
-    names = ("calls", "cached", "failed", "tokens_in", "tokens_out")
-    sums = [sum(getattr(line, name) for line in found) for name in names]
-    unpriced = sum(line.unpriced for line in found)
-    return ("total", *(f"{count:,}" for count in sums), _cost(sum(line.cost for line in found), unpriced))
-
-
-def _cost(dollars: float, unpriced: int) -> str:
-    """Dollars, and how many calls are not in them because nobody knows their price."""
-    return f"${dollars:.4f}" + (f" + {unpriced} unpriced" if unpriced else "")
+    # Nobody knows the price of some calls, which are not in the sum.
+    unpriced = f" + {line.unpriced} unpriced" if line.unpriced else ""
+    return (screen.one_line(line.name) or "-", *map("{:,}".format, counts), f"${line.cost:.4f}{unpriced}")
 
 
 _DAY_S = 86_400
@@ -127,13 +111,10 @@ def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
 
     Both are kept for all workspaces of yours, by a hash of what was asked, which is not in them.
     """
-    wanted = _which(vectors, answers)
-    found = [told for told, take in zip((_vectors, _answers), wanted, strict=True) if take]
-    kept = [tell(ctx) for tell in found]
-    if form == "json":
-        session.write(render.to_json([asdict(one) for one in kept]))
-    else:
-        session.write("\n\n".join(map(_shown, kept)))
+    chosen = _which(vectors, answers)
+    readers = [reader for reader, take in zip((_vectors, _answers), chosen, strict=True) if take]
+    caches = [reader(ctx) for reader in readers]
+    session.answer(form, caches, lambda: "\n\n".join(map(_shown, caches)))
 
 
 @command("clear")
@@ -151,19 +132,16 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
 
     of_vectors, of_answers = _which(vectors, answers)
     if session.is_terminal(sys.stdin) and not yes:
-        kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
-        told = " and ".join(render.count(one.entries, one.cache.removesuffix("s")) for one in kept)
-        click.confirm(f"Forget {told}?", abort=True, err=True)
+        caches = [reader(ctx) for reader, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
+        amount = " and ".join(render.count(cache.entries, cache.cache.removesuffix("s")) for cache in caches)
+        click.confirm(f"Forget {amount}?", abort=True, err=True)
     gone = {}
     if of_vectors:
         gone["vectors"] = _vector_cache(ctx).clear()
     if of_answers:
         gone["answers"] = AnswerCache().clear()
-    if form == "json":
-        session.write(render.to_json(gone))
-    else:
-        went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
-        session.write(f"forgot {went}")
+    went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
+    session.answer(form, gone, lambda: f"forgot {went}")
 
 
 def _vectors(ctx: click.Context) -> Kept:
@@ -193,11 +171,9 @@ def _answers(ctx: click.Context) -> Kept:
 
 
 def _vector_cache(ctx: click.Context) -> VectorCache:
-    from commonplace import config
     from commonplace.providers.cache import VectorCache
 
-    settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
-    return VectorCache(limit=settings.embedding.cache_entries)
+    return VectorCache(limit=session.settings_of(ctx).embedding.cache_entries)
 
 
 def _date(moment: float) -> str:

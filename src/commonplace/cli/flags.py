@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 
-def _day(text: str) -> date:
+def day(text: str) -> date:
+    """Read a day, YYYY-MM-DD. Raises ValueError."""
     from datetime import date
 
     return date.fromisoformat(text)
@@ -82,7 +83,7 @@ FLAGS = (
     ),
     Flag(("--full",), "full", "Show whole passages: --layer full."),
     Flag(
-        ("--now",), "now", "Tell last week and yesterday from this day, YYYY-MM-DD.", _day, metavar="DATE"
+        ("--now",), "now", "Tell last week and yesterday from this day, YYYY-MM-DD.", day, metavar="DATE"
     ),
     Flag(("--history",), "history", "Find struck text as well, below what replaced it."),
     Flag(

@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from commonplace import render
+from commonplace import config, render
 from commonplace.base import installation
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, format_option, option
-from commonplace.providers import http, opening
+from commonplace.config import credentials, keys, loading
+from commonplace.providers import http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.render import reports, screen
 
@@ -65,18 +66,17 @@ def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> Non
     Nobody is asked for the list of providers. Models are asked for where a server of yours has them; a key
     is never shown.
     """
-    settings = _settings(ctx)
+    settings = session.settings_of(ctx)
     look = session.look(settings)
     if provider is not None:
         _list_models(provider, settings, form, look, llm=llm)
         return
     rows = [row for row in listed(settings) if not llm or row.kind == "llm"]
-    if form == "json":
-        session.write(render.to_json([asdict(row) for row in rows]))
-        return
     kinds = groupby(rows, lambda row: row.kind)
-    session.write("\n\n".join(_providers(_TITLES[kind], list(group), look) for kind, group in kinds))
-    session.note("\n* active  + stands in; `commonplace models list PROVIDER` lists its models")
+    blocks = (_providers(_TITLES[kind], list(group), look) for kind, group in kinds)
+    session.answer(form, rows, lambda: "\n\n".join(blocks))
+    if form == "text":
+        session.note("\n* active  + stands in; `commonplace models list PROVIDER` lists its models")
 
 
 def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
@@ -94,8 +94,6 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
 
 
 def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
-    from commonplace.config import keys
-
     if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
         near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
         raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
@@ -159,7 +157,7 @@ def pull(ctx: click.Context, name: str) -> None:
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
-    settings = _settings(ctx)
+    settings = session.settings_of(ctx)
     # The model of a provider, or one of fastembed's by itself.
     provider, _, model = name.partition("/")
     spec = Spec("fastembed", name)
@@ -191,7 +189,7 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     Nothing is answered from a cache; calls are recorded and capped like any other. Ends with 1 when the
     active model does not answer.
     """
-    settings = _settings(ctx)
+    settings = session.settings_of(ctx)
     if reranker and (name or llm):
         raise ConfigError("models", "--reranker tries the reranker that is set, and nothing else")
     root = session.root_for_settings(ctx)
@@ -235,8 +233,6 @@ class Trials(NamedTuple):
 
 def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trials:
     """Try a language model that is named, or the one that is set. Raises ConfigError where none is."""
-    from commonplace.providers import selection
-
     chosen = selection.select_llm(name, settings.llm) if name else settings.llm
     if chosen.provider == NONE:
         raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
@@ -245,8 +241,6 @@ def _try_language_model(root: Path, settings: Settings, name: str | None) -> Tri
 
 def _try_reranker(root: Path, settings: Settings) -> Trials:
     """Try the reranker that is set. Raises ConfigError where none is."""
-    from commonplace.providers import probe
-
     with accounts(root) as opened:
         trial = probe.reranker(settings, opened)
     if trial is None:
@@ -257,8 +251,6 @@ def _try_reranker(root: Path, settings: Settings) -> Trials:
 
 def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
     """Try all models that are set, or just an embedding model that is named."""
-    from commonplace.providers import probe, selection
-
     with accounts(root) as opened:
         if name is not None:
             other = selection.select(name, settings.embedding)._replace(fallback=())
@@ -308,12 +300,6 @@ def _ranked(one: Trial, look: Look) -> str:
     line = f"reranker {name} answers in {one.seconds * 1000:,.0f} ms: {scores}"
     best = f'    best: "{screen.shorten(one.best, _BEST_CELLS)}"'
     return "\n".join([look.style(look.fit(line), "green"), look.fit(best)])
-
-
-def _settings(ctx: click.Context) -> Settings:
-    from commonplace import config
-
-    return config.load(Path(session.root_for_settings(ctx)), agent=session.agent(ctx))
 
 
 NONE = "none"
@@ -530,12 +516,13 @@ def use(
             raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)
         _use_llm(ctx, name, flags, trying=not no_test)
         return
-    from commonplace.providers import selection
-
     settings = _of_files(ctx, "EMBEDDING")
     chosen = selection.select(name, settings.embedding, {**flags, "dimensions": dimensions})
     if chosen.provider != NONE:
-        session.write(_lacking(chosen) if no_test else _try(session.root_for_settings(ctx), chosen))
+        if no_test:
+            _warn_of_lacks(chosen)
+        else:
+            session.write(_try(session.root_for_settings(ctx), chosen))
         if host := _elsewhere(chosen):
             session.write(f"the text of your notes goes to {host}, secrets redacted")
     chosen, meanwhile = selection.keep_former(settings.embedding, chosen)
@@ -545,8 +532,6 @@ def use(
 
 
 def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool) -> None:
-    from commonplace.providers import selection
-
     settings = _of_files(ctx, "LLM")
     chosen = selection.select_llm(name, settings.llm, flags)
     if trying:
@@ -561,7 +546,7 @@ def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, tryi
 
 def _try(root: Path, chosen: Embedding) -> str:
     """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    from commonplace.providers import downloads, probe
+    from commonplace.providers import downloads
 
     spec = opening.specs(chosen)[0]
     if downloads.is_missing(spec):
@@ -583,13 +568,12 @@ def _elsewhere(chosen: Embedding) -> str:
     return "" if not host or http.is_loopback(host) else screen.one_line(host)
 
 
-def _lacking(chosen: Embedding) -> str:
-    """Say what a model that was not tried still needs; empty where it can be made."""
+def _warn_of_lacks(chosen: Embedding) -> None:
+    """Say what a model that was not tried still needs."""
     try:
         EMBEDDERS.create(opening.specs(chosen)[0])
     except CommonplaceError as error:
         failures.warn(f"it cannot be used yet: {error}")
-    return ""
 
 
 def _refused(table: str, tried: Trial) -> ConfigError:
@@ -599,8 +583,6 @@ def _refused(table: str, tried: Trial) -> ConfigError:
 
 def _of_files(ctx: click.Context, table: str) -> Settings:
     """The settings as files have them: what a variable says would not stand in the file that is written."""
-    from commonplace import config
-
     prefix = f"COMMONPLACE_{table}_"
     environ = {name: value for name, value in os.environ.items() if not name.startswith(prefix)}
     return config.load(session.root_for_settings(ctx), environ, agent=session.agent(ctx))
@@ -613,9 +595,6 @@ def _write(
 
     What an agent is to have unset is written as its default: the tables of everybody would decide otherwise.
     """
-    from commonplace import config
-    from commonplace.config import keys, loading
-
     values, changes = {}, []
     agent = session.agent(ctx) or ""
     for name in names:
@@ -675,16 +654,16 @@ def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
 
     try:
         with progress.shown() as shown:
-            found = estimate(memory, progress=shown)
+            expected = estimate(memory, progress=shown)
     except CommonplaceError as error:
         failures.warn(f"what a sync takes is not known ({error})")
         return
-    for message in found.warnings:
+    for message in expected.warnings:
         failures.warn(message)
-    if found.model != NONE and not found.texts:
+    if expected.model != NONE and not expected.texts:
         session.write("every passage has its vector; there is nothing to embed")
-    elif found.model != NONE:
-        session.write(f"next: `commonplace sync`: {reports.estimate_text(found)}")
+    elif expected.model != NONE:
+        session.write(f"next: `commonplace sync`: {reports.estimate_text(expected)}")
         if meanwhile:
             session.write(f"meanwhile: {screen.one_line(meanwhile)}")
 
@@ -712,8 +691,6 @@ def spec_of(name: str, settings: Embedding) -> Spec:
 
 def llm_spec_of(provider: str, settings: Llm) -> Spec:
     """Return the specification of a provider of language models, as `spec_of` does."""
-    from commonplace.config import credentials
-
     if provider != settings.provider:
         return Spec(provider)
     key = credentials.named(settings.key_file, settings.keyring, "llm")
@@ -726,14 +703,13 @@ def accounts(root: Path) -> Iterator[Accounts]:
     from commonplace.base.paths import Workspace
     from commonplace.providers.costs import Accounts
 
-    with closing(Accounts(Workspace(root))) as found:
-        yield found
+    with closing(Accounts(Workspace(root))) as ledger:
+        yield ledger
 
 
 def try_llm(root: Path, settings: Settings) -> Trial | None:
     """Try the language model of the settings, if there is one."""
     from commonplace.base.paths import Workspace
-    from commonplace.providers import probe
 
     return probe.llm(Workspace(root), settings)
 

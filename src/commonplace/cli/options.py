@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.cli.flags import FLAGS, SHARED, Flag
+from commonplace.cli.flags import FLAGS, SHARED, Flag, day
 
 if TYPE_CHECKING:
     from datetime import date
@@ -128,10 +128,8 @@ def _attributes(flag: Flag) -> dict[str, Any]:
 
 
 def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
-    from datetime import date
-
     try:
-        return date.fromisoformat(value) if value is not None else None
+        return day(value) if value is not None else None
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is no day; write it as 2026-02-13.") from error
 

@@ -236,9 +236,9 @@ def confirm(
         shown=preview.digest if preview else "", dry_run=dry_run,
     )  # fmt: skip
     places = tuple(map(draft.citation, guesses))
-    said = tuple(resolve.shortened(guess.text) for guess in guesses)
+    texts = tuple(resolve.shortened(guess.text) for guess in guesses)
     diff, digest = diffs.of_changes(draft.changes), diffs.digest(draft.changes)
-    return Confirmed(run.id if run else "", places, reject, diff, said, digest)
+    return Confirmed(run.id if run else "", places, reject, diff, texts, digest)
 
 
 def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
@@ -267,7 +267,7 @@ def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
 
 def _guess(text: str) -> str | None:
     """What a text says behind the prefix of a guess; None for one without."""
-    prefix = comments.GUESS_PREFIX.match(text, struck.lead(text, turn=False))
+    prefix = comments.guess_prefix().match(text, struck.lead(text, turn=False))
     return text[prefix.end() :] if prefix else None
 
 
@@ -299,7 +299,7 @@ class Draft:
 
     def insert(self, statement: Statement, entry: str) -> str:
         """Put a new entry behind a statement that is struck, once in a note; return where it will stand."""
-        edit = self.corpus.document(statement.path).checked().insert(entry, after=statement)
+        edit = self.corpus.document(statement.path).checked().insert_after(statement, entry)
         self._inserted[statement.path] = statement, entry, edit
         return cite(statement.path, *edit.lines)
 
@@ -344,7 +344,7 @@ class Draft:
             document = document.unmark(guess).document
         if path in self._inserted:
             statement, entry, _ = self._inserted[path]
-            document = document.insert(entry, after=statement).document
+            document = document.insert_after(statement, entry).document
         return document
 
     def _may_refer(self, data: bytes) -> bool:
@@ -382,7 +382,7 @@ def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_
     """Whether a statement says what it did: cut by one stretch, struck, or unchanged."""
     if is_cut:
         pairs = enumerate(zip(before.text, after.text, strict=False))
-        same = next((n for n, (one, other) in pairs if one != other), len(after.text))
+        same = next((n for n, (was, now) in pairs if was != now), len(after.text))
         return len(after.text) <= len(before.text) and before.text.endswith(after.text[same:])
     if strike is None:
         return before.text == after.text and before.struck == after.struck

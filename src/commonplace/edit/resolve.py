@@ -52,10 +52,10 @@ class Corpus:
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
-        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
+        files = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
-        self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in found if s.size > _LARGEST_NOTE]
-        self._files = {s.path: s for s in found if s.size <= _LARGEST_NOTE}
+        self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
+        self._files = {s.path: s for s in files if s.size <= _LARGEST_NOTE}
         self.paths = sorted(self._files, key=lambda path: (not metadata.is_curated(path), path))
         self._read = read
         self._data: dict[str, bytes | None] = {}
@@ -98,7 +98,7 @@ class Corpus:
         """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
         rated = similarity.weights(words)
         need = least * sum(rated.values())
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for path in self.paths:
             if path not in self._folds:
                 data = self.glance(path)
@@ -106,8 +106,8 @@ class Corpus:
                 self._folds[path] = data.decode().lower() if is_plain else similarity.folded(decode(data))
             text = self._folds[path]
             if sum([weight for word, weight in rated.items() if word in text]) >= need:
-                found += self.statements(path)
-        return found
+                statements += self.statements(path)
+        return statements
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
@@ -249,14 +249,15 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
             likely += _on(corpus.statements(place.path), place.first, place.end)
         else:
             others.append(passage)
-    shares = [(similarity.share(named, one.text), one) for one in likely if not one.struck]
+    standing = (statement for statement in likely if not statement.struck)
+    shares = [(similarity.share(named, statement.text), statement) for statement in standing]
     best = sorted(shares, key=lambda pair: -pair[0])
-    return [*cited([Match(one) for share, one in best if share or passages]), *others][:MOST_NEAR]
+    return [*cited([Match(statement) for share, statement in best if share or passages]), *others][:MOST_NEAR]
 
 
 def _on(stated: Iterable[Statement], first: int, last: int) -> list[Statement]:
     """Those of some statements that stand on some lines."""
-    return [one for one in stated if one.first <= last and one.last >= first]
+    return [statement for statement in stated if statement.first <= last and statement.last >= first]
 
 
 def cited(matches: Sequence[Match], most: int = MOST_NEAR) -> list[Cited]:
@@ -276,13 +277,13 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     likely = corpus.like(words.text) if words.said.tokens else []
     if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
         return StatementNotFound(named, "is struck already", cited(gone))
-    said = f" {' '.join(words.said.tokens)} "
+    phrase = f" {' '.join(words.said.tokens)} "
 
     def standing(statement: Statement) -> str:
         # The words that are struck part those around them.
         return f" {' '.join(_wording(struck.STRUCK.sub(' … ', statement.text)))} "
 
-    if inside := [Match(s) for s in likely if not s.struck and said in standing(s)]:
+    if inside := [Match(s) for s in likely if not s.struck and phrase in standing(s)]:
         why = "is less than a sentence of what is said; name the whole sentence, or its place"
         return StatementNotFound(named, why, cited(inside))
     return StatementNotFound(named, NOWHERE, near(corpus, named))
@@ -406,7 +407,7 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
     """The one statement of some lines, with what is nested in it."""
     if not hit:
         raise StatementNotFound(named, "states nothing, as headings, tables, code and blank lines do")
-    if any(one.first > hit[0].end for one in hit):
+    if any(other.first > hit[0].end for other in hit):
         raise StatementNotFound(named, "is more than one statement; name one", cited([*map(Match, hit)]))
     if hit[0].struck:
         raise StatementNotFound(named, "is struck already", cited([Match(hit[0])]))

@@ -196,20 +196,20 @@ def same_event(note: Wording, transcript: Wording) -> bool:
 
     The numbers of the shorter must stand in the longer, and both deny something or neither does.
     """
-    one, other = (
-        {stem(token) for token in content(wording.tokens) if token[0].isalnum()}
-        for wording in (note, transcript)
-    )
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted(map(_event, (note, transcript)), key=len)
     if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
         return False
-    if {token for token in shorter if token[0].isdigit()} - longer:
-        return False
-    one_denies, other_denies = (
-        any(token in _NEGATIONS or token.endswith("n't") for token in wording.signs)
-        for wording in (note, transcript)
-    )
-    return one_denies == other_denies
+    has_other_number = any(token[0].isdigit() for token in shorter - longer)
+    return not has_other_number and _denies(note) == _denies(transcript)
+
+
+def _event(wording: Wording) -> set[str]:
+    """The words of a text that tell an event, without endings."""
+    return {stem(token) for token in content(wording.tokens) if token[0].isalnum()}
+
+
+def _denies(wording: Wording) -> bool:
+    return any(token in _NEGATIONS or token.endswith("n't") for token in wording.signs)
 
 
 # --- what it is said of ---------------------------------------------------------------------------------

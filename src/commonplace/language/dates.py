@@ -76,19 +76,21 @@ def _expressions(text: str, now: date) -> list[_Expression]:
     expressions: list[_Expression] = []
     for rule, hints in rows:
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
-            groups = match.groupdict()
-            kind = rule.kind
-            if groups.get("year") or groups.get("written"):
-                kind = "absolute"
-            elif groups.get("which_year") or groups.get("which"):
-                kind = "relative"
             if period := _resolved(rule, match, now):
-                expressions.append(_Expression(match, rule, period, kind))
+                expressions.append(_Expression(match, rule, period, _kind(rule, match)))
     apart: list[_Expression] = []
     for one in sorted(expressions, key=lambda one: (one.match.start(), -one.match.end())):
         if not apart or one.match.start() >= apart[-1].match.end():
             apart.append(one)
     return apart
+
+
+def _kind(rule: Rule, match: re.Match[str]) -> Kind:
+    """How a match was understood: some expressions may name a year, or which one of several is meant."""
+    groups = match.groupdict()
+    if groups.get("year") or groups.get("written"):
+        return "absolute"
+    return "relative" if groups.get("which_year") or groups.get("which") else rule.kind
 
 
 @cache

@@ -122,15 +122,15 @@ def _is_month(match: re.Match[str], which: str, part: int) -> bool:
     """Whether a month without a year is meant, rather than a verb, a name, or three letters."""
     name, before = match["month"], _before(match)
     after = match.string[match.end() : match.end() + 10]
+    speaks = name.lower() == "may" and re.match(_SPEAKS, after) is not None
     if name in _VERBS:
-        sure = before in _SURE or part or (which and name != "may" and not re.match(_MARCHES, after))
-        return bool(sure) and not (name == "may" and re.match(_SPEAKS, after))
+        is_chosen = bool(which) and name != "may" and not re.match(_MARCHES, after)
+        return not speaks and (before in _SURE or bool(part) or is_chosen)
     if which or part:
         return True
-    if name.lower() == "may" and re.match(_SPEAKS, after) and before not in ("in", "since", "during"):
+    if speaks and before not in ("in", "since", "during"):
         return False
-    plain = len(name) > 4 and name.lower() not in _NAMES
-    return plain or before in _BEFORE
+    return before in _BEFORE or (len(name) > 4 and name.lower() not in _NAMES)
 
 
 def _year(match: re.Match[str], now: date) -> Period | None:

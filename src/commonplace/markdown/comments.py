@@ -70,11 +70,6 @@ _GUESS = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
-# What marks a statement as a guess: a comment of its own, or a prefix.
-TENTATIVE = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
-GUESS_PREFIX = re.compile(
-    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
-)
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = (
     *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED
@@ -133,6 +128,19 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
         return []
     silent = {number for first, last in passed for number in range(first, last + 1)}
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
+
+
+@cache
+def tentative() -> re.Pattern[str]:
+    """Return what matches a comment that marks its statement as a guess."""
+    return re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+
+
+@cache
+def guess_prefix() -> re.Pattern[str]:
+    """Return what matches the words that open a statement which is a guess."""
+    words = r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*"
+    return re.compile(words, re.IGNORECASE)
 
 
 def is_guess(line: str) -> bool:
@@ -279,30 +287,16 @@ class Annotations:
         What is said grows and shrinks by the ranges that begin and end, which are within each other: as a
         rule only the last one changes.
         """
-        begin: dict[int, list[int]] = {}
-        end: dict[int, list[int]] = {}
-        for rank, one in enumerate(ranges):
-            begin.setdefault(one.first, []).append(rank)
-            end.setdefault(one.last + 1, []).append(rank)
-        around: list[int] = []  # ranks of the ranges around a line, in order
         said: list[tuple[Values, int]] = [(self._note, 0)]  # without any, with the first …
-        for place, after in pairwise(sorted(begin.keys() | end.keys())):
-            kept = len(around)
-            if gone := set(end.get(place, ())):
-                kept = bisect_left(around, min(gone))
-                around[kept:] = [rank for rank in around[kept:] if rank not in gone]
-            for rank in begin.get(place, ()):
-                at = bisect_left(around, rank)
-                around.insert(at, rank)
-                kept = min(kept, at)
-            del said[kept + 1 :]
-            for rank in around[kept:]:
-                (before, fact), one = said[-1], ranges[rank]
+        for numbers, same, others in _stretches(ranges):
+            del said[same + 1 :]
+            for one in others:
+                before, fact = said[-1]
                 own = comments_of[one.line]
                 if not one.section and own.get("since", before.get("since")) != before.get("since"):
                     fact = one.line
                 said.append(({**before, **own}, fact))
-            for number in range(place, after) if around else ():
+            for number in numbers if len(said) > 1 else ():
                 self._lines[number], fact = said[-1]
                 if fact:
                     self._facts[number] = fact
@@ -374,45 +368,67 @@ class _Range(NamedTuple):
     line: int
 
 
+def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[_Range]]]:
+    """Yield lines that stand in the same ranges: how many of these are as before, and the others."""
+    begin: dict[int, list[int]] = {}
+    end: dict[int, list[int]] = {}
+    for rank, one in enumerate(ranges):
+        begin.setdefault(one.first, []).append(rank)
+        end.setdefault(one.last + 1, []).append(rank)
+    around: list[int] = []  # ranks of the ranges around a line, in order
+    for place, after in pairwise(sorted(begin.keys() | end.keys())):
+        same = len(around)
+        if gone := set(end.get(place, ())):
+            same = bisect_left(around, min(gone))
+            around[same:] = [rank for rank in around[same:] if rank not in gone]
+        for rank in begin.get(place, ()):
+            at = bisect_left(around, rank)
+            around.insert(at, rank)
+            same = min(same, at)
+        yield range(place, after), same, [ranges[rank] for rank in around[same:]]
+
+
 def _ranges(note: Note) -> Iterator[_Range]:
     """Yield the lines that each comment of a note is about."""
     lines = note.lines
     sections = structure.extents(note.headings, len(lines))
+    headings = set(sections)
     for first, section in list(sections.items()):
         if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):  # an underline
             sections.setdefault(first + 1, section)
-    headings = {heading.line for heading in note.headings}
     borders = headings | note.annotations.keys()
+    ends = cache(lambda: _paragraph_ends(note, headings))  # only guesses need it
+    entry = cache(lambda line: _entry(note, line, borders, ends))
+    for line, at in _subjects(note, sections):
+        if at in sections and at <= line:  # what stands above a heading is not about all that is below
+            yield _Range(*sections[at], True, line)
+        else:
+            yield _Range(*entry(at), False, line)
+
+
+def _subjects(note: Note, sections: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield the line of each comment and the one that it is about: its own, that above, else that below."""
+    lines = note.lines
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     above: dict[int, int] = {}  # what stands directly above a comment on its own line
     for line in sorted(note.annotations):
         if line > 1 and not lines[line - 1].strip():
             above[line] = above.get(line - 1, line - 1)
-    ends = cache(lambda: _paragraph_ends(note, headings))  # only guesses need it
-    entry = cache(lambda line: _entry(note, line, borders, ends))
     for line in note.annotations:
         at = above.get(line, line)
-        if at in sections:
-            yield _Range(*sections[at], True, line)
-            continue
-        if not lines[at - 1].strip():  # nothing stands above: the comment is about what is below
+        if at not in sections and not lines[at - 1].strip():
             place = bisect_left(filled, line)
             if place == len(filled):
                 continue
             at = filled[place]
-        yield _Range(*entry(at), False, line)
+        yield line, at
 
 
 def _entry(
     note: Note, line: int, borders: Collection[int], ends: Callable[[], Sequence[int]]
 ) -> tuple[int, int]:
     """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
-    lines, start = note.lines, line
-    longest = max(1, line - _LONGEST_ENTRY)
-    while start > longest and not structure.begins_entry(lines[start - 1]):
-        if not lines[start - 2].strip() or start - 1 in borders:
-            break
-        start -= 1
+    lines, start = note.lines, _entry_start(note.lines, line, borders)
     end = line
     if structure.ITEM.match(lines[start - 1]):
         deep = structure.indent(lines[start - 1])
@@ -422,6 +438,16 @@ def _entry(
         nested = takewhile(lambda number: structure.indent(lines[number]) > deep, filled)
         end = max((number + 1 for number in nested), default=line)
     return start, max(end, ends()[line]) if is_guess(lines[line - 1]) else end
+
+
+def _entry_start(lines: Sequence[str], line: int, borders: Collection[int]) -> int:
+    """The line that begins an entry, or the first one of a paragraph, at or above a line."""
+    start, first = line, max(1, line - _LONGEST_ENTRY)
+    while start > first and not structure.begins_entry(lines[start - 1]):
+        if not lines[start - 2].strip() or start - 1 in borders:
+            break
+        start -= 1
+    return start
 
 
 def _paragraph_ends(note: Note, headings: set[int]) -> Sequence[int]:

@@ -32,7 +32,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from posixpath import basename, splitext
 from typing import NamedTuple, Self
 
@@ -424,23 +424,16 @@ class Document:
 
     # --- edits --------------------------------------------------------------------------------------
 
-    def insert(self, entry: str, *, heading: str | None = None, after: Statement | None = None) -> Edit:
-        """Put an entry behind a statement, or at the end of a section, before its first sub-heading.
+    def insert(self, entry: str, *, heading: str | None = None) -> Edit:
+        """Put an entry at the end of a section, before its first sub-heading.
 
         A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of
         what stands under the title alone. Blank lines keep it apart from what is no list. What was there
         stays byte for byte; the entry takes on the newlines of the document.
         """
-        if after is not None:
-            return self._insert_after(after, entry.split("\n"))
         lines = self.bare
-        added = entry.split("\n")
-        at = self._content_end(heading)
-        if at is None:
-            at = len(lines)
-            added = [f"## {heading}", "", *added]
-            while at and not lines[at - 1].strip():
-                at -= 1
+        at, made_heading = self._content_end(heading)
+        added = [*made_heading, *entry.split("\n")]
         if at and not (_in_list(lines[at - 1]) and _in_list(added[0])):
             added.insert(0, "")
         last = at + len(added)
@@ -453,12 +446,13 @@ class Document:
         made = [*before[:at], *(f"{line}{end}" for line in added), *before[at:]]
         return self._inserted(made, at, len(added), (last - entry.count("\n"), last))
 
-    def _insert_after(self, statement: Statement, entry: Sequence[str]) -> Edit:
-        at = statement.end
+    def insert_after(self, statement: Statement, entry: str) -> Edit:
+        """Put an entry behind a statement and what is nested in it; a blank line parts paragraphs."""
+        at, lines = statement.end, entry.split("\n")
         is_paragraph = not statement.item.strip()
-        added = ["", *entry] if is_paragraph else list(entry)
-        below = self.bare[at] if at < len(self.lines) else ""
-        is_like_below = bool(structure.ITEM.match(entry[0])) == bool(structure.ITEM.match(below))
+        added = ["", *lines] if is_paragraph else list(lines)
+        below = "".join(self.bare[at : at + 1])
+        is_like_below = bool(structure.ITEM.match(entry)) == bool(structure.ITEM.match(below))
         if below.strip() and (is_paragraph or not is_like_below):
             added.append("")
         end = self.end(at)
@@ -470,7 +464,7 @@ class Document:
         above = self.lines[at - 1] + ("" if end else between)
         made = [*self.lines[: at - 1], above, *new, *self.lines[at:]]
         first = at + 1 + is_paragraph
-        return self._inserted(made, at, len(added), (first, first + len(entry) - 1))
+        return self._inserted(made, at, len(added), (first, first + len(lines) - 1))
 
     def _inserted(self, lines: Sequence[str], at: int, count: int, entry: tuple[int, int]) -> Edit:
         places = [number + count * (number > at) for number in range(1, len(self.lines) + 1)]
@@ -511,23 +505,24 @@ class Document:
 
         Comments count on its lines and on those directly below that hold nothing else; private parts stay.
         """
-        bare, shown = self.bare, self.shown_line
+        bare, shown, marks = self.bare, self.shown_line, comments.tentative()
         below = statement.end
         numbers = [
             number
             for number in range(statement.first - 1, min(len(bare), below))
             if number < statement.last or not shown(number).text.strip()
         ]
-        while below < len(bare) and not shown(below).text.strip() and comments.TENTATIVE.search(bare[below]):
-            numbers.append(below)
-            below += 1
-        done = {number: comments.TENTATIVE.sub("", bare[number]) for number in numbers}
+        numbers += takewhile(
+            lambda number: not shown(number).text.strip() and marks.search(bare[number]),
+            range(below, len(bare)),
+        )
+        done = {number: marks.sub("", bare[number]) for number in numbers}
         first = statement.first - 1
         words = _words(statement, shown, turn=False).get(first)
-        if words and (match := comments.GUESS_PREFIX.match(shown(first).text, words[0])):
+        if words and (match := comments.guess_prefix().match(shown(first).text, words[0])):
             places = shown(first).places
             start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
-            done[first] = comments.TENTATIVE.sub("", bare[first][:start] + bare[first][end:])
+            done[first] = marks.sub("", bare[first][:start] + bare[first][end:])
         return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:
@@ -552,34 +547,42 @@ class Document:
             lines[index] = line + self.end(index + 1)
         return Document(self.path, lines, self._codec)
 
-    def _content_end(self, heading: str | None) -> int | None:
-        """Behind which line the content of a heading's section, before any other heading, ends; None without.
+    def _content_end(self, heading: str | None) -> tuple[int, list[str]]:
+        """Behind which line the content of a heading's section, before any other heading, ends.
 
-        Of no heading, the lines under the title. Blank lines at the end are left out. Headings are compared
-        as they are written, comments included; indented ones belong to a list item and end no section.
+        Of no heading, the lines under the title; of a missing one, all lines, and then also the lines with
+        which it is to be made. Blank lines at the end are left out.
         """
-        found: list[tuple[int, int, int, str]] = []  # first line, line after, level, text
+        written = self._written_headings
+        titles = [" ".join(text.split()).casefold() for *_, text in written[:-1]]
+        title, made = " ".join((heading or "").split()).casefold(), list[str]()
+        if heading is None:
+            start = self.front_matter[1] if self.front_matter else 0
+            if written[0][2] == 1 and not "".join(self.bare[start : written[0][0]]).strip():
+                start, written = written[0][1], written[1:]
+            end = written[0][0]
+        elif title in titles:
+            place = titles.index(title)
+            start, end = written[place][1], written[place + 1][0]
+        else:
+            start, end, made = 0, len(self.bare), [f"## {heading}", ""]
+        while end > start and not self.bare[end - 1].strip():
+            end -= 1
+        return end, made
+
+    @cached_property
+    def _written_headings(self) -> Sequence[tuple[int, int, int, str]]:
+        """First line (from 0), line after, level and text, comments included, of each heading, and the end.
+
+        Indented ones belong to a list item, and end no section.
+        """
+        found: list[tuple[int, int, int, str]] = []
         for one in self.headings:
             line = self.bare[one.line - 1]
             if line[:1] != " ":
                 atx = structure.atx(line)
                 found.append((one.line - 1, one.line + (atx is None), one.level, atx[1] if atx else line))
-        found.append((len(self.bare), 0, 0, ""))
-        if heading is None:
-            start = self.front_matter[1] if self.front_matter else 0
-            if found[0][2] == 1 and not "".join(self.bare[start : found[0][0]]).strip():
-                start = found.pop(0)[1]
-            end = found[0][0]
-        else:
-            title = " ".join(heading.split()).casefold()
-            titles = [" ".join(text.split()).casefold() for *_, text in found[:-1]]
-            if title not in titles:
-                return None
-            place = titles.index(title)
-            start, end = found[place][1], found[place + 1][0]
-        while end > start and not self.bare[end - 1].strip():
-            end -= 1
-        return end
+        return [*found, (len(self.bare), 0, 0, "")]
 
 
 def _in_list(line: str) -> bool:

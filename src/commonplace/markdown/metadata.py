@@ -76,6 +76,17 @@ def front_matter(lines: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
+@cache
+def flow() -> re.Pattern[str]:
+    """Return what matches a list in brackets on one line of front matter: `key`, `inner` and `rest`."""
+    return re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
+
+
+def without_blanks(line: str) -> str:
+    """Return a line of front matter whose list lost elements without the commas of these."""
+    return re.sub(r"(?<=\[)\s*,[\s,]*|,\s*(?=[,\]])", "", line)
+
+
 def excess(lines: Sequence[str]) -> str:
     """Say why the lines between the marks are no settings, empty where they may be.
 

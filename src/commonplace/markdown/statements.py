@@ -6,7 +6,7 @@ Fences, tables, headings, rules and front matter state nothing that could be str
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from commonplace.markdown import comments, struck, structure
 from commonplace.markdown.comments import Annotations
@@ -27,14 +27,15 @@ _BLOCK = re.compile(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 class _Place:
     """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
 
-    `indent` is -1 for a paragraph.
+    What is silent states nothing: a fence, a row of a table, a rule.
     """
 
-    __slots__ = ("end", "first", "indent", "last")
+    __slots__ = ("depth", "end", "first", "is_item", "is_silent", "last")
 
-    def __init__(self, number: int, indent: int) -> None:
+    def __init__(self, number: int, line: str, *, is_silent: bool) -> None:
         self.first = self.last = self.end = number
-        self.indent = indent
+        self.depth, self.is_silent = structure.indent(line), is_silent
+        self.is_item = structure.ITEM.match(line) is not None
 
 
 def read(note: Note) -> list[Statement]:
@@ -42,52 +43,62 @@ def read(note: Note) -> list[Statement]:
     said = Annotations(note)
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
     fenced.update([*structure.nested_fences(note.lines, fenced)])
+    inside = fenced & {number + 1 for number in fenced}
     skipped = structure.heading_lines(note)
     found: list[Statement] = []
     for section in structure.sections(note):
         if note.front_matter and section.start_line == 1:
             continue
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
-        for place in _places(note.lines, numbers, fenced):
-            statement = _statement(note, place, section.headings, said)
-            if statement:
-                found.append(statement)
+        places = _nested(_places(note.lines, numbers, fenced, inside))
+        found += filter(None, (_statement(note, place, section.headings, said) for place in places))
     return found
 
 
-def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[_Place]:
-    """The places of a section that may state something, in order; not all of them hold words."""
-    found: list[_Place] = []
-    stack: list[_Place] = []  # the statements that a line may still belong to, outermost first
-    gap, before = True, 0
+def _places(
+    lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int], inside: Collection[int]
+) -> list[_Place]:
+    """The places of a section in order; `inside` are the lines of fences but for the first of each."""
+    places: list[_Place] = []
+    gap = True
     for number in numbers:
         line = lines[number - 1]
-        if number in fenced and number - 1 in fenced:
-            gap, before = True, number
+        if number in inside:
+            gap = True
+            if places:
+                places[-1].last = number
         elif not line.strip():
             gap = True
         else:
-            silent = number in fenced or _SILENT.match(line) is not None
-            if gap or silent or structure.begins_entry(line):
-                depth = structure.indent(line)
-                # They are in order: paragraphs only on top.
-                while stack and not 0 <= stack[-1].indent < depth:
-                    stack.pop().end = before
-                place = _Place(number, depth if structure.ITEM.match(line) else -1)
-                stack += [place] * (not silent)
-                found += [place] * (not silent)
-            if not silent:
-                stack[-1].last = number
-            gap, before = silent, number
-    for place in stack:
-        place.end = before
+            is_silent = number in fenced or _SILENT.match(line) is not None
+            if gap or is_silent or structure.begins_entry(line):
+                places.append(_Place(number, line, is_silent=is_silent))
+            places[-1].last = number
+            gap = is_silent
+    return places
+
+
+def _nested(places: Sequence[_Place]) -> list[_Place]:
+    """The places that may state something, each with its end: an item holds what is indented more."""
+    found: list[_Place] = []
+    around: list[_Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
+    last = 0
+    for place in places:
+        while around and not (around[-1].is_item and around[-1].depth < place.depth):
+            around.pop().end = last
+        if not place.is_silent:
+            around.append(place)
+            found.append(place)
+        last = place.last
+    for place in around:
+        place.end = last
     return found
 
 
 def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
     """What stands at a place; None where no words do."""
     lines = list(note.lines[place.first - 1 : place.last])
-    mark = structure.ITEM.match(lines[0]) if place.indent >= 0 else None
+    mark = structure.ITEM.match(lines[0]) if place.is_item else None
     item = mark[0] if mark else lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     lines[0] = lines[0][len(item) :]
     clock = _HOUR.match(lines[0]) if lines[0][2:3] == ":" else None

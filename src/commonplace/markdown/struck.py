@@ -16,6 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -146,20 +147,25 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
         if read([line[at:]], turn=True):  # struck from end to end, as corrections write it, whatever it says
             found[number] = [Strike(*part.span()) for part in find(line, at, len(line))]
     for first, last in _paragraphs(lines, {*passed, *found}):
-        block = lines[first - 1 : last]
-        if sum(line.count(MARK) for line in block) < 2:
-            continue
-        starts = [0, *accumulate(len(line) + 1 for line in block)]
-        for start, end in _pairs("\n".join(block)):
-            for place in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
-                line, offset = block[place], starts[place]
-                stop = offset + len(line)
-                if start < stop:
-                    margin = len(line) - len(line.lstrip(" \t>"))
-                    begin = start - offset if start >= offset else margin
-                    strike = Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
-                    found.setdefault(first + place, []).append(strike)
+        for index, strike in _of_paragraph(lines[first - 1 : last]):
+            found.setdefault(first + index, []).append(strike)
     return found
+
+
+def _of_paragraph(lines: Sequence[str]) -> Iterator[tuple[int, Strike]]:
+    """Yield what is struck in a paragraph, line by line (from 0) where it goes over their ends."""
+    text = "\n".join(lines)
+    if text.count(MARK) < 2:
+        return
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    for start, end in _pairs(text):
+        for index in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+            line, offset = lines[index], starts[index]
+            stop = offset + len(line)
+            if start < stop:
+                margin = len(line) - len(line.lstrip(" \t>"))
+                begin = start - offset if start >= offset else margin
+                yield index, Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
 
 
 def without(line: str, own: Sequence[Strike]) -> str:
@@ -195,6 +201,18 @@ def rest(note: Note, strikes: Strikes) -> Note:
     for number, own in strikes.items():
         lines[number - 1] = without(lines[number - 1], own)
     return replace(note, lines=tuple(lines))
+
+
+@cache
+def emphasis() -> re.Pattern[str]:
+    """Return what matches marks of emphasis, of code, and those that strike."""
+    return re.compile(r"\*{1,3}|_{1,3}|~~|`")
+
+
+@cache
+def hour() -> re.Pattern[str]:
+    """Return what matches the hour at the beginning of an entry, however it is written, behind group 1."""
+    return re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 
 
 def says_something(line: str) -> bool:
@@ -242,24 +260,31 @@ def _pairs(text: str) -> list[tuple[int, int]]:
 
 def _marks(text: str) -> Iterator[int]:
     """Where marks stand: two tildes, no more, outside of what hides them."""
-    runs: dict[int, list[int]] = {}  # of backquotes, by length
+    ticks: dict[int, list[int]] = {}  # where runs of backquotes stand, by length
     for run in _TICKS.finditer(text):
-        runs.setdefault(len(run[0]), []).append(run.start())
+        ticks.setdefault(len(run[0]), []).append(run.start())
     last_comment = text.rfind("-->")
     at = 0
-    while match := _SIGN.search(text, at):
-        sign, start, at = match[0], match.start(), match.end()
-        if sign[0] == "~":
-            if sign == MARK:
-                yield start
-        elif sign[0] == "`":
-            own = runs.get(len(sign), [])
-            place = bisect_left(own, at)
-            at = own[place] + len(sign) if place < len(own) else at
-        elif sign == "<!--":
-            at = text.find("-->", at) if at <= last_comment else at
-        elif sign in ("<", "]("):
-            hidden = (_TAG if sign == "<" else _TARGET).match(text, start)
-            at = hidden.end() if hidden else at
-        elif sign[0] != "\\" and (address := _ADDRESS.match(text, at)):
-            at += len(address[0].rstrip(_ADDRESS_END))  # signs at its end are the sentence's
+    while sign := _SIGN.search(text, at):
+        at = sign.end()
+        if sign[0] == MARK:
+            yield sign.start()
+        elif sign[0][0] != "~":
+            at = _behind(text, sign, ticks, last_comment)
+
+
+def _behind(text: str, sign: re.Match[str], ticks: Mapping[int, Sequence[int]], last_comment: int) -> int:
+    """Where what a sign begins ends, in which no mark counts; the end of the sign where it begins nothing."""
+    end = sign.end()
+    if sign[0][0] == "`":
+        closing = ticks.get(len(sign[0]), [])
+        place = bisect_left(closing, end)
+        return closing[place] + len(sign[0]) if place < len(closing) else end
+    if sign[0] == "<!--":
+        return text.find("-->", end) if end <= last_comment else end
+    if expression := {"<": _TAG, "](": _TARGET}.get(sign[0]):
+        hidden = expression.match(text, sign.start())
+        return hidden.end() if hidden else end
+    if sign[0][0] != "\\" and (address := _ADDRESS.match(text, end)):
+        return end + len(address[0].rstrip(_ADDRESS_END))  # signs at its end are the sentence's
+    return end

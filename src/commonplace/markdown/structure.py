@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.types import Heading, Note, Section
@@ -104,14 +104,17 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
     from commonplace.types import Heading  # a search knows who says a line, and reads no note
 
+    @cache
+    def margins() -> list[int]:
+        """Lines that begin at the margin, from 0; few notes need to know."""
+        return [at for at, text in enumerate(lines) if text and not text[0].isspace()]
+
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
-    # Lines that begin at the margin, from 0; few notes need to know.
-    margins = cache(lambda: [at for at, text in enumerate(lines) if text and not text[0].isspace()])
-    for number, line in [(n, s) for n, s in enumerate(lines, 1) if s[:1] in _OPENERS and n > skip]:
+    for number, line in [(n, s) for n, s in enumerate(lines[skip:], skip + 1) if s[:1] in _OPENERS]:
         if opened:
-            if closes_fence(line, mark) and line[:4] != "    ":
+            if closes_fence(line, mark):
                 fences.append((opened, number))
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
         elif mark := fence_mark(line):
@@ -161,7 +164,7 @@ def fence_mark(line: str) -> str:
 def closes_fence(line: str, mark: str) -> bool:
     """Tell whether a line closes the fence opened by `mark`."""
     bare = line.strip()
-    return len(bare) >= len(mark) and bare == mark[0] * len(bare)
+    return len(bare) >= len(mark) and bare == mark[0] * len(bare) and line[:4] != "    "
 
 
 def fence_around(lines: Iterable[str]) -> str:
@@ -183,34 +186,48 @@ def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int
     if not any(map(_may_nest, lines)):
         return
     items: list[int] = []  # the columns of the items that a line stands in
-    mark, around = "", -1  # of the open fence; the column of its item, -1 in a quotation
+    fence = _Nested()
     for number, line in enumerate(lines, 1):
-        depth, is_blank = indent(line), not line.strip()
-        if number in passed or (is_blank and not mark):
-            mark = ""
+        depth = indent(line)
+        if number in passed or not (fence.mark or line.strip()):
+            fence = _Nested()
             continue
-        if mark and (_is_quoted(line) if around < 0 else depth > around or is_blank):
+        if fence.holds(line, depth):
             yield number
-            mark = "" if closes_fence(line.lstrip(" \t>"), mark) else mark
+            if closes_fence(line.lstrip(" \t>"), fence.mark):
+                fence = _Nested()
             continue
         del items[bisect_left(items, depth) :]
-        mark, around = _nested_fence(line, depth, items)
-        if mark:
+        fence = _Nested.opened(line, depth, items)
+        if fence.mark:
             yield number
         elif ITEM.match(line):
             items.append(depth)
 
 
+class _Nested(NamedTuple):
+    """A fence in an item of a column, or in a quotation (-1); without a mark there is none."""
+
+    mark: str = ""
+    column: int = -1
+
+    @classmethod
+    def opened(cls, line: str, depth: int, items: Sequence[int]) -> _Nested:
+        """Return the fence that a line opens in the last of some items or in a quotation, if it does."""
+        is_quoted = _is_quoted(line)
+        if ITEM.match(line) or not (is_quoted or (items and depth >= _DEEP)):
+            return cls()
+        return cls(fence_mark(line.lstrip(" \t>").lstrip()), -1 if is_quoted else items[-1])
+
+    def holds(self, line: str, depth: int) -> bool:
+        """Tell whether a line still stands in what the fence stands in."""
+        if not self.mark or self.column < 0:
+            return self.mark != "" and _is_quoted(line)
+        return depth > self.column or not line.strip()
+
+
 def _is_quoted(line: str) -> bool:
     return line.lstrip(" \t").startswith(">")
-
-
-def _nested_fence(line: str, depth: int, items: Sequence[int]) -> tuple[str, int]:
-    """The mark of a fence that a line opens in a quotation or in an item, and the item's column, else -1."""
-    is_quoted = _is_quoted(line)
-    if ITEM.match(line) or not (is_quoted or (items and depth >= _DEEP)):
-        return "", -1
-    return fence_mark(line.lstrip(" \t>").lstrip()), -1 if is_quoted else items[-1]
 
 
 # --- sections -------------------------------------------------------------------------------------------

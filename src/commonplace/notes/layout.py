@@ -108,7 +108,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
     for number, (lines, _, day, _) in enumerate(ready):
         if lines:
             days.setdefault(day, []).append(number)
-    found: dict[int, Written] = {}
+    written: dict[int, Written] = {}
     for day, numbers in sorted(days.items()):
         note = workspace.daily(day)
         paths.contain(note, [workspace.root], missing_ok=True)
@@ -116,8 +116,8 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
         places = append_all(workspace, note, placed, title=f"# {day:%Y-%m-%d}")
         shown = note.relative_to(workspace.root).as_posix()
         for number, place in zip(numbers, places, strict=True):
-            found[number] = Written(shown, *place, ready[number][3])
-    return [found[number] for number in sorted(found)]
+            written[number] = Written(shown, *place, ready[number][3])
+    return [written[number] for number in sorted(written)]
 
 
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
@@ -140,8 +140,8 @@ def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
 def check_closed(text: str, name: str) -> None:
     """Refuse a text that opens a private part and never closes it. Raises ConfigError."""
     if not strip_private(f"{text}\nx").endswith("x"):
-        told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
-        raise ConfigError(name, told)
+        reason = "opens <private> and never closes it, so all behind it would be lost;"
+        raise ConfigError(name, f"{reason} write </private> as well")
 
 
 def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:

@@ -93,21 +93,21 @@ class Listing(NamedTuple):
     def states(self) -> list[FileState]:
         """The files one by one, for those who compare or read them."""
         collection, root = self.source.name, self.root
-        found = [
+        states = [
             FileState(collection, prefix + name, f"{root}/{prefix}{name}", mtime_ns, size)
             for prefix, rows in self.folders
             for name, mtime_ns, size in rows
         ]
         if self.source.format:
-            return [state._replace(format=self.source.format_of(state.path)) for state in found]
-        return found
+            return [state._replace(format=self.source.format_of(state.path)) for state in states]
+        return states
 
     def without(self, unwanted: Callable[[str], bool]) -> Listing:
         """The same without the files of these paths."""
-        kept = [
+        folders = [
             (prefix, [row for row in rows if not unwanted(prefix + row[0])]) for prefix, rows in self.folders
         ]
-        return self._replace(folders=kept)
+        return self._replace(folders=folders)
 
     def once(self) -> Listing:
         """The same without the links to files that are listed by another name."""
@@ -129,11 +129,11 @@ def sources(root: str, settings: Settings) -> list[Source]:
     """The workspace's own notes and every collection, as the settings name them."""
     own = settings.index
     kept = ((*own.include, OWN_SESSIONS), "auto") if settings.sessions.index else (own.include, "")
-    found = [Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1])]
+    sources = [Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1])]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
-        found.append(Source(name, folder, collection.glob, collection.ignore, collection.format))
-    return found
+        sources.append(Source(name, folder, collection.glob, collection.ignore, collection.format))
+    return sources
 
 
 def scan(sources: Sequence[Source]) -> list[FileState]:
@@ -143,7 +143,7 @@ def scan(sources: Sequence[Source]) -> list[FileState]:
 
 def look(sources: Sequence[Source]) -> list[Listing]:
     """Look at the files of all collections: what `scan` lists, before it is taken apart."""
-    found: list[Listing] = []
+    listings: list[Listing] = []
     for source in sources:
         root, links, closed = os.path.realpath(source.root), list[str](), list[tuple[str, str]]()
         wanted = Globs(source.globs)
@@ -152,8 +152,8 @@ def look(sources: Sequence[Source]) -> list[Listing]:
         listing = Listing(source, root, folders, links, closed)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
-        found.append(_unshared(listing.once(), found))
-    return found
+        listings.append(_unshared(listing.once(), listings))
+    return listings
 
 
 def _unshared(listing: Listing, others: Sequence[Listing]) -> Listing:
@@ -207,7 +207,7 @@ def _walk(
         return []  # a link that leaves the root
     if start and not files.is_folder(place.lstrip("/")):
         return _single(root, start, links) if wanted(start) else []
-    found: list[Folder] = []
+    folders: list[Folder] = []
     pending = [f"{start}/".lstrip("/")]
     with files.visiting() as enter:
         while pending:
@@ -220,8 +220,8 @@ def _walk(
                 if isinstance(error, PermissionError):
                     closed.append((prefix, error.strerror or "closed"))
                 continue  # a folder that vanished, became a link or may not be read holds no notes for us
-            found.append((prefix, rows))
-    return found
+            folders.append((prefix, rows))
+    return folders
 
 
 def _rows(
@@ -288,7 +288,7 @@ class Globs:
 
     def __init__(self, globs: Sequence[str]) -> None:
         self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
-        endings = {glob: found for glob in globs if (found := _ending(glob))}
+        endings = {glob: ending for glob in globs if (ending := _ending(glob))}
         rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
         self._endings = tuple(endings.values())
         self._match = _expression(rest).fullmatch if rest else None

@@ -29,8 +29,8 @@ _TOLD_CHARACTERS = 200
 
 def run_all(collections: Iterable[Collection]) -> list[str]:
     """Run the commands of collections, one after the other; return what went wrong, a line each."""
-    told = ((c.name, run(c.update, c.path)) for c in collections if c.update)
-    return [f"collection {name}: {trouble}" for name, trouble in told if trouble]
+    troubles = ((c.name, run(c.update, c.path)) for c in collections if c.update)
+    return [f"collection {name}: {trouble}" for name, trouble in troubles if trouble]
 
 
 def run(command: Sequence[str], folder: str, timeout_s: float = TIMEOUT_S) -> str:

@@ -149,12 +149,12 @@ def _is_note(change: Change, path: str) -> bool:
 
 
 def _present(roots: Iterable[Path]) -> dict[Path, Identity]:
-    found = {}
+    present = {}
     for root in roots:
         with suppress(OSError):
             status = os.stat(root)
-            found[root] = (status.st_dev, status.st_ino)
-    return found
+            present[root] = (status.st_dev, status.st_ino)
+    return present
 
 
 def _file_system(path: Path) -> str:

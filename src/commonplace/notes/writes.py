@@ -341,7 +341,7 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 
 def notices(workspace: paths.Workspace) -> list[str]:
     """Return what nobody was told yet of lines that were overwritten: a sentence for each copy."""
-    found = []
+    sentences = []
     for name in listed(workspace, COPIES):
         if not name.endswith(".json"):
             continue
@@ -361,8 +361,8 @@ def notices(workspace: paths.Workspace) -> list[str]:
             what = f"another program saved {note} without {lines} of this memory ({first});"
             what += f" if nobody took {them} out on purpose,"
         restore = remedies.say("restore", Path(copy).stem, them)
-        found.append(f"{what} {restore}; the copy is {copy}")
-    return found
+        sentences.append(f"{what} {restore}; the copy is {copy}")
+    return sentences
 
 
 # --- copies -----------------------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ def copies(workspace: paths.Workspace) -> list[Copy]:
     """Return the copies, oldest first. Raises NoteUnreadable."""
     names = [name.removesuffix(".md") for name in listed(workspace, COPIES) if name.endswith(".md")]
     notes = _notes(workspace) if names else {}
-    found = []
+    copies = []
     for name in names:
         path = f"{COPIES}/{name}.md"
         with records.translated(path):
@@ -389,8 +389,8 @@ def copies(workspace: paths.Workspace) -> list[Copy]:
         key = name.removesuffix(TAKEN_OUT).rpartition("-")[2]
         lines = data.decode("utf-8", "surrogateescape").split("\n")
         texts = tuple(line for line in lines if line.strip())
-        found.append(Copy(name, notes.get(key, ""), texts, name.endswith(TAKEN_OUT)))
-    return found
+        copies.append(Copy(name, notes.get(key, ""), texts, name.endswith(TAKEN_OUT)))
+    return copies
 
 
 def restore(workspace: paths.Workspace, copy: Copy) -> int:
@@ -423,7 +423,7 @@ def discard(workspace: paths.Workspace, copy: Copy) -> None:
 
 def _notes(workspace: paths.Workspace) -> dict[str, str]:
     """The notes that may have been written, by what names of copies end with."""
-    found = [workspace.memory_file.relative_to(workspace.root).as_posix()]
+    notes = [workspace.memory_file.relative_to(workspace.root).as_posix()]
     waiting = [paths.MEMORY_FOLDER]
     while waiting:
         folder = waiting.pop()
@@ -431,10 +431,10 @@ def _notes(workspace: paths.Workspace) -> dict[str, str]:
             for name in workspace.files.names(folder):
                 path = os.path.join(folder, name)
                 if name.endswith(".md"):
-                    found.append(path)
+                    notes.append(path)
                 elif workspace.files.is_folder(path):
                     waiting.append(path)
-    return {key_of(note): note for note in found}
+    return {key_of(note): note for note in notes}
 
 
 # --- lines ---------------------------------------------------------------------------------------------

@@ -70,12 +70,12 @@ class Prices(NamedTuple):
 def load_prices(environ: Mapping[str, str] | None = None) -> Prices:
     """Read the prices that ship and the owner's over them. Raises ConfigError, naming the file."""
     shipped = _shipped()
-    own = paths.user_config_dir(environ) / FILE
-    if not own.exists():
+    place = paths.user_config_dir(environ) / FILE
+    if not place.exists():
         return shipped
-    mine = _read(own)
+    owner = _read(place)
     return Prices(
-        shipped.free | mine.free, {**shipped.models, **mine.models}, {**shipped.batches, **mine.batches}
+        shipped.free | owner.free, {**shipped.models, **owner.models}, {**shipped.batches, **owner.batches}
     )
 
 
@@ -382,6 +382,6 @@ class Accounts:
 
         with self._lock:
             if self._ledger is None:
-                own = self._workspace
-                self._ledger = open_ledger(own) if own else Ledger(self.folder / "ledger.sqlite")
+                workspace = self._workspace
+                self._ledger = open_ledger(workspace) if workspace else Ledger(self.folder / "ledger.sqlite")
             return self._ledger

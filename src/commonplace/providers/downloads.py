@@ -56,8 +56,8 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
         return _fetch_files(fastembed.find(spec.model, kind), kind, progress)
     if spec.provider == "ollama":
         with closing(OllamaServer(spec.base_url, spec.key)) as server:
-            kept = server.pull(spec.model, progress)
-        return Fetched(kept.name, server.origin, kept.bytes)
+            model = server.pull(spec.model, progress)
+        return Fetched(model.name, server.origin, model.bytes)
     message = "only models of fastembed and of an Ollama server are fetched"
     raise ConfigError("models", f"{message}, not those of {spec.provider}")
 
@@ -180,7 +180,7 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
     else:
         known = dict.fromkeys((EMBEDDERS.find(provider).model, *_KNOWN.get(provider, ())))
         models = [_known(provider, name) for name in known if name]
-    return tuple(sorted(models, key=lambda one: (not one.suggested, not one.here, one.model.lower())))
+    return tuple(sorted(models, key=lambda offer: (not offer.suggested, not offer.here, offer.model.lower())))
 
 
 def llm_offers(spec: Spec) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _of_ollama(spec: Spec) -> list[Offer]:
     """The models of an Ollama server, and the suggested ones that it has not fetched."""
     with closing(OllamaServer(spec.base_url, spec.key)) as server:
         here = {model.name.removesuffix(":latest"): model for model in server.models()}
-    models = [_known(PROVIDER, n, here=True, size=one.bytes, about=one.about) for n, one in here.items()]
+    models = [_known(PROVIDER, n, here=True, size=kept.bytes, about=kept.about) for n, kept in here.items()]
     return models + [_known(PROVIDER, name, here=False) for name in SUGGESTED[PROVIDER] if name not in here]
 
 
@@ -293,7 +293,7 @@ class OllamaServer(Endpoint):
         if not finished:
             raise ProviderError(PROVIDER, f"{self.origin} broke off; run it again, it goes on from there")
         whole = name if ":" in name else f"{name}:latest"
-        return next((kept for kept in self.models() if kept.name == whole), Kept(name, 0))
+        return next((model for model in self.models() if model.name == whole), Kept(name, 0))
 
     def _step(self, line: bytes, name: str) -> dict[str, Any]:
         """One line of the progress of a download. Raises ProviderError for one that reports a failure."""
@@ -303,6 +303,6 @@ class OllamaServer(Endpoint):
         if not isinstance(step, dict):
             raise ProviderError(PROVIDER, f"{self.origin} does not speak Ollama's language")
         if step.get("error"):
-            said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
-            raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
+            reason = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
+            raise ProviderError(PROVIDER, f"{name} cannot be fetched ({reason})", permanent=True)
         return step

@@ -65,8 +65,8 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
         from difflib import get_close_matches
 
         close = get_close_matches(name.lower(), rows, 3, 0.4)
-        known = ", ".join(str(rows[key]["model"]) for key in close)
-        hint = f"; did you mean {known}?" if close else f", such as {default(kind)}"
+        names = ", ".join(str(rows[key]["model"]) for key in close)
+        hint = f"; did you mean {names}?" if close else f", such as {default(kind)}"
         raise ConfigError(f"{kind}.model", f"{name!r} is none of fastembed's models{hint}")
     return rows[name.lower()]
 

@@ -135,8 +135,8 @@ class Endpoint:
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError) as error:
-            said = refusals.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
-            message = f"the answer of {self.origin} is not JSON: {screen.shorten(said, 80) or 'it is empty'}"
+            start = refusals.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
+            message = f"the answer of {self.origin} is not JSON: {screen.shorten(start, 80) or 'it is empty'}"
             raise ProviderError(self.provider, message, status=answer.status) from error
 
     def checked(self, data: object) -> object:
@@ -193,12 +193,13 @@ class Endpoint:
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         request = self._request("POST", path, content, max_bytes, {"Content-Type": "application/json"})
         with self._answer(replace(request, silence_s=silence_s), deadline) as response:
-            found = response.headers.get("content-type", "")
-            if kind not in found:
+            content_type = response.headers.get("content-type", "")
+            if kind not in content_type:
                 whole = self._read(response, request, deadline)
                 self.checked(self.parse(Answer(response.status_code, response.headers, whole)))
                 raise ProviderError(
-                    self.provider, f"asked for a stream and got {screen.one_line(found) or 'something else'}"
+                    self.provider,
+                    f"asked for a stream and got {screen.one_line(content_type) or 'something else'}",
                 )
             rest, size = b"", 0
             for part in response.iter_bytes():

@@ -82,8 +82,8 @@ def _named(model: str) -> Choice:
     owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    known = next((provider for provider, names in _OWN if model.startswith(names)), "")
-    return Choice(known or ("fastembed" if name else "ollama"), model)
+    maker = next((provider for provider, names in _OWN if model.startswith(names)), "")
+    return Choice(maker or ("fastembed" if name else "ollama"), model)
 
 
 def _is_ollama(base_url: str) -> bool:
@@ -222,8 +222,8 @@ def estimate(
     from commonplace.types import Estimate
 
     if hasattr(model, "estimate"):
-        known: Estimate = model.estimate(passages, questions, warnings)
-        return known
+        estimated: Estimate = model.estimate(passages, questions, warnings)
+        return estimated
     texts = len(passages) + len(questions)
     return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
 
@@ -275,13 +275,13 @@ def open_llm(
 
 def llm_spec(chosen: Llm, environ: Mapping[str, str] | None = None) -> Spec:
     """Return what settings ask for. Raises ConfigError for a key that cannot be read."""
-    own = credentials.from_environment([LLM_KEY], environ)
+    key = credentials.from_environment([LLM_KEY], environ)
     return Spec(
         chosen.provider,
         chosen.model,
         chosen.base_url,
         os.path.expanduser(chosen.path),
-        own or credentials.named(chosen.key_file, chosen.keyring, "llm"),
+        key or credentials.named(chosen.key_file, chosen.keyring, "llm"),
         command=chosen.command,
         context=chosen.context,
     )

@@ -89,7 +89,7 @@ def says(text: str, phrases: Iterable[str]) -> bool:
 
     Of `batch size … maximum` the second half follows the first within some characters.
     """
-    plain = "".join(c if c.isalnum() or c in "_>" else " / " if c == "/" else " " for c in text.lower())
+    plain = "".join(c if c.isalnum() or c == "_" else f" {c} " if c in "/>" else " " for c in text.lower())
     plain = f" {' '.join('0' if word.isdigit() else word for word in plain.split())} "
     halves = (phrase.partition(" … ") for phrase in phrases)
     return any(

@@ -13,8 +13,8 @@ text-embeddings-inference one of its own (huggingface.github.io/text-embeddings-
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from commonplace.providers.catalog import RERANKERS, Reranker, Spec
 from commonplace.providers.guard import Call, Guard, Store, Watcher, count_at, unwatched
 from commonplace.providers.http import Endpoint
 from commonplace.providers.packing import Limits
-from commonplace.providers.refusals import TooLarge
+from commonplace.providers.refusals import TooLarge, says
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
@@ -119,7 +119,7 @@ class RemoteReranker:
                 return post(pairs)
             except ProviderError as error:
                 known = self._otherwise or service.otherwise is None or error.status not in _REFUSED
-                if known or isinstance(error, TooLarge) or not _names(str(error), service.field):
+                if known or isinstance(error, TooLarge) or not says(str(error), [f" {service.field} "]):
                     raise
             # The server asks for the other kind of request, and gets it from now on if that is understood.
             self._otherwise = True
@@ -134,12 +134,6 @@ class RemoteReranker:
             scores += packing.ask_in_parts(ask, cut[group.start : group.stop], packing.halve)
         self._logits = self._logits or are_logits(scores)
         return bounded(scores, logits=self._logits)
-
-
-def _names(message: str, field: str) -> bool:
-    """Whether a refusal names a field of a request, as a word by itself."""
-    words = "".join(char if char.isalnum() or char == "_" else " " for char in message)
-    return field in words.split()
 
 
 def are_logits(scores: Iterable[float]) -> bool:
@@ -302,14 +296,12 @@ class GuardedReranker:
         self.inner.close()
 
     def _ask(self, question: str, texts: Sequence[str], purpose: str) -> list[float]:
-        if isinstance(self.inner, RemoteReranker):
-            return self.inner.score(question, texts, partial(self._request, purpose))
-        return self.inner.score(question, texts)
+        if not isinstance(self.inner, RemoteReranker):
+            return self.inner.score(question, texts)
 
-    @contextmanager
-    def _request(self, purpose: str, pairs: Pairs) -> Iterator[Call]:
-        """Around one request."""
-        asked = len(pairs.question.encode("utf-8", "replace"))
-        most = sum(len(text.encode("utf-8", "replace")) + asked + _AROUND for text in pairs.texts)
-        with self._guard.request(purpose, pairs.tokens, most, self._timeout_s) as call:
-            yield call
+        def watched(pairs: Pairs) -> AbstractContextManager[Call]:
+            asked = len(pairs.question.encode("utf-8", "replace"))
+            most = sum(len(text.encode("utf-8", "replace")) + asked + _AROUND for text in pairs.texts)
+            return self._guard.request(purpose, pairs.tokens, most, self._timeout_s)
+
+        return self.inner.score(question, texts, watched)

@@ -98,11 +98,11 @@ def tokenizer(
     from tokenizers import Tokenizer
 
     def read() -> Tokenizer:
-        found = Tokenizer.from_buffer(data)
+        loaded = Tokenizer.from_buffer(data)
         if max_tokens is not None:
-            found.enable_truncation(max_tokens, strategy=cut)
-            found.no_padding()
-        return found
+            loaded.enable_truncation(max_tokens, strategy=cut)
+            loaded.no_padding()
+        return loaded
 
     return run(provider, read, "tokenizer.json cannot be read", permanent=True)
 
@@ -177,7 +177,12 @@ class Shared(Generic[T]):
     @contextmanager
     def use(self) -> Iterator[T]:
         """Lend it for a piece of work, loaded if it is not. Raises whatever `load` does."""
-        held = self._take()
+        with self._lock:
+            if self._held is None:
+                self._keep(self._load())
+            held = self._held
+            assert held is not None
+            self._users += 1
         try:
             yield held
         finally:
@@ -202,14 +207,6 @@ class Shared(Generic[T]):
             del held  # outside the lock: letting go of a large model takes a while
             _return_memory()
         return None
-
-    def _take(self) -> T:
-        with self._lock:
-            if self._held is None:
-                self._keep(self._load())
-            assert self._held is not None
-            self._users += 1
-            return self._held
 
     def _keep(self, held: T) -> None:
         self._held = held

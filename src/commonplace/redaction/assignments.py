@@ -160,11 +160,11 @@ def _further(text: str, lower: bytes, words: Mapping[str, object], *, long: bool
     further = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
     if not text.isascii():
         # A single character is found ten times as fast as two, and one of these is in each word.
-        holds = cache(text.__contains__)
-        if any(map(holds, "密令钥鑰")):
+        if any(map(text.__contains__, "密令钥鑰")):
             further += _CHINESE
-        further += [word for mark, word in _MARKED if holds(mark)]
-        further += ["码"] * holds("码") + ["助记词"] * holds("助")
+        marks = set(filter(text.__contains__, dict(_MARKED)))
+        further += [word for mark, word in _MARKED if mark in marks]
+        further += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
     if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
         further.append("tified ")
     return further

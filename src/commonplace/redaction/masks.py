@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, filterfalse, islice
 from typing import NamedTuple
 
 from commonplace.redaction.redact import MARK, private_parts, redact, strip_private
@@ -79,8 +79,8 @@ def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
     """
     shown = [line for line, _ in masked.secret]
     hidden = [lines for _, lines in masked.secret]
-    spare = set(map(chr, _SPARE)).difference(text, *masked.private, *hidden)
-    private, secret = sorted(spare)[:2]
+    used = set(text).union(*masked.private, *hidden)
+    private, secret = islice(filterfalse(used.__contains__, map(chr, _SPARE)), 2)
     known, lines = set(shown), text.split("\n")
     if [line for line in lines if line in known] != shown:
         raise MarkLost(_LINE)

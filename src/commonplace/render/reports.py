@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Estimate,
         Excerpt,
         Gathered,
-        Moment,
         NoteInfo,
         Recall,
         Run,
@@ -142,17 +141,13 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
         if moment.date != day:
             lines += [*([""] if day else []), look.style(moment.date, "bold")]
             day = moment.date
-        lines += _moment(moment, look)
+        where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
+        headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
+        below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
+        mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
+        rows = passage(moment.text, look, None, None)
+        lines += [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
     return "\n".join(lines)
-
-
-def _moment(moment: Moment, look: Look) -> list[str]:
-    where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
-    headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
-    below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
-    mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
-    rows = passage(moment.text, look, None, None)
-    return [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
 
 
 # --- the index ------------------------------------------------------------------------------------------
@@ -355,8 +350,8 @@ def erasure_count(places: Sequence[Erased]) -> str:
     made = any(place.where not in _READ for place in places)
     if not read:
         return "what was made from it"
-    told = count(read, "place")
-    return f"{told} and what was made from {'it' if read == 1 else 'them'}" if made else told
+    amount = count(read, "place")
+    return f"{amount} and what was made from {'it' if read == 1 else 'them'}" if made else amount
 
 
 # --- use ------------------------------------------------------------------------------------------------

@@ -66,12 +66,12 @@ def forget(
 
 def _sum(erased: Sequence[Erasure]) -> Erasure:
     """Several erasures, the earliest first, as one."""
-    last = {trace.path: trace for one in erased for trace in one.left}
+    last = {trace.path: trace for erasure in erased for trace in erasure.left}
     return Erasure(
-        tuple(place for one in erased for place in one.places),
-        tuple(dict.fromkeys(row for one in erased for row in one.unreachable)),
+        tuple(place for erasure in erased for place in erasure.places),
+        tuple(dict.fromkeys(row for erasure in erased for row in erasure.unreachable)),
         tuple(last.values()),
-        next((one.run for one in reversed(erased) if one.run), None),
+        next((erasure.run for erasure in reversed(erased) if erasure.run), None),
     )
 
 
@@ -238,7 +238,7 @@ class _Work:
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)
                 self.entries = {place.text for place in waiting}
             if composed.changes:
-                known = {one.before: one for one in (*self.targets.known, *composed.known)}
+                known = {note.before: note for note in (*self.targets.known, *composed.known)}
                 self.targets = replace(self.targets, known=tuple(known.values()))
                 journal.write(self.path, self.targets)
             return composed.changes
@@ -252,7 +252,7 @@ class _Work:
             settings=self.context.settings.history,
         )
         if self.run is None and self.targets.known:  # of a process that was killed after it changed them
-            earlier = (one for one in runs.listed(self.context.workspace) if one.about.kind == "forget")
+            earlier = (run for run in runs.listed(self.context.workspace) if run.about.kind == "forget")
             self.run = next(earlier, None)
         return composed.shown
 
@@ -263,7 +263,7 @@ class _Work:
         return About("forget", title, by="agent" if agent else "owner", agent=agent, session=session)
 
     def _changed(self) -> list[str]:
-        return [*(one.path for one in self.targets.known), *_transcripts(self.places)]
+        return [*(note.path for note in self.targets.known), *_transcripts(self.places)]
 
     def index(self) -> list[Erased]:
         """Bring the index up to what is left."""

@@ -136,13 +136,13 @@ def check(
     """
     before = dict(targets.shown or ())
     now = dict(_shown([*composed.places, *waiting]))
-    other = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+    differing = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
     for block in targets.blocks:
         page = context.page(context.read(block.path) or b"", block.path)
         if len(page.places(block.lines)) != block.times:  # which of them is meant is not known
-            other.add(block.path)
-    if other := other.difference(blocked):
-        raise PreviewOutdated(sorted(other))
+            differing.add(block.path)
+    if differing := differing.difference(blocked):
+        raise PreviewOutdated(sorted(differing))
 
 
 def _shown(places: Iterable[Erased]) -> Iterable[Shown]:

@@ -86,7 +86,7 @@ class Composed(NamedTuple):
     @property
     def places(self) -> list[Erased]:
         """What goes, place by place, in its own words."""
-        return [Erased("notes", path, one.first, one.last, one.text) for path, one in self._gone()]
+        return [Erased("notes", path, gone.first, gone.last, gone.text) for path, gone in self._gone()]
 
     @property
     def whole(self) -> list[tuple[str, str]]:
@@ -96,10 +96,10 @@ class Composed(NamedTuple):
     @property
     def shown(self) -> list[Erased]:
         """What goes, place by place, as it may be shown: no private parts, no secrets."""
-        return [Erased("notes", path, one.first, one.last, one.shown) for path, one in self._gone()]
+        return [Erased("notes", path, gone.first, gone.last, gone.shown) for path, gone in self._gone()]
 
     def _gone(self) -> Iterator[tuple[str, Gone]]:
-        return ((path, one) for path, cut in sorted(self.cuts.items()) for one in cut.gone)
+        return ((path, gone) for path, cut in sorted(self.cuts.items()) for gone in cut.gone)
 
 
 def names(workspace: paths.Workspace, settings: Settings) -> list[str]:
@@ -234,7 +234,7 @@ def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[st
         for statement in Document.read(data, name).stated:
             sources = comments.sources(statement.said)
             stays = statement.first not in gone.get(name, ())
-            if sources and stays and all(_is_gone(one, gone) for one in sources):
+            if sources and stays and all(_is_gone(source, gone) for source in sources):
                 yield statement.citation
 
 

@@ -72,8 +72,8 @@ def keep(
     paths.prepare_derived(workspace, folder(workspace))
     with atomic.locked(paths.lock_file(workspace, "requests")):
         every = kept(workspace)  # a wrong clock removes nothing here
-        waiting = [one for one in every if abs(now - one.at) <= LASTS]
-        same = [one for one in every if one.selection == selection and one.agent == agent]
+        waiting = [request for request in every if abs(now - request.at) <= LASTS]
+        same = [request for request in every if request.selection == selection and request.agent == agent]
         if not same and len(waiting) >= MOST:
             reason = f"{MOST} requests wait for the owner already: {remedies.say('forget.pending')}"
             raise ConfigError("forget", reason)

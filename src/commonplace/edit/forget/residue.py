@@ -164,10 +164,10 @@ def _in_record(data: bytes, sought: Forms) -> int:
     """Count what one of our records says in values; keys, kinds and dates are its own."""
     text = data.decode("utf-8", "replace")
     try:
-        said = "\n".join(_said(json.loads(text)))
+        values = "\n".join(_said(json.loads(text)))
     except (ValueError, RecursionError):
         return _in_text(data, sought)
-    return len(sought.sessions.findall(text)) or _in_text(said.encode("utf-8", "surrogatepass"), sought)
+    return len(sought.sessions.findall(text)) or _in_text(values.encode("utf-8", "surrogatepass"), sought)
 
 
 def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
@@ -250,7 +250,7 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
                 rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
                 pages: Any = connection.execute(f"SELECT block FROM {quoted(f'{table}_data')}")
                 for (page,) in pages:
-                    alone = (form for form, known in rests.items() if _alone(form, page.lower(), known))
+                    alone = (form for form in rests if _alone(form, page.lower(), rests[form]))
                     unmerged.update(alone)
     except (apsw.Error, OSError):
         return forms
@@ -360,9 +360,9 @@ def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
 def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
     commits = repository.commits(folder)
-    rows = [(one.name, path, entry) for one in commits for path, entry in one.files.items()]
+    rows = [(commit.name, path, entry) for commit in commits for path, entry in commit.files.items()]
     holding, unread = _holding(repository, rows, targets)
-    messages = repository.messages(one.name for one in commits)
+    messages = repository.messages(commit.name for commit in commits)
     if names := {*holding, *(name for name, message in messages if targets.matches(message))}:
         yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:
@@ -372,9 +372,9 @@ def _committed(repository: Repository, folder: str, targets: Targets, remedy: st
 
 def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Name the files that are staged with it and not committed: git's next commit would keep it."""
-    known = {entry.blob for entry in repository.tree(repository.head).values()}
+    committed = {entry.blob for entry in repository.tree(repository.head).values()}
     staged = repository.staged([folder] if folder else [])
-    rows = [(path, path, entry) for path, entry, _ in staged if entry.blob not in known]
+    rows = [(path, path, entry) for path, entry, _ in staged if entry.blob not in committed]
     held, unread = _holding(repository, rows, targets)
     if names := list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held)):
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."

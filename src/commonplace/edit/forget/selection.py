@@ -93,8 +93,8 @@ def _look_up(
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
-    said = list(dict.fromkeys(chain.from_iterable(common.values())))
-    return Choice(targets, composed, staying, closed, said, short, list(shared))
+    repeated = list(dict.fromkeys(chain.from_iterable(common.values())))
+    return Choice(targets, composed, staying, closed, repeated, short, list(shared))
 
 
 def _saying(files: Mapping[str, bytes], sentences: Collection[str]) -> dict[str, list[str]]:
@@ -231,9 +231,9 @@ def _sentences(
     texts = (text.strip() for text in composed.stated if not targets.takes_whole(text))
     worth = {text: list(_worth(text)) for text in filter(None, texts)}
     stated = dict.fromkeys(chain.from_iterable(worth.values()))
-    said = dict.fromkeys(chain.from_iterable(_spoken(context, session) for session in targets.sessions))
+    spoken = dict.fromkeys(chain.from_iterable(_spoken(context, session) for session in targets.sessions))
     short = [] if targets.sessions else [text for text in worth if not worth[text]]
-    return list(stated), list(filterfalse(stated.__contains__, said)), short
+    return list(stated), list(filterfalse(stated.__contains__, spoken)), short
 
 
 def _spoken(context: Context, session: str) -> Iterator[str]:
@@ -297,13 +297,13 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
         lines = dict.fromkeys(filter(None, moved))
         return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
 
-    def row(citation: str, told: str) -> Unreachable:
-        return Unreachable(f"{citation} {told}", remedies.say("forget.what", citation))
+    def row(citation: str, remark: str) -> Unreachable:
+        return Unreachable(f"{citation} {remark}", remedies.say("forget.what", citation))
 
     same = (cited(citation, after=True) for citation in _stating(choice, Words(choice.common)))
     rows = [row(citation, "says the same, and was not asked for") for citation in same]
     resting = notes.resting(choice.composed, choice.notes, context.read)
-    rows += [row(cited(one, after=False), "rests on nothing but what goes") for one in resting]
+    rows += [row(cited(citation, after=False), "rests on nothing but what goes") for citation in resting]
     partly = [(cited(citation, after=True), part) for citation, part in _partly_named(choice)]
     rows += [
         row(citation, f"says {part}, which may mean the same person")

@@ -14,9 +14,8 @@ from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 from commonplace.edit.forget.words import MARK, Words, unescaped
-from commonplace.markdown import comments
+from commonplace.markdown import comments, metadata, struck
 from commonplace.markdown.document import Document, Edit
-from commonplace.markdown.struck import says_something
 from commonplace.markdown.structure import atx
 from commonplace.transcripts import session as transcript
 from commonplace.types import cite
@@ -32,11 +31,7 @@ _PAIRS = (
 _BESIDE = 3  # lines that go, beside one that stays
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _STRONG = ("~~", "**", "__", "*", "_")
-_EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
-# The hour at the beginning of an entry, however it is written.
-_WRITTEN = re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 _PLAIN_ID = r"A-Za-z0-9._-"
-_FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 
 
 class Block(NamedTuple):
@@ -98,7 +93,7 @@ class Targets:
     @cached_property
     def comment_names(self) -> frozenset[str]:
         """Sessions as the comments of notes name them."""
-        written = [comments.of_provenance(Provenance("agent", session=one)) for one in self.sessions]
+        written = [comments.of_provenance(Provenance("agent", session=session)) for session in self.sessions]
         return frozenset(said["session"] for said in comments.take(written).values() if said.get("session"))
 
     @property
@@ -109,7 +104,8 @@ class Targets:
     @property
     def transcripts(self) -> frozenset[str]:
         """The paths of the transcripts of forgotten sessions."""
-        return frozenset(f"{transcript.FOLDER}/{transcript.stem_of(one)}.jsonl" for one in self.sessions)
+        stems = map(transcript.stem_of, self.sessions)
+        return frozenset(f"{transcript.FOLDER}/{stem}.jsonl" for stem in stems)
 
     @cached_property
     def mentions(self) -> re.Pattern[str]:
@@ -211,12 +207,12 @@ def encode(targets: Targets) -> dict[str, Any]:
 def decode(value: Mapping[str, Any]) -> Targets:
     """Read targets back. Raises ValueError, TypeError, KeyError for what is none."""
     fields: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list | tuple) else one for name, one in value.items()
+        name: tuple(field) if isinstance(field, list | tuple) else field for name, field in value.items()
     }
     fields["blocks"] = tuple(Block(at[0], at[1], tuple(at[2]), *at[3:]) for at in fields["blocks"])
-    fields["known"] = tuple(Known(*one) for one in fields["known"])
+    fields["known"] = tuple(Known(*row) for row in fields["known"])
     if fields.get("shown") is not None:
-        fields["shown"] = tuple(Shown(*one) for one in fields["shown"])
+        fields["shown"] = tuple(Shown(*row) for row in fields["shown"])
     return Targets(**fields)
 
 
@@ -259,7 +255,7 @@ class Page(Document):
 
     def flow(self, line: int) -> re.Match[str] | None:
         """A list in brackets of front matter, which loses elements; None for another line."""
-        return _FLOW.fullmatch(self.bare[line - 1]) if self.in_front(line) else None
+        return metadata.flow().fullmatch(self.bare[line - 1]) if self.in_front(line) else None
 
     @cached_property
     def titles(self) -> Set[int]:
@@ -391,7 +387,7 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
         if page.in_front(number):  # a list that may have lost an element
-            changed[number] = re.sub(r"(?<=\[)\s*,[\s,]*|,\s*(?=[,\]])", "", changed[number])
+            changed[number] = metadata.without_blanks(changed[number])
         if number in lines or page.is_mark(number):
             continue
         owner = page.statement(number)
@@ -432,7 +428,7 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
     """What is to be cut out, such that each mark of emphasis inside goes with its other, or stays for it."""
-    marks = list(_EMPHASIS.finditer(text, first, last))
+    marks = list(struck.emphasis().finditer(text, first, last))
     signs = [mark[0] for mark in marks]
     for match, mark in zip(marks, signs, strict=True):
         if signs.count(mark) % 2 == 0:
@@ -442,7 +438,7 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
         if text.startswith(mark, last):
             return _balanced(text, first, last + len(mark))
         return [_tightened(text, first, match.start()), _tightened(text, match.end(), last)]
-    around = _EMPHASIS.match(text, last)
+    around = struck.emphasis().match(text, last)
     if around and text.endswith(around[0], 0, first):
         return _balanced(text, first - len(around[0]), around.end())
     return [_tightened(text, first, last)]
@@ -470,9 +466,10 @@ def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, s
     shorter: dict[int, str] = {}
     for number in range(*(page.front_matter or (0, 0))):
         if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
-            kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
-            line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
-            if not kept or targets.whole.match(line):
+            every = map(str.strip, flow["inner"].split(","))
+            elements = [element for element in every if not targets.whole.match(element)]
+            line = f"{flow['key']}[{', '.join(elements)}]{flow['rest']}"
+            if not elements or targets.whole.match(line):
                 lines.add(number)
             else:
                 shorter[number] = line
@@ -499,9 +496,9 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
     own = range(statement.first, statement.last + 1)
-    said = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
-    said[0] = _WRITTEN.sub(r"\1", said[0])
-    if any(says_something(comments.without(line)) for line in said):
+    texts = [struck.emphasis().sub("", changed.get(number, page.bare[number - 1])) for number in own]
+    texts[0] = struck.hour().sub(r"\1", texts[0])
+    if any(struck.says_something(comments.without(line)) for line in texts):
         lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines

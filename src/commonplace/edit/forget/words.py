@@ -64,8 +64,8 @@ class Words:
 
     def __init__(self, words: Iterable[str], *, names: bool = False) -> None:
         """Prepare words; those of `names` may be joined by hyphens, points, underscores as well."""
-        known = dict.fromkeys(" ".join(_UNSEEN.sub("", word).split()) for word in words)
-        self._words = [_Word(word, names=names) for word in known if word]
+        written = dict.fromkeys(" ".join(_UNSEEN.sub("", word).split()) for word in words)
+        self._words = [_Word(word, names=names) for word in written if word]
 
     def __bool__(self) -> bool:
         return bool(self._words)

@@ -99,18 +99,6 @@ def gemini_request(call: Call, text: str) -> dict[str, object]:
     return parts | _shorter(call, "outputDimensionality")
 
 
-def _cohere_body(call: Call) -> dict[str, object]:
-    kind = "search_query" if call.kind == "query" else "search_document"
-    body = {"model": call.model, "texts": list(call.inputs), "input_type": kind}
-    return body | {"embedding_types": ["float"], "truncate": "NONE"} | _shorter(call, "output_dimension")
-
-
-def _ollama_body(call: Call) -> dict[str, object]:
-    # Since 0.13.5 the server refuses what is too long whatever `truncate` says; older ones would cut it.
-    body = {"model": call.model, "input": list(call.inputs), "truncate": False}
-    return body | _shorter(call, "dimensions")
-
-
 def _shorter(call: Call, name: str) -> dict[str, object]:
     return {name: call.dimensions} if call.dimensions else {}
 
@@ -155,7 +143,14 @@ _ROWS = (
     Service(
         "cohere",
         lambda call: "embed",
-        _cohere_body,
+        lambda call: {
+            "model": call.model,
+            "texts": list(call.inputs),
+            "input_type": "search_query" if call.kind == "query" else "search_document",
+            "embedding_types": ["float"],
+            "truncate": "NONE",
+            **_shorter(call, "output_dimension"),
+        },
         lambda answer: answer["embeddings"]["float"],
         Limits(inputs=96, tokens=32_000, input_tokens=8192),  # 96 is its own limit
         usage=count_at("meta", "billed_units", "input_tokens"),
@@ -175,7 +170,13 @@ _ROWS = (
     Service(
         "ollama",
         lambda call: "api/embed",
-        _ollama_body,
+        # Since 0.13.5 the server refuses what is too long whatever `truncate` says; older ones would cut it.
+        lambda call: {
+            "model": call.model,
+            "input": list(call.inputs),
+            "truncate": False,
+            **_shorter(call, "dimensions"),
+        },
         lambda answer: answer["embeddings"],
         # One machine works on them: two requests keep it busy, small ones keep a question from waiting.
         Limits(inputs=32, tokens=8192, input_tokens=8192, concurrency=2),

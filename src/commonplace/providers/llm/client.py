@@ -105,9 +105,9 @@ class Client:
         request = Request(
             tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs, deadline_s, purpose
         )
-        known = self._known(request)
-        if known is not None:
-            return known
+        cached = self._known(request)
+        if cached is not None:
+            return cached
         if schema is None:
             completion = self._ask(request)
         else:
@@ -133,11 +133,11 @@ class Client:
         request = Request(
             tuple(messages), None, tuple(tools), max_tokens, temperature, 0, deadline_s, purpose
         )
-        known = self._known(request)
-        if known is not None:
-            if known.text:
-                yield known.text
-            return known
+        cached = self._known(request)
+        if cached is not None:
+            if cached.text:
+                yield cached.text
+            return cached
         with self._asking(request) as call:
             pieces, stream = [], self.model.stream(request)
             try:

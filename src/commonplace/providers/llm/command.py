@@ -125,9 +125,9 @@ class _Program:
         if code:
             self._listener.join(_LEAVING_S)
             line = self._said[-1][-_MAX_LINE_BYTES:].decode("utf-8", "replace").strip() if self._said else ""
-            said = screen.shorten(screen.one_line(line), 200)
+            reason = screen.shorten(screen.one_line(line), 200)
             how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
-            raise ProviderError("command", f"{self._name} {how}" + (f": {said}" if said else ""))
+            raise ProviderError("command", f"{self._name} {how}" + (f": {reason}" if reason else ""))
 
     def kill(self) -> None:
         """End it with all its children, and let go of its pipes."""

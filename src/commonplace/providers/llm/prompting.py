@@ -59,12 +59,12 @@ def own_folder(environ: Mapping[str, str] | None = None) -> Path:
 def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
     """Read a prompt, the owner's if there is one. Raises ConfigError, naming the file that is wrong."""
     shipped = _read(name, SHIPPED / f"{name}.md")
-    own = own_folder(environ) / f"{name}.md"
-    if not os.path.lexists(own):
+    path = own_folder(environ) / f"{name}.md"
+    if not os.path.lexists(path):
         return shipped
-    prompt = _read(name, own)
+    prompt = _read(name, path)
     if prompt.variables != shipped.variables:
-        _refuse(own, f"variables must be {_listed(shipped.variables)}, not {_listed(prompt.variables)}")
+        _refuse(path, f"variables must be {_listed(shipped.variables)}, not {_listed(prompt.variables)}")
     return prompt
 
 

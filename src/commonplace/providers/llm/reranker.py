@@ -125,14 +125,14 @@ class LlmReranker:
         )
         rows = completion.data["grades"] if isinstance(completion.data, dict) else []
         grades = {row["number"]: row["grade"] / BEST for row in rows}
-        known = [grades[number] for number in range(1, count + 1) if number in grades]
-        if len(rows) == len(grades) == len(known) == count:
-            return known
+        ordered = [grades[number] for number in range(1, count + 1) if number in grades]
+        if len(rows) == len(grades) == len(ordered) == count:
+            return ordered
         fault = "grades texts that were not sent"
         if len(grades) != len(rows):
             fault = "grades a text twice"
-        elif len(known) < count:
-            fault = f"leaves out {count - len(known)} of {count} texts"
+        elif len(ordered) < count:
+            fault = f"leaves out {count - len(ordered)} of {count} texts"
         raise ProviderError(self._provider, f"the answer {fault}")
 
     def _left_s(self, deadline: Deadline) -> float:

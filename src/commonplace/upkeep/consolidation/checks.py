@@ -7,10 +7,12 @@ where that is missing, only a sentence of the source itself gets in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
+from typing import Literal
 
 from commonplace.language import lexicon, reading, rules
 from commonplace.markdown import comments
@@ -27,9 +29,20 @@ from commonplace.upkeep.consolidation.verify import Question, Verdict
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
 LEANING, SHORT = 12.0, 4.0  # words below which a line may lean on its heading, and below which it does
-_ONE = {"supersede": "replaces", "expire": "ends", "conflict": "names"}
+# How many entries an operation names, and what is wrong with one that names others.
+_TARGETS = {
+    "add": (range(1), "adds and names entries"),
+    "merge": (range(2, sys.maxsize), "merges fewer than two entries"),
+    "supersede": (range(1, 2), "replaces exactly one entry"),
+    "expire": (range(1, 2), "ends exactly one entry"),
+    "conflict": (range(1, 2), "names exactly one entry"),
+}
+# What a model verifies of an operation about an entry, and what is wrong where it says no.
+_ABOUT: Mapping[str, tuple[Literal["ended", "conflict"], str]] = {
+    "expire": ("ended", "no source says that it is over"),
+    "conflict": ("conflict", "does not contradict it"),
+}
 PLANTED = "is said by an agent alone that read what strangers write, on one day"
-_ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
 _LEAD = re.compile(
     r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
     r"|\d\d:\d\d \S)"
@@ -89,31 +102,42 @@ class _Refused(Exception):
     pass
 
 
+@dataclass(slots=True)
+class _Standing:
+    """What stands while operations are accepted one by one: `left` is how many entries may be touched yet."""
+
+    entries: list[Entry]
+    left: int
+    touched: set[int] = field(default_factory=set)
+
+    def carry_out(self, item: Accepted) -> None:
+        """Let what an operation does count for the next ones."""
+        self.left -= len(item.targets)
+        self.touched |= {target.statement.first for target in item.targets}
+        self.entries = [e for e in self.entries if not (e.label and e.statement.first in self.touched)]
+        if item.text:
+            first = item.targets[0] if item.targets else item.sources[0]
+            self.entries.append(Entry("", first.statement, item.text, item.section))
+
+
 def check(operations: Sequence[Operation], ground: Ground) -> Checked:
     """Check operations against what stands there now, the best supported first: a limit keeps them."""
     done = Checked()
-    touched: set[int] = set()
-    left = len(ground.page.labelled) // plan_share(ground)
-    standing = list(ground.page.labelled)
-
+    entries = list(ground.page.labelled)
+    standing = _Standing(entries, len(entries) // plan_share(ground))
     for number, operation in enumerate(_ordered(operations, ground)):
         try:
             if number >= plan.MOST_OPERATIONS:
                 raise _Refused("is beyond the most operations of a plan")
-            item = _checked(operation, ground, touched, standing, done.questions)
-            if operation.op != "conflict" and len(item.targets) > left:
+            item = _checked(operation, ground, standing, done.questions)
+            if operation.op != "conflict" and len(item.targets) > standing.left:
                 raise _Refused("touches more than a quarter of the entries")
         except _Refused as refused:
             done.rejected.append(Rejection(operation, str(refused)))
             continue
         done.accepted.append(item)
-        if operation.op == "conflict":
-            continue
-        left -= len(item.targets)
-        touched |= {target.statement.first for target in item.targets}
-        standing = [e for e in standing if not (e.label and e.statement.first in touched)]
-        first = next(iter(item.targets), None) or next(iter(item.sources), None)
-        standing += [Entry("", first.statement, item.text, item.section)] if first and item.text else []
+        if operation.op != "conflict":
+            standing.carry_out(item)
     return done
 
 
@@ -133,28 +157,24 @@ def plan_share(ground: Ground) -> int:
     return SHARE if ground.verdicts is not None else 1
 
 
-def _checked(
-    operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], asked: list[Question]
-) -> Accepted:
+def _checked(operation: Operation, ground: Ground, standing: _Standing, asked: list[Question]) -> Accepted:
     """Carry an operation through all checks; raise the reason of the first that it does not pass."""
     op = operation.op
-    sources, targets = _looked_up(operation, ground, touched)
+    sources, targets = _looked_up(operation, ground, standing.touched)
     item = Accepted(operation, sources, targets, targets[0].section if targets else "", operation.text)
+    count, reason = _TARGETS[op]
+    if len(targets) not in count:
+        raise _Refused(reason)
     # An entry ends by itself where the last day that it names has passed.
-    over = op == "expire" and len(targets) == 1 and plan.is_over(targets[0], ground.today)
-    if op != "merge" and not sources and not over:
-        raise _Refused("names no source")
-    if op in _ONE and len(targets) != 1:
-        raise _Refused(f"{_ONE[op]} exactly one entry")
-    if over:
+    if op == "expire" and plan.is_over(targets[0], ground.today):
         return item
-    if op in ("expire", "conflict"):
+    if op != "merge" and not sources:
+        raise _Refused("names no source")
+    if op in _ABOUT:
         return _about_an_entry(item, ground, asked)
     if op == "add":
         item = replace(item, section=_section(item, ground))
-    elif op == "merge" and len(targets) < 2:
-        raise _Refused("merges fewer than two entries")
-    return _stated(item, ground, standing, asked)
+    return _stated(item, ground, standing.entries, asked)
 
 
 def _looked_up(
@@ -178,8 +198,6 @@ def _looked_up(
 
 def _section(item: Accepted, ground: Ground) -> str:
     """The section that an entry is added to, as the file writes it."""
-    if item.targets:
-        raise _Refused("adds and names entries")
     named = item.operation.section or plan.FACTS[ground.language]
     there = {title.casefold(): title for title in ground.page.sections}
     allowed = {title.casefold(): title for titles in plan.SECTIONS.values() for title in titles}
@@ -208,7 +226,7 @@ def _shares_subject(texts: Iterable[str], entry: str, share: float, *, besides: 
 def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Accepted:
     """The end of an entry, or what speaks against it: a source says so, and of just that."""
     (target,) = item.targets
-    ends = item.operation.op == "expire"
+    kind, reason = _ABOUT[item.operation.op]
     saying = [
         source
         for source in ground.sources.values()
@@ -216,16 +234,12 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
     ]
     if not any(source in saying for source in item.sources):
         raise _Refused("no source speaks of it")
-    said = tuple(source.said for source in item.sources)
-    if ends:
+    if kind == "ended":
         _check_end(item, saying, ground.today)
-    question = Question(target.text, said, target.text, "ended" if ends else "conflict")
-    verdict = _verdict(question, ground, asked)
+    said = tuple(source.said for source in item.sources)
+    verdict = _verdict(Question(target.text, said, target.text, kind), ground, asked)
     if verdict is None or not verdict.says:
-        lacking = " (not verified)" if verdict is None else ""
-        raise _Refused(
-            f"no source says that it is over{lacking}" if ends else f"does not contradict it{lacking}"
-        )
+        raise _Refused(f"{reason} (not verified)" if verdict is None else reason)
     return replace(item, text="")
 
 
@@ -256,37 +270,43 @@ def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdi
 
 def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
     """A text that may stand in MEMORY.md, completed where it leans on its note."""
-    op, targets = item.operation.op, item.targets
     said = tuple(source.said for source in item.sources)
-    replaced = targets[0].text if op == "supersede" else ""
-    if replaced:
-        _check_replaced(item)
-    if op == "merge":
-        said += tuple(Said(target.text, None, (target.section,)) for target in targets)
+    if item.operation.op == "merge":
+        said += tuple(Said(target.text, None, (target.section,)) for target in item.targets)
         _check_kept(item, ground, asked)
     else:
-        text = grounding.named(item.text, said)
-        item = replace(item, text=grounding.resolved(text, said))
+        if item.operation.op == "supersede":
+            _check_replaced(item)
+        item = replace(item, text=grounding.resolved(grounding.named(item.text, said), said))
     _check_text(item, said)
-    _check_witnessed(item, ground)
+    if any(source.exposed for source in item.sources):
+        _check_witnessed(item, ground)
     _check_new(item, ground, standing)
+    return _verified(item, said, ground, asked)
+
+
+def _verified(item: Accepted, said: tuple[Said, ...], ground: Ground, asked: list[Question]) -> Accepted:
+    """The text, or what completes it, that the model finds in its sources."""
+    op, targets = item.operation.op, item.targets
     # An entry that is said twice says itself, whoever proposes to join the two.
     literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in targets}
-    texts = [item.text, *(_completed(item, said, literal=literal) if op != "merge" else ())]
+    texts = [item.text]
+    if op != "merge":
+        texts += [*_led_in(item, said), *(_headed(item, said) if literal else ())]
     short = len(texts) > 1 and grounding.weight(item.text) < SHORT
-    accepted: list[Accepted] = []
-    reasons: list[str] = []
+    replaced: tuple[str, Literal["replaced"]] | tuple[()] = ()
+    if op == "supersede":
+        replaced = targets[0].text, "replaced"
+    outcomes: list[tuple[str, Accepted]] = []
     for text in texts:
-        question = Question(text, said, replaced, "replaced" if replaced else "")
-        verdict = _verdict(question, ground, asked)
+        verdict = _verdict(Question(text, said, *replaced), ground, asked)
         done = _dated(replace(item, text=text), verdict)
-        if reason := _refusal(verdict, item, said, literal=literal, leans=short or done.text != text):
-            reasons.append(reason)
-        else:
-            accepted.append(done)
-    if not accepted:
-        raise _Refused(reasons[-1])
-    return accepted[0]
+        leans = short or done.text != text
+        outcomes.append((_refusal(verdict, item, said, literal=literal, leans=leans), done))
+    for reason, done in outcomes:
+        if not reason:
+            return done
+    raise _Refused(outcomes[-1][0])
 
 
 def _check_text(item: Accepted, said: Sequence[Said]) -> None:
@@ -333,33 +353,36 @@ def _is_older(sources: Sequence[Source], target: Entry) -> bool:
     return all(one.first <= last.get(one.path, 0) for one in of_day)
 
 
-def _completed(item: Accepted, said: Sequence[Said], *, literal: bool) -> Iterator[str]:
-    """What code may put before a line that leans on its note: what its source begins with, or a heading."""
-    text, source = item.text, item.sources[0]
-    if not any(grounding.stands_first(text, one) for one in said):
-        words = item.operation.text.rstrip(".。!！")
-        if (at := source.text.find(words)) > 0:
-            whole = grounding.resolved(source.text[: at + len(words)], said)
-            whole += item.operation.text[len(words) :]
-            if not faults(whole, said) and not grounding.missing(whole, said):
-                yield whole
-    if literal and source.headings and grounding.weight(text) < LEANING:
-        heading = source.headings[-1].rstrip(":： ")
-        joint = "：" if re.search(lexicon.CJK_RUN, heading) else ": "
-        if grounding.keys(heading).isdisjoint(grounding.keys(text)) and not faults(heading, [source.said]):
-            yield f"{heading}{joint}{text}"
+def _led_in(item: Accepted, said: Sequence[Said]) -> Iterator[str]:
+    """Put before a line that leans on its note what its source begins with."""
+    if any(grounding.stands_first(item.text, one) for one in said):
+        return
+    source, words = item.sources[0].text, item.operation.text.rstrip(".。!！")
+    if (at := source.find(words)) > 0:
+        whole = grounding.resolved(source[: at + len(words)], said)
+        whole += item.operation.text[len(words) :]
+        if not faults(whole, said) and not grounding.missing(whole, said):
+            yield whole
+
+
+def _headed(item: Accepted, said: Sequence[Said]) -> Iterator[str]:
+    """Put before a short line the heading that it stands below, where it does not say that itself."""
+    heading = next(iter(item.sources[0].headings[-1:]), "").rstrip(":： ")
+    if not heading or grounding.weight(item.text) >= LEANING:
+        return
+    joint = "：" if lexicon.cjk_share(heading) else ": "
+    is_new = grounding.keys(heading).isdisjoint(grounding.keys(item.text))
+    if is_new and not faults(heading, [item.sources[0].said]):
+        yield f"{heading}{joint}{item.text}"
 
 
 def _refusal(
     verdict: Verdict | None, item: Accepted, said: Sequence[Said], *, literal: bool, leans: bool
 ) -> str:
-    """Why a text does not get in by its verdict; without one an opening sentence of the source does."""
+    """Why a text does not get in by its verdict."""
     op = item.operation.op
     if verdict is None:
-        if not literal or op == "supersede":
-            return "was not verified"
-        alone = op == "merge" or any(grounding.stands_first(item.text, one) for one in said)
-        return "" if alone and not leans else "does not stand alone"
+        return _unverified(item, said, leans=leans) if literal and op != "supersede" else "was not verified"
     if not verdict.says:
         return "not supported: the model that verified it does not find it in the source"
     if not verdict.alone:
@@ -369,24 +392,37 @@ def _refusal(
     return ""
 
 
+def _unverified(item: Accepted, said: Sequence[Said], *, leans: bool) -> str:
+    """Why a sentence of a source does not get in without a verdict: the opening one does."""
+    is_first = any(grounding.stands_first(item.text, one) for one in said)
+    alone = item.operation.op == "merge" or is_first
+    return "" if alone and not leans else "does not stand alone"
+
+
 def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
     """Refuse a merge that loses what its entries say: their values by themselves, the rest by a verdict."""
-    text = item.text
     for target in item.targets:
-        if lost := sorted(grounding.values(target.text) - grounding.values(text) - grounding.keys(text)):
-            raise _Refused(f"loses what {target.label} says: {' '.join(lost[:3])}")
-        one_script = bool(lexicon.cjk_share(text) >= 0.3) == bool(lexicon.cjk_share(target.text) >= 0.3)
-        if one_script and (reason := grounding.turns(target.text, text)):
-            raise _Refused(f"turns what {target.label} says: {reason}")
-        if grounding.keys(target.text) <= grounding.keys(text):
-            if lost := sorted(grounding.particles(target.text) - grounding.particles(text)):
-                raise _Refused(f"loses what {target.label} says: {lost[0]}")
+        if reason := _loss(target, item.text):
+            raise _Refused(reason)
+        if grounding.keys(target.text) <= grounding.keys(item.text):
             continue
-        if one_script and grounding.subject(target.text) not in grounding.keys(text):
-            raise _Refused(f"loses what {target.label} says: {grounding.subject(target.text)}")
-        verdict = _verdict(Question(target.text, (Said(text, None),)), ground, asked)
+        verdict = _verdict(Question(target.text, (Said(item.text, None),)), ground, asked)
         if verdict is None or not verdict.says:
             raise _Refused(f"loses what {target.label} says")
+
+
+def _loss(entry: Entry, text: str) -> str:
+    """What of an entry the text turns or loses that it is merged into, as far as words tell."""
+    one_script = (lexicon.cjk_share(text) >= 0.3) == (lexicon.cjk_share(entry.text) >= 0.3)
+    keys, subject = grounding.keys(text), grounding.subject(entry.text)
+    lost = sorted(grounding.values(entry.text) - grounding.values(text) - keys)[:3]
+    if not lost and one_script and (reason := grounding.turns(entry.text, text)):
+        return f"turns what {entry.label} says: {reason}"
+    if not lost and grounding.keys(entry.text) <= keys:
+        lost = sorted(grounding.particles(entry.text) - grounding.particles(text))[:1]
+    elif not lost and one_script and subject not in keys:
+        lost = [subject]
+    return f"loses what {entry.label} says: {' '.join(lost)}" if lost else ""
 
 
 def _check_witnessed(item: Accepted, ground: Ground) -> None:
@@ -394,14 +430,15 @@ def _check_witnessed(item: Accepted, ground: Ground) -> None:
 
     No words tell it from a fact; the owner, a session that read no stranger's words, or a second day does.
     """
-    if not any(source.exposed for source in item.sources):
-        return
+
+    def is_said(said: Sequence[Said]) -> bool:
+        return not grounding.missing(item.text, said, share=1)
+
     others = [source.said for source in ground.sources.values() if not source.exposed]
-    others += [Said(t.text, ground.today) for t in item.targets if item.operation.op == "merge"]
-    if others and not grounding.missing(item.text, others, share=1):
-        return
+    if item.operation.op == "merge":
+        others += [Said(target.text, ground.today) for target in item.targets]
     exposed = [source for source in ground.sources.values() if source.exposed]
-    if not _are_two([s for s in exposed if not grounding.missing(item.text, [*others, s.said], share=1)]):
+    if not is_said(others) and not _are_two([one for one in exposed if is_said([*others, one.said])]):
         raise _Refused(PLANTED)
 
 
@@ -421,7 +458,7 @@ def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> Non
             raise _Refused(f"is said already by {entry.label or 'another operation'}")
     _check_gone(item, ground, own)
     if item.operation.op == "add":
-        _check_values(text, [entry for entry in others if entry.label])
+        _check_values(text, others)
 
 
 def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
@@ -442,11 +479,11 @@ def _is_gone(entry: Entry, text: str, newest: str) -> bool:
 
 
 def _check_values(text: str, entries: Iterable[Entry]) -> None:
-    """Refuse to add the same words with another number or day: one of the two would be wrong."""
+    """Refuse to add the words of an entry with another number or day: one of the two would be wrong."""
     mine = grounding.measured(text)
     for entry in entries if mine else ():
         theirs = grounding.measured(entry.text)
-        if theirs and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs:
+        if entry.label and theirs and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs:
             by_hand = f"contradicts {entry.label}, which {entry.kept}"
             raise _Refused(by_hand if entry.kept else f"takes the place of {entry.label}: supersede it")
 
@@ -454,28 +491,41 @@ def _check_values(text: str, entries: Iterable[Entry]) -> None:
 # --- the words ----------------------------------------------------------------------------------------------
 
 
-def faults(text: str, said: Sequence[Said]) -> str:
-    """Why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
-    if not text or len(text) > LONGEST:
-        return f"longer than {LONGEST} characters" if text else "says nothing"
-    known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
-    mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
-    hidden = "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
-    asks = any(sentence.asks for sentence in reading.read(_ADDRESS.sub("", text)))
-    reasons = {
-        "has more than one line": len(text.splitlines()) > 1,
-        "holds a comment": "<!" in text or "-->" in text,
-        "begins as Markdown does": _LEAD.match(text) is not None,
-        f"holds {mark}, which no source has": bool(mark),
-        "holds what must not be kept": hidden,
-        "speaks to a model": _instructions().search(text) is not None,
-        "asks": asks or text.endswith(("?", "？")),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
-
-
 @cache
 def _instructions() -> re.Pattern[str]:
     """Finds words to a model, in any language."""
     tables = (rules.load(name)["instructions"]["patterns"] for name in rules.LANGUAGES)
     return re.compile("|".join(pattern for patterns in tables for pattern in patterns), re.IGNORECASE)
+
+
+def _is_hidden(text: str) -> bool:
+    """Whether a text holds what must not be kept: secrets, private parts, and the marks of such."""
+    return "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
+
+
+def _asks(text: str) -> bool:
+    """Whether a text asks; a question mark in an address does not."""
+    words = " ".join(word for word in text.split() if "://" not in word)
+    return any(sentence.asks for sentence in reading.read(words)) or text.endswith(("?", "？"))
+
+
+# Why a text may not stand in MEMORY.md, whatever it says.
+_FAULTS: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("says nothing", lambda text: not text),
+    (f"longer than {LONGEST} characters", lambda text: len(text) > LONGEST),
+    ("has more than one line", lambda text: len(text.splitlines()) > 1),
+    ("holds a comment", lambda text: "<!" in text or "-->" in text),
+    ("begins as Markdown does", lambda text: _LEAD.match(text) is not None),
+    ("holds what must not be kept", _is_hidden),
+    ("speaks to a model", lambda text: _instructions().search(text) is not None),
+    ("asks", _asks),
+)
+
+
+def faults(text: str, said: Sequence[Said]) -> str:
+    """Return why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
+    if reason := next((reason for reason, holds in _FAULTS if holds(text)), ""):
+        return reason
+    known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
+    mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
+    return f"holds {mark}, which no source has" if mark else ""

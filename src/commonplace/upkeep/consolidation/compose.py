@@ -71,26 +71,25 @@ def compose(
     What is read back of the text must be what was to be written: what is not is left out as well. `moves`
     are references of entries, by line, to be rewritten; `page` is what `memory` holds, where it is known.
     """
-    kept = list(accepted)
+    items = list(accepted)
     left_out: list[Accepted] = []
     lost: list[Accepted] = []
     while True:
-        draft = Draft(path, _with_moves(memory, moves), archive, (memory, page) if page else None)
-        _replace(draft, kept, today)
-        for item in kept:
-            if item.operation.op == "add":
-                _add(draft, item)
-        if unread := _unread(draft, kept):
+        draft = Draft(
+            path, _with_moves(memory, moves), archive, (memory, page) if page else None,
+            left_out=left_out, lost=lost,
+        )  # fmt: skip
+        _carry_out(draft, items, today)
+        if unread := _unread(draft, items):
             lost += unread
-            kept = [item for item in kept if item not in unread]
+            items = [item for item in items if item not in unread]
             continue
-        new = {a.text for a in kept if a.text}
-        _within_cap(draft, most_chars, new)
-        if len(draft.memory) <= most_chars or not any(a.text for a in kept):
-            draft.left_out, draft.lost = left_out, lost
+        written = [item for item in items if item.text]
+        _within_cap(draft, most_chars, {item.text for item in written})
+        if len(draft.memory) <= most_chars or not written:
             return draft
-        last = max(n for n, a in enumerate(kept) if a.text)
-        left_out.append(kept.pop(last))
+        left_out.append(written[-1])
+        items = [item for item in items if item is not written[-1]]
 
 
 def _unread(draft: Draft, accepted: Sequence[Accepted]) -> list[Accepted]:
@@ -118,16 +117,14 @@ def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
     lines = list(Document.of(memory).lines)
     for number, told in moves.items():
         for old, new in told.items():
-            written = comments.of_marks(from_=comments.of_sources([old]))[
-                len("<!-- cp: from=") : -len(" -->")
-            ]
-            fresh = comments.of_marks(from_=comments.of_sources([new]))[len("<!-- cp: from=") : -len(" -->")]
+            marks = [comments.of_marks(from_=comments.of_sources([reference])) for reference in (old, new)]
+            written, fresh = (mark.removeprefix("<!-- cp: from=").removesuffix(" -->") for mark in marks)
             lines[number - 1] = lines[number - 1].replace(written, fresh)
     return "".join(lines)
 
 
-def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
-    """Strike what is replaced, merged or over, and put what takes its place right below it."""
+def _carry_out(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
+    """Strike what is replaced, merged or over, put what takes its place right below it, and add the rest."""
     strikes: list[Strike] = []
     added: dict[int, list[str]] = {}  # below which line of before
     places: dict[str, int] = {}
@@ -148,6 +145,9 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
             places[f"{_PENDING}{number}"] = first.end
     struck = Document.of(draft.memory, draft.path).strike_all(strikes).document
     _insert(draft, struck.lines, added, places)
+    for item in accepted:
+        if item.operation.op == "add":
+            _add(draft, item)
 
 
 def _insert(
@@ -249,10 +249,7 @@ def _least(page: Page, new: set[str]) -> list[Entry]:
     free = [entry for entry in page.entries if not (entry.kept or entry.nested)]
     struck = [entry for entry in free if entry.statement.struck]
     made = [entry for entry in free if entry.label and entry.generated and entry.text not in new]
-    return [
-        *sorted(struck, key=lambda entry: entry.statement.said.get("until", "")),
-        *sorted((entry for entry in made if not entry.statement.struck), key=_worth),
-    ]
+    return sorted(struck, key=lambda entry: entry.statement.said.get("until", "")) + sorted(made, key=_worth)
 
 
 def _worth(entry: Entry) -> tuple[int, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import statements, structure
@@ -15,7 +15,7 @@ from commonplace.redaction.redact import MARK, private_parts
 from commonplace.types import Note
 from commonplace.types.notes import Statement
 
-_CONFLICT = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)")  # the lines that git sets around the two sides
+_CONFLICT = ("<<<<<<<", "|||||||", ">>>>>>>")
 _UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `Document` keeps it
 
 
@@ -81,8 +81,6 @@ def read(text: str, path: str) -> Page:
     note = parse(plain, path)
     raw = plain.split("\n")
     entries: list[Entry] = []
-    odd = not plain.isascii() and _UNDECODED.search(plain) is not None
-    private = "<private" in plain.lower() or "</private" in plain.lower()
     redacted = [0, *accumulate(MARK in line for line in note.lines)]  # how many lines up to each are
     end = number = 0
     stated = statements.read(note)
@@ -96,9 +94,8 @@ def read(text: str, path: str) -> Page:
             label = f"M{number}"
         below = statement.end > statement.last
         leads = below and _leads(statement, statements.under(stated, at), raw)
-        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
         hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
-        fixed = _fixed(own.lower(), hidden=hidden)
+        fixed = _fixed(raw[statement.first - 1 : statement.end], hidden=hidden)
         section = _legible(statement.headings[-1]) if statement.headings else ""
         words = _legible(" ".join(statement.text.split()))
         pinned = statements.is_pinned(statement.said)
@@ -113,11 +110,12 @@ def _leads(statement: Statement, under: Iterable[Statement], raw: Sequence[str])
     return any(raw[number - 1].strip() for number in rest if number not in struck)
 
 
-def _fixed(own: str, *, hidden: bool) -> str:
-    """Why nothing generated may move a statement with such lines of its own; empty where it may."""
-    if hidden or "<private" in own or "</private" in own:
+def _fixed(lines: Sequence[str], *, hidden: bool) -> str:
+    """Why nothing generated may move a statement of such lines; empty where it may."""
+    own = "\n".join(lines)
+    if hidden or ("<" in own and any(mark in own.lower() for mark in ("<private", "</private"))):
         return "is partly hidden"
-    return "holds bytes that are no text" if _UNDECODED.search(own) else ""
+    return "" if own.isascii() or not _UNDECODED.search(own) else "holds bytes that are no text"
 
 
 def _legible(text: str) -> str:
@@ -150,20 +148,31 @@ def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset
 def check_whole(text: str, path: str) -> None:
     """Refuse a file with a private part or a fence that is never closed, or a conflict: NoteUnreadable."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    if any(mark in plain for mark in ("<<<<<<<", "|||||||", ">>>>>>>")):
-        fences = parse(plain, path).fences
-        for line in (n for n, line in enumerate(plain.split("\n"), 1) if _CONFLICT.match(line)):
-            if not any(first <= line <= last for first, last in fences):
-                raise NoteUnreadable(path, f"has conflict markers (line {line}); resolve them first")
+    for fault, line in chain(_conflicts(plain, path), _open_parts(plain, path)):
+        raise NoteUnreadable(path, fault.format(line=line))
+
+
+def _conflicts(plain: str, path: str) -> Iterator[tuple[str, int]]:
+    """Yield the lines that git sets around the two sides of a conflict, but for those of code."""
+    if not any(mark in plain for mark in _CONFLICT):
+        return
+    fences = parse(plain, path).fences
+    for number, line in enumerate(plain.split("\n"), 1):
+        is_mark = line[:7] in _CONFLICT and line[7:8] in ("", " ")
+        if is_mark and not any(first <= number <= last for first, last in fences):
+            yield "has conflict markers (line {line}); resolve them first", number
+
+
+def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
+    """Yield what is opened and never closed: the last private part, and a fence."""
     # What reaches whatever is put behind the text is never closed.
     opened = [start for start, end, _ in private_parts(f"{plain} ") if end > len(plain)]
-    if opened:
-        line = plain.count("\n", 0, opened[-1]) + 1
-        raise NoteUnreadable(path, f"`<private>` of line {line} is never closed; close it first")
+    for start in opened[-1:]:
+        yield "`<private>` of line {line} is never closed; close it first", plain.count("\n", 0, start) + 1
     if "```" in plain or "~~~" in plain:
         note = parse(plain, path)
         if line := structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0):
-            raise NoteUnreadable(path, f"the code fence of line {line} is never closed; close it first")
+            yield "the code fence of line {line} is never closed; close it first", line
 
 
 def find_again(then: Page, now: Page) -> dict[str, Entry]:

@@ -229,15 +229,12 @@ def proposals(page: Page, today: date) -> list[Operation]:
     for number, entry in enumerate(alike.entries):
         if entry.label in merged:
             continue
-        same = [other for other in alike.behind(number) if other.label not in merged]
-        if not same:
-            continue
-        group = [entry, *same]
-        merged |= {one.label for one in group}
-        text = max(group, key=lambda one: len(one.text)).text
-        operations.append(
-            Operation("merge", tuple(one.label for one in group), text=text, reason="say the same")
-        )
+        group = [entry, *(other for other in alike.behind(number) if other.label not in merged)]
+        if len(group) > 1:
+            labels = tuple(other.label for other in group)
+            merged.update(labels)
+            text = max((other.text for other in group), key=len)
+            operations.append(Operation("merge", labels, text=text, reason="say the same"))
     return operations
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 from commonplace.base import paths
@@ -37,12 +39,20 @@ OFTEN = 3  # different questions that led to a line
 OBSERVATIONS = frozenset({"observations", "观察", "观察记录", "tool observations"})
 _SUMMARIES = frozenset(summaries.HEADINGS.values())
 # Of a summary, what was decided and learned; the rest is what happened.
-_KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
-_LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
+_KEPT_LABELS = ("Decided – ", "Learned – ", "决定 – ", "了解 – ")
+_LABELS = (
+    "Asked – ",
+    "Done – ",
+    "Open – ",
+    "Last answer – ",
+    "请求 – ",
+    "完成 – ",
+    "待办 – ",
+    "最后的回答 – ",
+)
 _EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
-_TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
-_HIDDEN = re.compile(r"\[REDACTED:|�")
+_HIDDEN = ("[REDACTED:", "�")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Hits of which lines were read within half an hour, by the same agent; a daily note grows, so the lines count
 # whatever else was appended to it since.
@@ -144,17 +154,17 @@ def _notes(
     from commonplace.memory import sources
     from commonplace.notes import scan
 
-    days = {state.path: metadata.date_of(state.path) for state in scan.scan(sources(memory)[:1])
-            if metadata.kind_of(state.path) == "daily"}  # fmt: skip
-    if months:
-        scanned = (state.path for state in scan.scan(sources(memory)[:1]))
-        days |= {path: f"{month}-01" for path in scanned if (month := metadata.month_of(path))}
-    told = [(date.fromisoformat(day), path) for path, day in days.items() if day]
-    for day, path in sorted(pair for pair in told if first <= pair[0] <= last):
-        try:
-            yield path, day, paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
-        except CommonplaceError:
-            continue
+    dated: list[tuple[str, str]] = []
+    for path in (state.path for state in scan.scan(sources(memory)[:1])):
+        month = metadata.month_of(path) if months else None
+        day = f"{month}-01" if month else metadata.date_of(path)
+        if day and (month or metadata.kind_of(path) == "daily"):
+            dated.append((day, path))
+    for day, path in sorted(dated):
+        if first <= date.fromisoformat(day) <= last:
+            with suppress(CommonplaceError):
+                data = paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
+                yield path, date.fromisoformat(day), data
 
 
 def recalled(memory: Memory) -> Mapping[str, Lines]:
@@ -194,10 +204,11 @@ def of_note(
     for statement in stated:
         if statement.first in answers or not _is_eligible(statement, today):
             continue
-        text = _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+        text = " ".join(statement.text.split())
+        text = text.removeprefix(next(filter(text.startswith, _KEPT_LABELS), ""))
         speaker = structure.speaker(text) or ""
         if speaker in rules.words("people"):
-            text = _TURN.sub("", text, count=1)
+            text = text[structure.behind(text) :].lstrip("*_ ")
         if not grounding.weight(text):
             continue
         asked = [n for first, last, n in lines if first <= statement.last and last >= statement.first]
@@ -257,7 +268,7 @@ def _is_eligible(statement: Statement, today: date) -> bool:
         return False
     if "until" in said or said.get("valid-until", "9999-12-31") < today.isoformat():
         return False
-    if said.get("by") in layout.FOREIGN or "from" in said or _HIDDEN.search(text):
+    if said.get("by") in layout.FOREIGN or "from" in said or any(mark in text for mark in _HIDDEN):
         return False
     # A recalled block in it is memory already.
     return not _is_derived(statement) and strip_recalled(text) == text
@@ -268,9 +279,9 @@ def _is_derived(statement: Statement) -> bool:
     text, in_summary = statement.text, not _SUMMARIES.isdisjoint(statement.headings)
     if not OBSERVATIONS.isdisjoint(heading.strip().casefold() for heading in statement.headings):
         return True
-    if in_summary and not _KEPT_LABELS.match(text):
+    if in_summary and not text.startswith(_KEPT_LABELS):
         return True
-    return _LABELS.match(text) is not None or text.startswith(_EXTRACTS)
+    return text.startswith((*_LABELS, *_EXTRACTS))
 
 
 # --- what became of them ------------------------------------------------------------------------------------
@@ -296,12 +307,17 @@ class Living:
 def check(entries: Sequence[Entry], read: Read) -> Living:
     """Look up every reference of the generated entries; one whose words were moved is found by them."""
     living = Living()
-    known: dict[str, Sequence[Statement]] = {}
-    for entry in entries:
-        if not entry.generated or entry.statement.struck:
-            continue
+
+    @cache
+    def note(path: str) -> Sequence[Statement]:
+        return stated(path, read)
+
+    for entry in (entry for entry in entries if entry.generated and not entry.statement.struck):
         for reference in comments.sources(entry.statement.said):
-            now, reason = _where(entry, reference, read, known)
+            try:
+                now, reason = _where(entry, reference, note(references.parse_reference(reference).path))
+            except CommonplaceError:
+                now, reason = "", "is no reference"
             if reason:
                 living.orphans.append(Orphan(entry, reference, reason))
             elif now != reference:
@@ -318,30 +334,20 @@ def stated(path: str, read: Read) -> Sequence[Statement]:
     return statements.read(parse(decode(data), path)) if data is not None else ()
 
 
-def _where(
-    entry: Entry, reference: str, read: Read, known: dict[str, Sequence[Statement]]
-) -> tuple[str, str]:
-    """Where a source stands now, or an empty text and why it is none any more."""
-    try:
-        place = references.parse_reference(reference)
-    except CommonplaceError:
-        return "", "is no reference"
-    note = known[place.path] = known[place.path] if place.path in known else stated(place.path, read)
-    if not note:
-        return "", "is gone"
-    there = [s for s in note if s.first <= place.first <= s.last]
+def _where(entry: Entry, reference: str, note: Sequence[Statement]) -> tuple[str, str]:
+    """Where a source stands now in its note, or an empty text and why it is none any more."""
+    place = references.parse_reference(reference)
+    there = [statement for statement in note if statement.first <= place.first <= statement.last]
     if any(map(_is_merged, there)):
         return reference, ""
     day = metadata.date_of(place.path) or entry.since
-    carrying = [s for s in note if _carries(s, day, entry.text)]
-    if any(s in carrying for s in there):
-        now = there[0]
-    elif carrying:
-        now = min(carrying, key=lambda s: (not _stands(s), abs(s.first - place.first)))
-        reference = f"{place.path}#L{now.first}"
-    else:
+    carrying = [statement for statement in note if _carries(statement, day, entry.text)]
+    if not carrying:
         return "", "says something else" if there else "is gone"
-    return (reference, "") if _stands(now) else ("", "is struck")
+    if any(statement in carrying for statement in there):
+        return (reference, "") if _stands(there[0]) else ("", "is struck")
+    nearest = min(carrying, key=lambda s: (not _stands(s), abs(s.first - place.first)))
+    return (f"{place.path}#L{nearest.first}", "") if _stands(nearest) else ("", "is struck")
 
 
 def _carries(statement: Statement, day: str, text: str) -> bool:

@@ -74,18 +74,25 @@ def ask(
             )  # fmt: skip
         except CommonplaceError as error:
             return verdicts, f"{len(questions) - start} statements were not verified ({error})"
-        answers = completion.data.get("answers") if isinstance(completion.data, dict) else None
-        for answer in answers if isinstance(answers, list) else ():
-            if 1 <= answer["number"] <= len(batch):
-                question = batch[answer["number"] - 1]
-                verdicts[question] = Verdict(
-                    answer["answer"] == "yes" and _is_quoted(answer["quotation"], question),
-                    answer["alone"] == "yes",
-                    answer["repeats"].strip(),
-                    answer["ends"] == "yes",
-                )
+        verdicts |= _read(completion.data, batch)
     lacking = sum(question not in verdicts for question in questions)
     return verdicts, f"{lacking} statements were not verified (no answer)" if lacking else ""
+
+
+def _read(data: object, batch: Sequence[Question]) -> dict[Question, Verdict]:
+    """Make verdicts of an answer that fits the schema; nothing of any other."""
+    answers = data.get("answers") if isinstance(data, dict) else None
+    verdicts: dict[Question, Verdict] = {}
+    for answer in answers if isinstance(answers, list) else ():
+        if 1 <= answer["number"] <= len(batch):
+            question = batch[answer["number"] - 1]
+            verdicts[question] = Verdict(
+                answer["answer"] == "yes" and _is_quoted(answer["quotation"], question),
+                answer["alone"] == "yes",
+                answer["repeats"].strip(),
+                answer["ends"] == "yes",
+            )
+    return verdicts
 
 
 def _written(number: int, question: Question) -> str:
