@@ -131,6 +131,15 @@ def test_lines_fit_the_terminal(workspace: Path, columns: str, width: int) -> No
     assert len(lines[0]) == width
 
 
+def test_where_the_time_went_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.cli.session.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = run("search", "deploy", "--explain").stderr.splitlines()
+    stages = next(number for number, row in enumerate(rows) if row.startswith("terms "))
+    assert all(len(row) <= 40 for row in rows[stages:])
+
+
 def test_a_link_leads_where_the_settings_say(workspace: Path) -> None:
     shown = on_a_terminal(
         workspace, "search", "deploy", COMMONPLACE_OUTPUT_EDITOR_URI="vscode://file{path}:{line}"

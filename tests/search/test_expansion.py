@@ -313,6 +313,7 @@ def test_a_provider_that_refuses_for_good_is_left_alone(opened: Open, server: Se
         "I am sorry, but I cannot help with that.",
         "lex:\nvec:   \nhyde:",
         '{"lex": 5, "vec": {"a": null}}',
+        '{"type": ["lex"], "text": ["undo release"]}',
         "[" * 50_000,
         "lex: zeppelin\nvec: Where is the trombone?\nhyde: The walrus plays it.",  # about something else
         "lex: Undo release\nvec: undo a release",  # the question again

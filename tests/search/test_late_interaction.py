@@ -96,7 +96,8 @@ def test_the_bundled_model_tells_what_answers() -> None:
         "who purchased the bike?", [passage(3 * i, text) for i, text in enumerate(texts)]
     )
     assert found[0] == max(found)
-    assert reranking._says_something("bike")
+    assert reranking._weights(["the", "bike", "?"]).tolist() == [0.0, 1.0, 0.0]
+    assert reranking._weights(["who", "the"]).tolist() == [0.5, 0.5]
 
 
 def test_prose_further_down_is_not_read() -> None:

@@ -69,14 +69,14 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, **options)
-    for message in found.warnings:
+    recalled = memory.recall(asked, **options)
+    for message in recalled.warnings:
         failures.warn(message)
-    session.write(found.text if form == "text" else render.to_json(reports.recall_data(found)))
+    session.write(recalled.text if form == "text" else render.to_json(reports.recall_data(recalled)))
     sys.stdout.flush()
     if form == "text":
-        session.note(reports.recall_footer(found))
-    if not found.hits:
+        session.note(reports.recall_footer(recalled))
+    if not recalled.hits:
         ctx.exit(failures.NOTHING_FOUND)
 
 

@@ -111,10 +111,10 @@ def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
 
     Both are kept for all workspaces of yours, by a hash of what was asked, which is not in them.
     """
-    wanted = _which(vectors, answers)
-    found = [told for told, take in zip((_vectors, _answers), wanted, strict=True) if take]
-    kept = [tell(ctx) for tell in found]
-    session.answer(form, kept, lambda: "\n\n".join(map(_shown, kept)))
+    chosen = _which(vectors, answers)
+    readers = [reader for reader, take in zip((_vectors, _answers), chosen, strict=True) if take]
+    caches = [reader(ctx) for reader in readers]
+    session.answer(form, caches, lambda: "\n\n".join(map(_shown, caches)))
 
 
 @command("clear")
@@ -132,9 +132,9 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
 
     of_vectors, of_answers = _which(vectors, answers)
     if session.is_terminal(sys.stdin) and not yes:
-        kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
-        told = " and ".join(render.count(one.entries, one.cache.removesuffix("s")) for one in kept)
-        click.confirm(f"Forget {told}?", abort=True, err=True)
+        caches = [reader(ctx) for reader, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
+        amount = " and ".join(render.count(cache.entries, cache.cache.removesuffix("s")) for cache in caches)
+        click.confirm(f"Forget {amount}?", abort=True, err=True)
     gone = {}
     if of_vectors:
         gone["vectors"] = _vector_cache(ctx).clear()

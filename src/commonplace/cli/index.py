@@ -44,8 +44,8 @@ def sync(
     if estimate:
         from commonplace.memory import estimate as estimate_sync
 
-        with progress.shown() as told:
-            expected = estimate_sync(memory, progress=told)
+        with progress.shown() as bar:
+            expected = estimate_sync(memory, progress=bar)
         for message in expected.warnings:
             failures.warn(message)
         session.answer(form, expected, lambda: reports.estimate_text(expected))
@@ -65,8 +65,8 @@ def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool
     try:
         records.set_unsigned_aside(memory.workspace.files)
         _write_spool_down(memory)
-        with progress.shown() as told:
-            return memory.sync(embed=embed, pull=pull, patient=patient, progress=told)
+        with progress.shown() as bar:
+            return memory.sync(embed=embed, pull=pull, patient=patient, progress=bar)
     except KeyboardInterrupt:
         state = memory.status()
         left = [

@@ -155,8 +155,8 @@ def evaluate(
         expected = evaluation.estimate(asked.questions, asked.folder, options)
         click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
         return
-    with progress.shown(lines=True) as told:
-        scored = evaluation.evaluate(asked.questions, asked.folder, options, told)
+    with progress.shown(lines=True) as bar:
+        scored = evaluation.evaluate(asked.questions, asked.folder, options, bar)
     if out is not None:
         questions.write_answers(out, scored.answers.values())
     if as_json:
@@ -222,8 +222,8 @@ def reject(
     from commonplace.bench import evaluation
 
     read = [_read(ctx, path, None) for path in sets]
-    with progress.shown(lines=True) as told:
-        rows = evaluation.reject(read, evaluation.Options(mode=mode, fresh=fresh), count, told)
+    with progress.shown(lines=True) as bar:
+        rows = evaluation.reject(read, evaluation.Options(mode=mode, fresh=fresh), count, bar)
     session.write(_as_json({"sets": rows}) if as_json else evaluation.rejection_text(rows))
 
 
@@ -298,8 +298,8 @@ def _drafts(llm: Client | None, notes: Sequence[Note], count: int, seed: int) ->
 
     if llm is None:
         return gold.chosen(gold.drafts(notes), count, seed)
-    with progress.shown(lines=True) as told:
-        written = gold.ask(llm, gold.pieces(notes, count, seed), count, told)
+    with progress.shown(lines=True) as bar:
+        written = gold.ask(llm, gold.pieces(notes, count, seed), count, bar)
     for reason, number in sorted(written.refused.items()):
         session.note(f"refused {number} of {written.asked}: {reason}")
     if written.trouble:
@@ -440,11 +440,11 @@ def _title(text: str, look: Look) -> None:
 
 def _index(memory: Memory) -> tuple[float, float]:
     """Index in two steps; return the seconds that each of them took: text, then vectors."""
-    with progress.shown(lines=True) as told:
+    with progress.shown(lines=True) as bar:
         started = time.perf_counter()
-        text = memory.sync(embed=False, progress=told)
+        text = memory.sync(embed=False, progress=bar)
         halfway = time.perf_counter()
-        full = memory.sync(progress=told)
+        full = memory.sync(progress=bar)
     spent = halfway - started, time.perf_counter() - halfway
     for message in full.warnings:
         failures.warn(message)

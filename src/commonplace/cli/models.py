@@ -654,16 +654,16 @@ def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
 
     try:
         with progress.shown() as shown:
-            found = estimate(memory, progress=shown)
+            expected = estimate(memory, progress=shown)
     except CommonplaceError as error:
         failures.warn(f"what a sync takes is not known ({error})")
         return
-    for message in found.warnings:
+    for message in expected.warnings:
         failures.warn(message)
-    if found.model != NONE and not found.texts:
+    if expected.model != NONE and not expected.texts:
         session.write("every passage has its vector; there is nothing to embed")
-    elif found.model != NONE:
-        session.write(f"next: `commonplace sync`: {reports.estimate_text(found)}")
+    elif expected.model != NONE:
+        session.write(f"next: `commonplace sync`: {reports.estimate_text(expected)}")
         if meanwhile:
             session.write(f"meanwhile: {screen.one_line(meanwhile)}")
 
@@ -703,8 +703,8 @@ def accounts(root: Path) -> Iterator[Accounts]:
     from commonplace.base.paths import Workspace
     from commonplace.providers.costs import Accounts
 
-    with closing(Accounts(Workspace(root))) as found:
-        yield found
+    with closing(Accounts(Workspace(root))) as ledger:
+        yield ledger
 
 
 def try_llm(root: Path, settings: Settings) -> Trial | None:

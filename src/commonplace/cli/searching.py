@@ -42,14 +42,15 @@ def search(
 
 def _close(result: SearchResult, form: str, *, rows: bool, explain: bool) -> None:
     """Say beside the result which level answered, and where the time went if that was asked."""
-    from commonplace.render import hits
+    from commonplace.render import hits, screen
 
     sys.stdout.flush()
     if form == "text" or (form == "md" and not result.hits):
         tokens = sum(hits.row(hit).tokens for hit in result.hits) if rows else 0
         session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
     if explain:
-        session.note("\n".join([*(f"+ {line}" for line in result.expanded), hits.timings(result)]))
+        spent = screen.wrapped(hits.timings(result), session.look(stream=sys.stderr), "", 0)
+        session.note("\n".join([*(f"+ {line}" for line in result.expanded), *spent]))
 
 
 def _write_passages(

@@ -166,12 +166,12 @@ def locator(memory: Memory) -> Locate:
     from commonplace.memory import sources
 
     roots = {source.name: source.root for source in sources(memory)}
-    own = os.fspath(memory.workspace.root)
+    workspace_folder = os.fspath(memory.workspace.root)
 
     def locate(hit: Hit) -> str:
-        root = roots.get(hit.collection, own)
+        root = roots.get(hit.collection, workspace_folder)
         path = hit.path
-        if root != own:
+        if root != workspace_folder:
             path = path.removeprefix(f"{hit.collection}/")
         return os.path.abspath(os.path.join(root, path))
 

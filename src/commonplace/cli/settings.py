@@ -55,8 +55,8 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
     value = _value(key, loaded)
     lines = value if isinstance(value, list) else [] if value is None else [value]
     clean = screen.one_line if session.is_terminal(sys.stdout) else str  # a script gets every space
-    told = [*map(_plain, lines), *([_origin(key, loaded)] if origin else [])]
-    session.write("\n".join(clean(str(line)) for line in told))
+    shown = [*map(_plain, lines), *([_origin(key, loaded)] if origin else [])]
+    session.write("\n".join(clean(str(line)) for line in shown))
 
 
 @command("set")

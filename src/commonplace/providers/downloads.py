@@ -180,7 +180,7 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
     else:
         known = dict.fromkeys((EMBEDDERS.find(provider).model, *_KNOWN.get(provider, ())))
         models = [_known(provider, name) for name in known if name]
-    return tuple(sorted(models, key=lambda one: (not one.suggested, not one.here, one.model.lower())))
+    return tuple(sorted(models, key=lambda offer: (not offer.suggested, not offer.here, offer.model.lower())))
 
 
 def llm_offers(spec: Spec) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _of_ollama(spec: Spec) -> list[Offer]:
     """The models of an Ollama server, and the suggested ones that it has not fetched."""
     with closing(OllamaServer(spec.base_url, spec.key)) as server:
         here = {model.name.removesuffix(":latest"): model for model in server.models()}
-    models = [_known(PROVIDER, n, here=True, size=one.bytes, about=one.about) for n, one in here.items()]
+    models = [_known(PROVIDER, n, here=True, size=kept.bytes, about=kept.about) for n, kept in here.items()]
     return models + [_known(PROVIDER, name, here=False) for name in SUGGESTED[PROVIDER] if name not in here]
 
 

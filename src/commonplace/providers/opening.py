@@ -82,8 +82,8 @@ def _named(model: str) -> Choice:
     owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    known = next((provider for provider, names in _OWN if model.startswith(names)), "")
-    return Choice(known or ("fastembed" if name else "ollama"), model)
+    maker = next((provider for provider, names in _OWN if model.startswith(names)), "")
+    return Choice(maker or ("fastembed" if name else "ollama"), model)
 
 
 def _is_ollama(base_url: str) -> bool:

@@ -187,12 +187,12 @@ def _xml(lines: Iterable[str]) -> str:
 
 def _xml_lines(hit: Hit) -> list[str]:
     data = to_data(hit)
-    told = {name: data[name] for name in _ATTRIBUTES if data[name] is not None}
+    attributes = {name: data[name] for name in _ATTRIBUTES if data[name] is not None}
     labels = {"labels": " ".join(hit.labels)} if hit.labels else {}
     parts = [*(("heading", one) for one in hit.headings), *(("context", one) for one in hit.contexts)]
     also = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
     return [
-        f"  <hit{_attributes(told | labels)}>",
+        f"  <hit{_attributes(attributes | labels)}>",
         *(f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for tag, value in [*parts, ("text", hit.text)]),
         *(f"    <also{_attributes(place)}/>" for place in also),
         "  </hit>",
@@ -247,14 +247,14 @@ def about(hit: Hit) -> list[str]:
 def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     """Return the first line of a hit; on a terminal the score stands at the right edge."""
     where = screen.place(hit.path, hit.start_line, hit.end_line)
-    told, score = " · ".join(about(hit)), f"{hit.score:.2f}"
+    detail, score = " · ".join(about(hit)), f"{hit.score:.2f}"
     gap = 2
     if look.width is not None:
         room = look.width - screen.cells(where) - len(score) - 4
-        told = screen.shorten(told, max(room, 0))
-        gap += max(0, room - screen.cells(told))
+        detail = screen.shorten(detail, max(room, 0))
+        gap += max(0, room - screen.cells(detail))
     shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
-    middle = f"  {look.style(told, 'dim')}" if told else "  " if look.width is not None else ""
+    middle = f"  {look.style(detail, 'dim')}" if detail else "  " if look.width is not None else ""
     return f"{shown}{middle}{' ' * gap}{look.style(score, 'green')}"
 
 

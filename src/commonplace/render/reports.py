@@ -350,8 +350,8 @@ def erasure_count(places: Sequence[Erased]) -> str:
     made = any(place.where not in _READ for place in places)
     if not read:
         return "what was made from it"
-    told = count(read, "place")
-    return f"{told} and what was made from {'it' if read == 1 else 'them'}" if made else told
+    amount = count(read, "place")
+    return f"{amount} and what was made from {'it' if read == 1 else 'them'}" if made else amount
 
 
 # --- use ------------------------------------------------------------------------------------------------

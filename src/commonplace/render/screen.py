@@ -190,17 +190,17 @@ def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
 
 def hang(line: str) -> int:
     """How far the further rows of a line are indented: to where the text of a list item starts."""
-    found = re.match(_ITEM, line)
-    return min(found.end(), 12) if found else 0
+    marker = re.match(_ITEM, line)
+    return min(marker.end(), 12) if marker else 0
 
 
 def _pieces(line: str, width: int) -> Iterator[Span]:
     """What must stay on a row: white space, a word, a wide character; a word wider than a row is cut."""
-    for found in re.finditer(r"\s+|\S+", line):
-        if found[0].isascii():
-            spans: Iterable[Span] = [found.span()]
+    for run in re.finditer(r"\s+|\S+", line):
+        if run[0].isascii():
+            spans: Iterable[Span] = [run.span()]
         else:
-            spans = _between_wide(line, *found.span())
+            spans = _between_wide(line, *run.span())
         for start, end in spans:
             if line[start].isspace():
                 yield start, end
@@ -263,14 +263,14 @@ def _stem(word: str) -> str:
 
 def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
     """Where the words of a question stand in a line, joined where they touch."""
-    found: list[Span] = []
+    spans: list[Span] = []
     for match in pattern.finditer(language.fold(line)) if pattern else ():
         start, end = match.span(1)
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif end > start:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans
 
 
 def mark(line: str, row: Span, spans: Sequence[Span], look: Look) -> str:

@@ -92,11 +92,11 @@ def replaced(
     """
     found = {candidate.id: candidate for candidate in candidates}
     known = Replaced({}, {})
-    fresh = [candidate for candidate in candidates if candidate.until is not None]
+    added = candidates
     for _ in range(_CHAIN):
-        if not fresh:
+        places = [row for one in added if one.until is not None for row in _places(index, one, rest)]
+        if not places:
             break
-        places = [row for candidate in fresh for row in _places(index, candidate, rest)]
         standing = _standing(index, places)
         admitted = allow(set().union(*standing) - found.keys())
         added = index.passages(sorted(admitted))
@@ -104,7 +104,6 @@ def replaced(
         for (own, surely, *_), passages in zip(places, (ids & found.keys() for ids in standing), strict=True):
             if passages:
                 (known.surely if surely else known.perhaps).setdefault(own, []).append(passages)
-        fresh = [candidate for candidate in added if candidate.until is not None]
     return list(found.values()), known
 
 

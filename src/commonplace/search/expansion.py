@@ -161,34 +161,28 @@ def read(answer: str) -> list[tuple[Kind, str]]:
     text = _FENCE.sub("", _THOUGHTS.sub("", answer[:_MOST_ANSWER])).strip()
     if text.startswith(("{", "[")):
         try:
-            return list(_typed(json.loads(text)))
+            return [(kind, said) for kind, said in _typed(json.loads(text)) if said.strip()]
         except (ValueError, RecursionError):
             pass  # brackets around lines
     lines = ((kind.lower(), said.rstrip(" \t\r\f\v\"'`*_,")) for kind, said in _TYPED.findall(text))
     return [(cast("Kind", kind), said) for kind, said in lines if said]
 
 
-def _typed(data: object) -> Iterator[tuple[Kind, str]]:
-    """`{"lex": ["…"], "vec": "…"}`, or a list of `{"type": "lex", "text": "…"}`, or either inside another."""
-    if isinstance(data, list):
+def _typed(data: object, kind: Kind | None = None) -> Iterator[tuple[Kind, str]]:
+    """`{"lex": ["…"], "vec": "…"}`, or a list of `{"type": "lex", "text": "…"}`, or either inside another.
+
+    Texts without a kind of their own have that of what they stand in.
+    """
+    if isinstance(data, str):
+        yield from [(kind, data)] if kind else ()
+    elif isinstance(data, list):
         for item in data:
-            yield from _typed(item)
-    if not isinstance(data, dict):
-        return
-    if data.get("type") in MOST:
-        yield from ((data["type"], said) for key, said in data.items() if key != "type" and _is_said(said))
-        return
-    for key, value in data.items():
-        if key in MOST:
-            yield from (
-                (key, said) for said in (value if isinstance(value, list) else [value]) if _is_said(said)
-            )
-        else:
-            yield from _typed(value)
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+            yield from _typed(item, kind)
+    elif isinstance(data, dict):
+        label = data.pop("type", None)
+        named = label if isinstance(label, str) and label in MOST else None
+        for key, value in data.items():
+            yield from _typed(value, key if key in MOST else named)
 
 
 def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, both: bool) -> Iterator[Line]:
@@ -197,9 +191,7 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
     A line must share a word with the question, for what shares none is about something else. Between two
     scripts no word can be shared, so one line of full text in the other may pass without.
     """
-    document = query_document.parse(text)
-    asked = [question, *(said for _, said in (document.lines if document else ()))]
-    said = {_told(kind, one) for kind in MOST for one in asked}
+    said = _asked_already(question, text)
     left = {kind: most for kind, (most, _) in MOST.items()}
     foreign = both
     for kind, written in found:
@@ -214,6 +206,13 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
         said.add(told)
         left[kind] -= 1
         yield line
+
+
+def _asked_already(question: str, text: str) -> set[tuple[str, tuple[str, ...]]]:
+    """What a question, and each line of one that has several, asks in any way."""
+    document = query_document.parse(text)
+    lines = [said for _, said in document.lines] if document else []
+    return {_told(kind, asked) for kind in MOST for asked in (question, *lines)}
 
 
 def _told(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:

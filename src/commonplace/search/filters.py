@@ -105,17 +105,16 @@ def _parts(match: re.Match[str]) -> tuple[str, str, str]:
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
     """Raise ConfigError for a filter that nothing could satisfy, because its value means nothing."""
     for item in filters:
-        if item.sign != ":":
-            continue
-        if item.key == "in" and item.value not in collections:
-            raise ConfigError("in", f"unknown collection {item.value!r}; known: {', '.join(collections)}")
-        if item.key == "type" and item.value not in TYPES:
-            raise ConfigError("type", f"{item.value!r} is not allowed; it must be one of {', '.join(TYPES)}")
-        if item.key == "path" and not item.value:
-            raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
-        if item.key in (*DATES, AS_OF):
-            _span(item, now)
-        if item.key == AS_OF and item.negative:
+        match item:
+            case Filter("in", name, ":") if name not in collections:
+                raise ConfigError("in", f"unknown collection {name!r}; known: {', '.join(collections)}")
+            case Filter("type", kind, ":") if kind not in TYPES:
+                raise ConfigError("type", f"{kind!r} is not allowed; it must be one of {', '.join(TYPES)}")
+            case Filter("path", "", ":"):
+                raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
+            case Filter(key, _, ":") if key in (*DATES, AS_OF):
+                _span(item, now)
+        if (item.key, item.sign, item.negative) == (AS_OF, ":", True):
             raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 

@@ -98,28 +98,33 @@ def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[facts.Plac
 
     What replaces it may be superseded in turn, so this goes on until nothing moves; a circle ends it as well.
     """
-    found = list(ranked)
-    named = [(at, places[name]) for at, item in enumerate(found) if (name := replacement(item)) in places]
+    items, named = list(ranked), _superseded(ranked, places)
     for _ in named:
         moved = False
         for at, replacing in named:
-            item = found[at]
-            scores = (
-                other.score
-                for other in found
-                if other is not item
-                and any(
-                    p.holds(other.candidate.note_id, other.candidate.start_line, other.candidate.end_line)
-                    for p in replacing
-                )
-            )
-            best = max(scores, default=-math.inf)
+            item, best = items[at], max((items[n].score for n in replacing), default=-math.inf)
             if item.score >= best > -math.inf:
-                found[at] = adjusted(item, "superseded", best - TIE - item.score)
+                items[at] = adjusted(item, "superseded", best - TIE - item.score)
                 moved = True
         if not moved:
             break
-    return sorted(found, key=lambda item: -item.score) if named else found
+    return sorted(items, key=lambda item: -item.score) if named else items
+
+
+def _superseded(
+    ranked: Sequence[Ranked], places: Mapping[str, Sequence[facts.Place]]
+) -> list[tuple[int, list[int]]]:
+    """Where each superseded candidate stands in the order, and where all stand that replace it."""
+
+    def stands_in(item: Ranked, name: str) -> bool:
+        own = item.candidate
+        return any(place.holds(own.note_id, own.start_line, own.end_line) for place in places[name])
+
+    return [
+        (at, [n for n, other in enumerate(ranked) if n != at and stands_in(other, name)])
+        for at, item in enumerate(ranked)
+        if (name := replacement(item)) in places
+    ]
 
 
 # --- what replaces struck text --------------------------------------------------------------------------
@@ -152,15 +157,19 @@ def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
     for _ in pairs:  # a circle of replacements ends as well
         moved = False
         for own, others in pairs:
-            at = next((n for n, item in enumerate(ordered) if item.candidate.id == own), None)
-            best = next((n for n, item in enumerate(ordered) if item.candidate.id in others), None)
-            if at is not None and best is not None and best > at:
+            at, best = _first(ordered, (own,)), _first(ordered, others)
+            if at < best < len(ordered):
                 item, score = ordered.pop(best), ordered[at].score
                 ordered.insert(at, adjusted(item, "replaces", max(0.0, score - item.score)))
                 moved = True
         if not moved:
             break
     return ordered
+
+
+def _first(ranked: Sequence[Ranked], passages: Collection[int]) -> int:
+    """Where the first of some passages stands; behind all where none does."""
+    return next((at for at, item in enumerate(ranked) if item.candidate.id in passages), len(ranked))
 
 
 # --- newer statements before older ones -----------------------------------------------------------------
@@ -238,24 +247,22 @@ def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None])
     """
     from commonplace.language import values  # few questions ask for one
 
-    head, folded = list(ranked[:COMPARED]), language.fold(query.text)
+    head, folded = ranked[:COMPARED], language.fold(query.text)
     asked = _words(query.words)
     known = (kinds for name, kinds in _ASKED_KINDS.items() if rules.pattern(name).search(folded))
     kinds: Iterable[str] = next(known, values.KINDS)
     statements = _statements(head, days)
-    lifted: dict[int, Ranked] = {}
+    top = {item.candidate.id for item in head[:OLDER]}
+    ahead: dict[int, float] = {}  # what each newer statement gets, by passage
     for at, old in enumerate(statements):
-        if not any(old.item is item for item in head[:OLDER]):
+        if old.item.candidate.id not in top:
             break
-        newer = next((new for new in statements[at + 1 :] if new.updates(old, asked, kinds)), None)
+        newer = next((new.item for new in statements[at + 1 :] if new.updates(old, asked, kinds)), None)
         if newer is not None:
-            item = newer.item
-            ahead = old.item.score + STEP - item.score
-            before = lifted.get(item.candidate.id)
-            if before is None or before.parts.get("update", 0.0) < ahead:
-                lifted[item.candidate.id] = adjusted(item, "update", ahead)
-    head = [lifted.get(item.candidate.id, item) for item in head]
-    return [*sorted(head, key=lambda item: -item.score), *ranked[COMPARED:]]
+            passage, lead = newer.candidate.id, old.item.score + STEP - newer.score
+            ahead[passage] = max(lead, ahead.get(passage, lead))
+    lifted = [adjusted(item, "update", ahead.get(item.candidate.id, 0.0)) for item in head]
+    return [*sorted(lifted, key=lambda item: -item.score), *ranked[COMPARED:]]
 
 
 def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[_Statement]:
@@ -373,11 +380,16 @@ def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> list[
     joined = own[0]
     joined.append(one)
     if not one.is_transcript:
-        for group in own[1:]:
-            if not _notes(group) and all(_is_told(other, _notes(joined)) for other in group):
-                joined.extend(group)
-                groups[:] = [left for left in groups if left is not group]
+        _take_along(groups, joined, [group for group in own[1:] if not _notes(group)])
     return joined
+
+
+def _take_along(groups: list[list[Entry]], joined: list[Entry], transcripts: Iterable[list[Entry]]) -> None:
+    """Add groups of transcripts to one whose notes tell all that they hold."""
+    for group in transcripts:
+        if all(_is_told(transcript, _notes(joined)) for transcript in group):
+            joined.extend(group)
+            groups[:] = [other for other in groups if other is not group]
 
 
 def _belongs(one: Entry, group: Sequence[Entry], asked: frozenset[str]) -> bool:

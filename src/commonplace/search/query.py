@@ -36,9 +36,9 @@ Kind = Literal["lex", "vec", "hyde"]
 TYPED, EXPANDED = 1.0, 0.5
 
 _TOKEN = re.compile(
-    r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
+    r"""(?P<not>(?<!\S)-(?=["\w]))?"""
+    r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
 )
-_NEAR = r"NEAR\s*\(([^()]*)\)"
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
@@ -220,18 +220,10 @@ def _items(text: str) -> Iterator[_Item]:
 
     Parentheses count only in a question with an operator; prose has them too.
     """
-    near: list[str] = []
-
-    def keep(found: re.Match[str]) -> str:
-        near.append(found[1])
-        return f" \x01{len(near) - 1} "
-
-    if "NEAR" in text:
-        text = re.sub(_NEAR, keep, text)
     for found in _TOKEN.finditer(text):
         word = found["word"] or ""
-        if word.startswith("\x01") and _number(word[1:], len(near)) < len(near):
-            yield _Item(near[_number(word[1:], 0)], operator="NEAR")
+        if found["near"] is not None:
+            yield _Item(found["near"], operator="NEAR")
         elif word in ("AND", "OR", "NOT"):
             yield _Item(word, operator=word)
         elif found["phrase"] is not None and _WORD.search(found["phrase"]):
@@ -283,11 +275,11 @@ class _Parser:
         wanted: list[str] = []
         unwanted: list[str] = []
         while (item := self.peek()) is not None and item.operator != "OR" and item.text != ")":
-            negative = item.negative or item.operator == "NOT"
-            if item.operator in ("AND", "NOT"):
+            if item.operator == "AND":
                 self.place += 1
-                if not negative or self.peek() is None:
-                    continue
+                continue
+            negative = item.negative or item.operator == "NOT"
+            self.place += item.operator == "NOT"
             if operand := self.operand(negative):
                 (unwanted if negative else wanted).append(operand)
         expression = " AND ".join(f"({part})" for part in wanted)
@@ -296,9 +288,9 @@ class _Parser:
         return expression
 
     def operand(self, negative: bool) -> str:
-        item = self.items[self.place]
+        item = self.peek()
         self.place += 1
-        if item.operator in ("AND", "OR", "NOT") or item.text == ")":
+        if item is None or item.operator in ("AND", "OR", "NOT") or item.text == ")":
             return ""
         if item.text == "(":
             if self.depth == MAX_DEPTH:
@@ -311,25 +303,22 @@ class _Parser:
             return inner
         if not negative:
             self.words.append(item.text)
-        if item.operator == "NEAR":
-            return _near(item.text)
-        if negative or item.quoted or item.prefix:
-            return _literal(item)
-        others = _spellings(item.text)
-        return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
+        return _near(item.text) if item.operator == "NEAR" else _spelled(item, negative)
+
+
+def _spelled(item: _Item, negative: bool) -> str:
+    """What finds a word or a phrase; a word that is wanted in its other spellings too."""
+    others = [] if negative or item.quoted or item.prefix else _spellings(item.text)
+    return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
 
 
 def _near(body: str) -> str:
     words, _, distance = body.partition(",")
-    found = [lexicon.expression(word) for word in words.split() if _WORD.search(word)]
-    if len(found) < 2:
-        return found[0] if found else ""
-    return f"NEAR({' '.join(found)}, {_number(distance.strip(), 10)})"
-
-
-def _number(digits: str, otherwise: int) -> int:
-    """A number of up to four digits, beyond which it makes no difference: Python refuses thousands."""
-    return int(digits[:4]) if digits.isdecimal() else otherwise
+    expressions = [lexicon.expression(word) for word in words.split() if _WORD.search(word)]
+    if len(expressions) < 2:
+        return "".join(expressions)
+    digits = distance.strip()[:4]  # beyond them it makes no difference, and Python refuses thousands
+    return f"NEAR({' '.join(expressions)}, {int(digits) if digits.isdecimal() else 10})"
 
 
 def _literal(item: _Item) -> str:

@@ -54,29 +54,34 @@ def parse(text: str) -> Document | None:
 
 def _document(rows: Sequence[tuple[int, str]]) -> Document:
     lines: list[tuple[Kind, str]] = []
-    intent, problem = "", ""
+    intents: list[str] = []
     for number, row in rows:
-        match = _LINE.fullmatch(row)
-        kind, text = (match[1].lower(), match[2].strip()) if match else ("", "")
-        if match is None:
-            *most, last = (f"{prefix}:" for prefix in query.DOCUMENT)
-            problem = f"each line of a query document begins with {', '.join(most)} or {last}"
-        elif not text:
-            problem = f"nothing stands behind {kind}:"
-        elif kind != INTENT:
-            lines.append((cast("Kind", kind), text))
-        elif intent:
-            problem = "a second intent:; say in one line what is meant"
+        kind, text = _labelled(number, row)
+        if kind == INTENT:
+            intents.append(text)
         else:
-            intent = text
+            lines.append((cast("Kind", kind), text))
+        if len(intents) > 1:
+            raise ConfigError(f"line {number}", "a second intent:; say in one line what is meant")
         if len(lines) > MOST_LINES:
-            problem = f"more than {MOST_LINES} lines to search; leave some out"
-        if problem:
-            raise ConfigError(f"line {number}", problem)
+            raise ConfigError(f"line {number}", f"more than {MOST_LINES} lines to search; leave some out")
     if not lines:
         alone = "an intent: alone finds nothing; add a line with lex:, vec: or hyde:"
         raise ConfigError(f"line {rows[0][0]}", alone)
-    return Document(tuple(lines), intent)
+    return Document(tuple(lines), *intents)
+
+
+def _labelled(number: int, row: str) -> tuple[str, str]:
+    """The label of a line in lower case, and what stands behind it. Raises ConfigError for one without."""
+    match = _LINE.fullmatch(row)
+    if match is None:
+        *most, last = (f"{prefix}:" for prefix in query.DOCUMENT)
+        problem = f"each line of a query document begins with {', '.join(most)} or {last}"
+        raise ConfigError(f"line {number}", problem)
+    kind, text = match[1].lower(), match[2].strip()
+    if not text:
+        raise ConfigError(f"line {number}", f"nothing stands behind {kind}:")
+    return kind, text
 
 
 def read(

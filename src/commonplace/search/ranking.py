@@ -12,6 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -218,23 +219,23 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0)
     query = evidence.query
     spoken_by = {candidate.id: speakers(candidate) for candidate in candidates}
-    persons = _persons(Counter(label for spoken in spoken_by.values() for label in spoken), query)
+    persons = _persons(Counter(chain.from_iterable(spoken_by.values())), query)
+    heard, speaker = (persons, settings.speaker) if persons else (OWNER, settings.owner)
+    vector = settings.vector if evidence.semantic else 0.0
+    latin = 1 - query.wide
     ranked = []
     for candidate in candidates:
-        own, weight = candidate.id, 0.0
-        if evidence.semantic:  # meaning counts the less, the more of the passage is CJK
-            cjk = 0.0 if candidate.text.isascii() else lexicon.cjk_share(candidate.text)
-            weight = settings.vector * ((1 - query.wide) * (1 - cjk))
+        own = candidate.id
+        # Meaning counts the less, the more of the passage is CJK.
+        weight = vector * (latin * (1 - lexicon.cjk_share(candidate.text))) if vector else 0.0
         words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if not persons.isdisjoint(spoken_by[own]):
-            parts["speaker"] = settings.speaker
-        elif not persons and not OWNER.isdisjoint(spoken_by[own]):
-            parts["speaker"] = settings.owner
-        if evidence.days and (near := closeness(evidence.dates.get(own), evidence.days.spans)):
-            parts["date"] = settings.dated * near
+        if not heard.isdisjoint(spoken_by[own]):
+            parts["speaker"] = speaker
+        if evidence.days:
+            parts["date"] = settings.dated * closeness(evidence.dates.get(own), evidence.days.spans)
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
     return ranked
@@ -250,13 +251,11 @@ def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
     """Add what the passages around each one say, where they are turns of one conversation."""
     places = {item.candidate.id: item for item in ranked}
-    # The two most relevant candidates of each section: one of them is another than any passage itself.
-    best: dict[int, list[Ranked]] = {}
+    # The two highest relevances of each section: one of them is another passage's than any passage's own.
+    relevances: dict[int, list[float]] = {}
     for item in ranked:
-        two = best.setdefault(item.candidate.section_id, [])
-        two.append(item)
-        if len(two) > 2:
-            two.remove(min(two, key=lambda one: one.relevance))
+        relevances.setdefault(item.candidate.section_id, [0.0]).append(item.relevance)
+    best = {section: sorted(each, reverse=True)[:2] for section, each in relevances.items()}
 
     def around(own: Candidate, steps: int) -> list[float]:
         """The words of the candidates so many passages before and after one, in its section."""
@@ -272,9 +271,10 @@ def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
         if beside or beyond:
             near = settings.turns * max(beside, default=0.0) + settings.beyond * max(beyond, default=0.0)
             item.parts["neighbours"] = own.turns * near + TIE * sum(beside)
-        if own.turns and settings.section:
-            others = [other.relevance for other in best[own.section_id] if other is not item]
-            item.parts["section"] = settings.section * own.turns * max(others, default=0.0)
+        if own.turns:
+            first, second = best[own.section_id]
+            other = second if item.relevance == first else first
+            item.parts["section"] = settings.section * own.turns * other
 
 
 def closeness(day: str | None, spans: Sequence[Span]) -> float:

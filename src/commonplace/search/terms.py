@@ -43,17 +43,16 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     """Look up how often the terms of a question occur, if wanted in struck text too; choose among them."""
     if not query.terms:
         return Terms()
-    others = [spelling for spelling in query.spellings if spelling not in query.terms]
-    asked = [*query.terms, *others]
-    frequencies, total = index.frequencies([lexicon.sought(term) for term in asked], struck=struck)
-    counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
-    spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
+    sought = list(dict.fromkeys([*query.terms, *query.spellings]))
+    frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
+    every = list(zip(frequencies, sought, strict=True))
+    counted = every[: len(query.terms)]
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
-        wanted=_affordable([*counted, *spelled], POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
+        wanted=_affordable(every, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
         ideal=_ideal(counted, total),
         asked=len(counted),
-        known=sum(map(bool, content)) or len(spelled),
+        known=sum(map(bool, content)) or sum(map(bool, frequencies[len(query.terms) :])),
         content=len(content),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),

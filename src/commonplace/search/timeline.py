@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -27,8 +28,8 @@ def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
     stale, index = store.freshen(), store.index
     if wanted := day(anchor.strip()):
         notes = _in_order(index, wanted)
-        first = next((at for at, note in enumerate(notes) if str(note.date) >= wanted), len(notes))
-        last = next((at for at, note in enumerate(notes) if str(note.date) > wanted), len(notes))
+        days = [str(note.date) for note in notes]
+        first, last = bisect_left(days, wanted), bisect_right(days, wanted)
         own = [moment for note in notes[first:last] for moment in _moments(index, note)]
         parts: _Parts = (), own, ()
         anchor = wanted

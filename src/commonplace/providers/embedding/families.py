@@ -165,8 +165,9 @@ def plain(model: str) -> str:
     """
     name = model.lower().rpartition("/")[2].partition("@")[0].replace("_", "-")
     rest = name.removeprefix("text-embedding-")
-    own = rest.startswith(("3-", "ada", "0")) or (rest[:1] == "v" and rest[1:2].isdecimal())
-    return name if own else rest
+    # OpenAI's `-3-small` and `-ada-002`, Gemini's `-004` and DashScope's `-v4` have it in their names.
+    belongs = rest.startswith(("3-", "ada", "0")) or (rest[:1] == "v" and rest[1:2].isdecimal())
+    return name if belongs else rest
 
 
 def find(model: str) -> Family:

@@ -299,23 +299,23 @@ class Collector:
             self._places[index] = len(self._calls)
             self._calls.append(piece)
             return
-        known = self._calls[place]
+        begun = self._calls[place]
         self._calls[place] = ToolCall(
-            known.id or piece.id, known.name or piece.name, known.arguments + piece.arguments
+            begun.id or piece.id, begun.name or piece.name, begun.arguments + piece.arguments
         )
 
 
-def _begins(known: ToolCall, piece: ToolCall) -> bool:
-    """Whether a piece begins another call under the index of a known one.
+def _begins(begun: ToolCall, piece: ToolCall) -> bool:
+    """Whether a piece begins another call under the index of one that is begun.
 
     Ollama and Gemini's endpoint have sent several whole calls under index 0, with and without ids; other
     servers give each piece of one call a new id, but its name only once.
     """
-    if not piece.name or not known.name:
+    if not piece.name or not begun.name:
         return False
-    if piece.id or known.id:
-        return piece.id != known.id
-    return _is_json(known.arguments)
+    if piece.id or begun.id:
+        return piece.id != begun.id
+    return _is_json(begun.arguments)
 
 
 def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
@@ -323,7 +323,7 @@ def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     finished: list[ToolCall] = []
     for call in calls:
         name = call.id
-        if not name or any(name == other.id for other in finished):
+        if not name or any(name == earlier.id for earlier in finished):
             name = f"call_{uuid.uuid4().hex[:16]}"
         finished.append(ToolCall(name, call.name, call.arguments.strip() or "{}"))
     return tuple(finished)
@@ -362,16 +362,16 @@ def _call(call: object) -> ToolCall:
 
 def _chances(choice: Json) -> Iterator[TokenChance]:
     logprobs = choice.get("logprobs")
-    for item in _list(logprobs, "content") if isinstance(logprobs, Mapping) else ():
-        others = tuple(_likely(_list(_mapping(item), "top_logprobs")))
-        yield from (TokenChance(token, chance, others) for token, chance in _likely([item]))
+    for row in _list(logprobs, "content") if isinstance(logprobs, Mapping) else ():
+        others = tuple(_likely(_list(_mapping(row), "top_logprobs")))
+        yield from (TokenChance(token, chance, others) for token, chance in _likely([row]))
 
 
-def _likely(items: Iterable[object]) -> Iterator[tuple[str, float]]:
-    for item in items:
-        chance = _mapping(item).get("logprob")
+def _likely(rows: Iterable[object]) -> Iterator[tuple[str, float]]:
+    for row in rows:
+        chance = _mapping(row).get("logprob")
         if isinstance(chance, int | float):
-            yield str(_mapping(item).get("token") or ""), float(chance)
+            yield str(_mapping(row).get("token") or ""), float(chance)
 
 
 def _mapping(value: object) -> Json:
