@@ -428,12 +428,12 @@ def test_a_folder_of_notes_that_cannot_be_written_to_is_named(
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
-def test_root_writes_into_the_workspace_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_writes_into_the_workspace_of_a_user(
+    reachable_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What `sudo` made is the owner's: he writes, searches and takes back afterwards."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
-        folder.chmod(0o755)
-    root, home = tmp_path / "work", tmp_path / "home"
+    root, home = reachable_path / "work", reachable_path / "home"
     home.mkdir()
     (root / "memory").mkdir(parents=True)
     for path in (root, root / "memory"):
