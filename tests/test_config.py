@@ -182,7 +182,9 @@ def test_collections_of_both_files(root: Path, tmp_path: Path) -> None:
     own(root, '[collections.docs]\npath = "docs"\nglob = ["*.md"]\nignore = ["draft*"]')
     user(f'[workspaces."{tmp_path}/alias".collections.vault]\npath = "{tmp_path}/vault"\n[workspaces."/x"]\n')
     found = config.load(root).collections
-    assert found["docs"] == config.Collection("docs", str(root / "docs"), ("*.md",), ("draft*",), False)
+    assert found["docs"] == config.Collection(
+        "docs", str(root / "docs"), ("*.md",), ("draft*",), weight="own"
+    )
     assert found["vault"] == config.Collection("vault", str(tmp_path / "vault"), ("**/*.md",), (), True)
 
 
@@ -209,7 +211,7 @@ def test_inside_collection_goes_to_the_workspace_and_keeps_comments(
     (root / "docs").mkdir()
     monkeypatch.chdir(root)
     added = config.add_collection(root, "docs", "docs", glob=["*.md"], ignore=["x/**"])
-    assert added == config.Collection("docs", str(root / "docs"), ("*.md",), ("x/**",), False)
+    assert added == config.Collection("docs", str(root / "docs"), ("*.md",), ("x/**",), weight="own")
     assert file.read_text().startswith(before)
     assert 'path = "docs"' in file.read_text()
     assert not config.user_file().exists()
@@ -242,7 +244,9 @@ def test_rename_takes_the_contexts_along(root: Path, tmp_path: Path, outside: bo
     config.add_context(root, "a/sub", "some")
     config.add_context(root, "", "everything")
     renamed = config.rename_collection(root, "a", "b")
-    assert renamed == config.Collection("b", str(folder), ignore=("x",), outside=outside)
+    assert renamed == config.Collection(
+        "b", str(folder), ignore=("x",), outside=outside, weight="reference" if outside else "own"
+    )
     settings = config.load(root)
     assert list(settings.collections) == ["b"]
     assert settings.contexts == {"": "everything", "b": "all", "b/sub": "some"}

@@ -22,7 +22,7 @@ from commonplace import Memory, types
 from commonplace.base import errors
 from commonplace.cli.application import cli
 from commonplace.config import KEYS, keys
-from commonplace.search import abstention, expansion, filters, query, query_document, ranking, terms
+from commonplace.search import confidence, expansion, filters, query, query_document, ranking, terms
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -133,10 +133,7 @@ def test_every_weight_is_described() -> None:
         f"{value:g}" for value in (ranking.DEFAULT.vector, ranking.DEFAULT.turns, ranking.DEFAULT.header)
     ]
     weights += [f"{ranking.DEFAULT.speaker:.2f}", f"{terms.POSTINGS:,}", f"{terms.POSTINGS_WIDE:,}"]
-    gates = [
-        value for name, value in vars(abstention).items() if name.startswith("GATE") and isinstance(value, float)
-    ]
-    weights += [f"{value:.2f}" for value in gates if value != abstention.GATE_LEAST]
+    weights += [f"{confidence.CLEAR:g}", f"{confidence.NOISE:g}"]
     assert [weight for weight in weights if weight not in text] == []
 
 

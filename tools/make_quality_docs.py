@@ -43,6 +43,7 @@ def ranked(name: str, **changes: object) -> Step:
     return Step(name, Options(preset=replace(DEFAULT, ranking=DEFAULT.ranking._replace(**changes))))
 
 
+INSTALLED = "## As installed"
 PRESETS = tuple(Step(name, Options(preset=preset)) for name, preset in presets.ALL.items())
 # One list by itself: over the same passages, with nothing of what ranks them further.
 PLAIN = replace(
@@ -151,6 +152,7 @@ def page(measured: Sequence[Measured], refused: Sequence[evaluation.Rejection]) 
         "Made by `python tools/make_quality_docs.py SETS_DIR`; run it again instead of editing this page. What the figures"
         " and presets mean stands in [measuring.md](measuring.md).\n",
         f"commonplace {__version__}; sets and their questions: {covered}. The mean is over sets, each counting once.\n",
+        installed(measured),
         "![Recall against the token budget](images/quality.svg)\n",
         f"## Presets, {FIGURE}\n",
         table(["preset", *names(measured), "mean"], preset_rows(measured, FIGURE)),
@@ -169,6 +171,29 @@ def page(measured: Sequence[Measured], refused: Sequence[evaluation.Rejection]) 
         *refusals(measured, refused),
     ]
     return "\n".join(parts)
+
+
+def installed(measured: Sequence[Measured]) -> str:
+    """The section on the search as a user gets it."""
+    rows = evaluation.by_set({one.name: one.run(PRESETS[0]) for one in measured})
+    parts = [
+        f"{INSTALLED}\n",
+        f"commonplace {__version__}, one configuration, refusal on: what a search leaves out as noise is not counted as found,"
+        " `weak` is the share of questions that nothing clearly answered, `ms` the median of a search for 100 hits on the machine"
+        " that made this page (`commonplace eval SETS_DIR/*`).\n",
+        evaluation.table(rows, markdown=True),
+    ]
+    return "\n".join([*parts, ""])
+
+
+def with_installed(text: str, section: str) -> str:
+    """A page with its section on the search as installed exchanged, or put before the chart."""
+    before, mark, rest = text.partition(INSTALLED)
+    if not mark:
+        before, mark, rest = text.partition("![Recall")
+        return f"{before}{section}\n{mark}{rest}"
+    after = rest.find("![Recall")
+    return f"{before}{section}\n{rest[after:]}"
 
 
 def of_fewer(measured: Sequence[Measured]) -> str:
@@ -364,9 +389,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--jobs", type=int, default=1, help="processes, each with a set and a configuration of its own"
     )
+    parser.add_argument(
+        "--installed", action="store_true", help="exchange the section on the search as installed alone"
+    )
     given = parser.parse_args(arguments)
     wanted = [name for name in given.sets.split(",") if name]
     measured = find(given.folder, wanted, given.sample, given.ablated)
+    if given.installed:
+        for one in measured:
+            one.run(PRESETS[0])
+        page_file = given.out / "quality.md"
+        page_file.write_text(with_installed(page_file.read_text("utf-8"), installed(measured)), "utf-8")
+        return 0
     alone = len(measured) < 2
     if given.jobs > 1:
         with ProcessPoolExecutor(given.jobs) as pool:

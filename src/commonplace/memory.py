@@ -328,6 +328,7 @@ class Memory:
         expand: bool | None = None,
         history: bool = False,
         as_of: date | str | None = None,
+        strict: bool = False,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
@@ -335,14 +336,14 @@ class Memory:
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
         reads the best hits again, and `expand` lets a language model widen the question (default:
         `search.rerank`, `search.expand`). With `history` struck text is found as well, below what replaced
-        it; with `as_of` what held at the end of that day, or of a time as the filter `after:` takes it.
-        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
-        ConfigError for a mode, threshold, filter or reranker that there is not, and for a query document with
-        a mistake.
+        it; with `as_of` what held at the end of that day, or of a time as the filter `after:` takes it. Where
+        nothing clearly answers, the result is marked `weak`, and empty if it is to be `strict`. Always
+        answers from what works; `level` and `warnings` say what did. Raises UnknownCollection, ConfigError
+        for a mode, threshold, filter or reranker that there is not, and a query document with a mistake.
         """
         request = Request(
             text, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
-            now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now),
+            now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now), strict=strict,
         )  # fmt: skip
         started = time.perf_counter()
         result = self._answerer.answer(request)
@@ -360,12 +361,13 @@ class Memory:
         rerank: str | None = None,
         expand: bool | None = None,
         as_of: date | str | None = None,
+        strict: bool = False,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
         `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`,
-        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does,
-        and for a layer.
+        `rerank`, `expand`, `as_of` and `strict` as in `search`. Raises UnknownCollection, ConfigError as
+        `search` does, and for a layer.
         """
         from commonplace.search import pack
 
@@ -380,6 +382,7 @@ class Memory:
             rerank=rerank,
             expand=expand,
             as_of=_day(as_of, now),
+            strict=strict,
         )
         result = self._answerer.answer(request)
         recall = pack.recall(result, budget, self.settings.recall, layer)
@@ -431,15 +434,16 @@ class Memory:
         with self._lock:
             return tuple(places.below(places.notes(self._fresh()), under))
 
-    def timeline(self, anchor: str, *, before: int = 3, after: int = 3) -> Timeline:
-        """Show what surrounds an anchor in time: a reference as `get` takes it, or a day.
+    def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
+        """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
 
+        The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
         from commonplace.search import timeline
 
         with self._lock:
-            return timeline.around(self._store, anchor, before, after)
+            return timeline.around(self._store, anchor, before, after, now)
 
     # --- keeping up ---------------------------------------------------------------------------------
 
@@ -476,6 +480,9 @@ class Memory:
                 pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
             report = store.sync(load, progress, stop, patient=patient)
+        with self._lock:
+            self._store.settle()
+            self._answerer.measure()
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
         warnings = [
@@ -609,6 +616,9 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
     warnings = tuple(filter(None, [memory._current.trouble]))
     if model is None:
         return Estimate("none", 0, warnings=warnings)
+    if opening.is_remote(model):
+        with memory._lock:
+            questions = [*questions, *memory._answerer.null_questions(model)]
     return opening.estimate(model, texts, questions, warnings)
 
 

@@ -69,7 +69,7 @@ def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
         ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
         ("memory_search", {"query": "x", "after": "someday"}, "'someday' is no date that is understood"),
         ("memory_search", {"query": "x", "path": 'a" b'}, "path: 'a\" b' is not allowed"),
-        ("memory_search", {"query": "x", "as_of": "someday"}, "'someday' is no day; write it as 2026-02-13"),
+        ("memory_search", {"query": "x", "as_of": "someday"}, "'someday' is no date that is understood"),
         ("memory_search", {"query": "x", "history": "yes"}, "history: 'yes' is not of type boolean"),
         ("memory_search", {"query": "lex: a\nand b"}, "line 2: each line of a query document begins"),
         ("memory_search", {"query": "x in:no"}, "unknown collection 'no'; known: memory"),

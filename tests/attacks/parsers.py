@@ -24,19 +24,19 @@ from commonplace.edit import resolve
 from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
-from commonplace.index import scripts, vectors
 from commonplace.language import (
     compare,
     dates,
     identifiers,
     lexicon,
     reading,
+    scripts,
     sentences,
     similarity,
     stopwords,
     values,
 )
-from commonplace.markdown import comments, metadata, references, statements, struck, structure
+from commonplace.markdown import comments, metadata, references, statements, struck, structure, turns
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import layout
 from commonplace.providers import refusals
@@ -54,7 +54,6 @@ from commonplace.search import (
     query,
     query_document,
     ranking,
-    timeline,
 )
 from commonplace.servers import protocol
 from commonplace.transcripts import content, formats, ours, rendering, session
@@ -457,7 +456,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
     "markdown.struck.escapes": struck.escapes,
     "markdown.struck.unescaped": struck.unescaped,
-    "markdown.structure.speaker": lambda text: (structure.speaker(text), structure.share(text.split("\n"))),
+    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.code.closes": _outline,
     # Searching.
@@ -475,7 +474,6 @@ PARSERS: dict[str, Parser] = {
     "language.identifiers.spellings": identifiers.spellings,
     "language.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
     "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
-    "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
     "search.dedupe.Repeats": _told,
     "search.pack.compose": lambda text: pack.compose(_hits(text), 1500),
@@ -486,8 +484,7 @@ PARSERS: dict[str, Parser] = {
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),
     "index.lexicon.cjk_share": lexicon.cjk_share,
-    "index.scripts.script_of": scripts.script_of,
-    "index.vectors.is_foreign": vectors.is_foreign,
+    "language.scripts.script_of": scripts.script_of,
     "characters.fold": lambda text: (language.fold(text), language.compose(text), language.fold_width(text)),
     "estimates.about": lambda text: (tokens.about(text), tokens.quarters(text)),
     # Correcting.

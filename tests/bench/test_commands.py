@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from commonplace.cli.measurements import evaluate
 
+from .conftest import run
+
 
 def invoke(command: object, *arguments: object) -> Result:
     return CliRunner().invoke(command, list(map(str, arguments)))  # type: ignore[arg-type]
@@ -76,3 +78,63 @@ def test_the_command_modules_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def several(queries: Path, tmp_path: Path) -> Path:
+    """The same workspaces with another set: one question that nothing answers, one that something does."""
+    other = tmp_path / "other"
+    (other / "dev").mkdir(parents=True)
+    (other / "dev/workspaces").symlink_to(queries.parent / "workspaces")
+    records = [
+        {"id": "n", "workspace": "ada", "question": "zeppelin trombone walrus", "nothing": True},
+        {
+            "id": "y",
+            "workspace": "ada",
+            "question": "ferry Harwich",
+            "evidence": [{"path": "memory/2026-01-05.md", "start_line": 10, "end_line": 10}],
+        },
+    ]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (other / "dev/queries.jsonl").write_text(text, "utf-8")
+    return other
+
+
+def test_several_sets_are_one_table(queries: Path, tmp_path: Path) -> None:
+    other = several(queries, tmp_path)
+    done = run("eval", queries, other)
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.strip().split("\n\n")[1].split("\n")
+    assert head.split()[:3] == ["set", "n", "r@1000c"]
+    assert {"refused", "weak", "empty", "ms"} <= set(head.split())
+    assert [row.split()[0] for row in rows] == ["set", "other/dev", "(mean)"]
+    record = json.loads(run("eval", queries, other, "--json").stdout)
+    assert record["table"]["other/dev"]["refused"] == 1.0
+    assert record["sets"]["other/dev"]["figures"]["(nothing)"]["n"] == 1
+    assert record["refusal"] is True
+    table = run("eval", queries, other, "--markdown").stdout.split("\n")
+    assert table[0].startswith("| set | n | r@1000c |")
+    assert set(table[1]) == {"|", " ", "-"}
+
+
+def test_without_refusal_nothing_is_refused(queries: Path, tmp_path: Path) -> None:
+    other = several(queries, tmp_path)
+    record = json.loads(run("eval", other, "--json", "--no-refusal").stdout)
+    assert record["figures"]["(nothing)"]["refused"] == 0.0
+    assert (record["refusal"], record["figures"]["(all)"]["n"]) == (False, 1)
+    assert run("eval", other, "--fail-under", "refused=1").returncode == 0
+    short = run("eval", other, "--fail-under", "refused=1", "--no-refusal")
+    assert (short.returncode, "refused is 0.0000, under 1" in short.stderr) == (1, True)
+
+
+def test_results_are_written_of_one_set(queries: Path, tmp_path: Path) -> None:
+    done = run("eval", queries, several(queries, tmp_path), "--out", tmp_path / "out.jsonl")
+    assert (done.returncode, "--out" in done.stderr) == (2, True)
+    done = run("eval", tmp_path / "set/workspaces")
+    assert (done.returncode, "holds no question set" in done.stderr) == (1, True)
+
+
+def test_evidence_and_nothing_exclude_each_other(queries: Path) -> None:
+    record = json.loads(queries.read_text("utf-8").splitlines()[0]) | {"nothing": True}
+    queries.write_text(json.dumps(record) + "\n", "utf-8")
+    done = run("eval", queries)
+    assert (done.returncode, "'nothing' is true" in done.stderr) == (1, True)

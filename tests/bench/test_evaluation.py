@@ -118,11 +118,9 @@ def test_the_bundled_model_answers(queries: Path, mode: str, monkeypatch: pytest
     assert found.warnings == ()
 
 
-def test_a_model_that_serves_latin_leaves_chinese_to_full_text(
-    queries: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bundled_model_answers_chinese_by_vectors(queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COMMONPLACE_EMBEDDING_PROVIDER")
-    assert run(queries).levels == {0: 3, 2: 2}
+    assert run(queries).levels == {0: 5}
 
 
 @pytest.mark.skipif(not SCORER.exists(), reason="the reference scorer is not here")
@@ -138,7 +136,8 @@ def test_the_figures_agree_with_the_reference(queries: Path, tmp_path: Path, nam
     assert len(ours) == len(reference) == 3
     for category, row in ours.items():
         theirs = reference["ALL" if category == "(all)" else category]
-        assert {k: round(v, 3) for k, v in row.items()} == {k: round(theirs[k], 3) for k in row}
+        both = row.keys() - {*evaluation.SHARES}  # which the scorer does not know
+        assert {k: round(row[k], 3) for k in both} == {k: round(theirs[k], 3) for k in both}
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.markdown import structure
+from commonplace.markdown import structure, turns
 from commonplace.markdown.document import parse
 
 LINES = st.sampled_from(
@@ -27,6 +27,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "overlapping"])
 @given(text=TEXTS)
+@example(text="---\n---\n0")
 def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     note = parse(text, "a.md")
     found, cut = passages.split(note, settings)
@@ -34,6 +35,8 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     headings = (
         {n for section in found for n in _heading_lines(note, section)} if settings.by_heading else set()
     )
+    outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
+    headings |= {n for n in _heading_lines(note, None) if {n, n - 1} & outer}
     missing = [
         n for n, line in enumerate(note.lines, 1) if line.strip() and n not in covered and n not in headings
     ]
@@ -49,7 +52,6 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
 
 
 def _heading_lines(note, section):
-    from commonplace.markdown import structure
 
     return structure.heading_lines(note, section)
 
@@ -62,8 +64,35 @@ def test_passages_do_not_cross_headings() -> None:
     assert lines_of("# A\n\none\ntwo\n\n## B\n\nthree\n") == [(3, 4), (8, 8)]
 
 
-def test_a_heading_alone_is_a_passage() -> None:
-    assert lines_of("# A\n\n## B\n\n## C\n\ntext\n") == [(1, 1), (3, 3), (7, 7)]
+def test_a_heading_alone_is_a_passage_unless_others_stand_below_it() -> None:
+    assert lines_of("# A\n\n## B\n\n## C\n\ntext\n") == [(3, 3), (7, 7)]
+    assert lines_of("# A\n\n## B\n\n### C\n\ntext\n") == [(7, 7)]
+    assert lines_of("# A\n\n# B\n") == [(1, 1), (3, 3)]
+    assert lines_of("A\n===\n") == [(1, 2)]
+
+
+LONG = "It is long. " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"# A\n\n{LONG}\n\n---\n\n{LONG}\n\n***\n", [(3, 3), (5, 9)]),
+        (f"![a](b.png)\n\n{LONG}\n", [(1, 3)]),
+        (f"[![a](b.png)](c) <img src='d'>\n{LONG}", [(1, 2)]),
+        (f"# A\n\n*By Jane Doe, 3 March 2024*\n\n{LONG}", [(3, 5)]),
+        (f"# 文\n\n作者：張三\n來源:新華網 2023-01-02\n\n{LONG}", [(3, 6)]),
+        (f"{LONG}\n責任編輯：張三", [(1, 2)]),
+        (f"By the sea it is cold in March.\n\n{LONG}", [(1, 1), (3, 3)]),
+        (f"# A\n\n***\n\n## B\n\n{LONG}", [(3, 3), (7, 7)]),
+        (f"---\ntags:\n  - a\nnote: {'x ' * 300}\n---\n{LONG}", [(1, 5), (6, 6)]),
+        ("***\n" * 60 + LONG, [(1, 60), (61, 61)]),
+    ],
+)
+def test_what_is_silent_joins_what_follows_or_what_stands_before(
+    text: str, expected: list[tuple[int, int]]
+) -> None:
+    assert lines_of(text) == expected
 
 
 def test_lines_are_packed_up_to_the_target() -> None:
@@ -107,12 +136,12 @@ def test_pieces_are_the_line(line: str, limit: int) -> None:
 
 def test_what_is_a_conversation() -> None:
     talk = ["- Ann: hello there", "- Bob: hi", "- Ann: how are you?", "- Bob: fine"]
-    assert structure.share(talk) == 1.0
-    assert structure.share([*talk, *["a fact"] * 4]) == 0.0
-    assert structure.share(["name: x", "size: y", "colour: z", "place: w"]) == 0.0
-    assert structure.speaker("**User:** hello") == "user"
-    assert structure.speaker("- 14:05 小王：好") == "小王"
-    assert structure.speaker("see http://example.com: fine") is None
+    assert turns.share(talk) == 1.0
+    assert turns.share([*talk, *["a fact"] * 4]) == 0.0
+    assert turns.share(["name: x", "size: y", "colour: z", "place: w"]) == 0.0
+    assert turns.speaker("**User:** hello") == "user"
+    assert turns.speaker("- 14:05 小王：好") == "小王"
+    assert turns.speaker("see http://example.com: fine") is None
 
 
 @pytest.mark.parametrize("lines", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
@@ -122,3 +151,7 @@ def test_a_note_of_very_many_lines_is_cut(lines: int) -> None:
         found, cut = passages.split(note)
         assert all(passage.section < len(found) for passage in cut), unit
         assert bool(cut) is any(line.strip() for line in note.lines), unit
+
+
+def test_headings_are_text_where_passages_run_across_them() -> None:
+    assert lines_of("# A\n\n## B\n\ntext\n", ChunkSettings(by_heading=False)) == [(1, 5)]

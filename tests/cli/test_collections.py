@@ -46,6 +46,21 @@ def test_an_excluded_collection_is_found_only_when_it_is_named(run: Run, docs: P
     assert run("collection", "exclude", "none").exit_code == 1
 
 
+def test_a_weight_is_shown_and_set(run: Run, docs: Path, tmp_path: Path) -> None:
+    shown = json.loads(run("collection", "list", "--format", "json").stdout)
+    assert {one["name"]: one["weight"] for one in shown} == {"memory": "own", "docs": "reference"}
+    assert run("collection", "weight", "docs", "own").stdout == (
+        "collection docs is own: ranked as your own notes are\n"
+    )
+    row = next(line for line in run("collection", "list").stdout.splitlines() if line.startswith("docs"))
+    assert row.split()[1] == "own"
+    assert "ranked as your own notes are" in run("collection", "show", "docs").stdout
+    assert run("collection", "weight", "docs", "heavy").exit_code == 2
+    added = run("collection", "add", str(docs), "--name", "more", "--weight", "own")
+    assert "go before it" not in added.stderr
+    assert "go before it" in run("collection", "add", str(docs), "--name", "rest").stderr
+
+
 def test_a_sync_with_pull_runs_the_command_first(run: Run, docs: Path) -> None:
     writes = "open('b.md', 'w').write('# B\\n\\nThe sycamore.\\n')"
     told = run("collection", "update-cmd", "docs", "--", sys.executable, "-c", writes)

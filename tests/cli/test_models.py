@@ -347,7 +347,7 @@ def test_a_trial_is_a_table_and_as_json(run: Run, server: Server) -> None:
     assert first.split()[:5] == ["compatible/m", "yes", "8", "latin,", "cjk"]
     assert second.split()[:2] == ["fastembed/nobody", "no"]
     assert trouble.startswith("    ")
-    assert third.split()[:4] == ["builtin/all-MiniLM-L6-v2", "yes", "384", "latin"]
+    assert third.split()[:5] == ["builtin/all-MiniLM-L6-v2", "yes", "384", "latin,", "han"]
     data = json.loads(run("models", "test", "--format", "json").stdout)
     assert [row["answered"] for row in data["embedding"]] == [True, False, True]
     assert data["embedding"][0]["texts_per_s"] > 0

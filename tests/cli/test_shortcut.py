@@ -80,7 +80,7 @@ def test_everything_else_is_left_to_click(arguments: list[str]) -> None:
 
 def test_every_caller_names_what_a_request_holds() -> None:
     """The question and its lines are no options; a recall has a number of hits and a threshold of its own."""
-    fields = {*Request._fields} - {"text", "lines"}
+    fields = {*Request._fields} - {"text", "lines", "complete"}
     assert {*inspect.signature(Memory.search).parameters} == fields | {"self", "text"}
     assert {
         name: one.default or None

@@ -40,6 +40,32 @@ def test_a_collection_is_left_out_and_taken_in_again(root: Path, name: str) -> N
         config.set_by_default(root, "none", False)
 
 
+@pytest.mark.parametrize(
+    ("name", "usual", "other"), [("inner", "own", "reference"), ("outer", "reference", "own")]
+)
+def test_what_lies_outside_is_reference_unless_it_is_said(
+    root: Path, tmp_path: Path, name: str, usual: str, other: str
+) -> None:
+    assert config.load(root).collections[name].weight == usual
+    assert config.set_weight(root, name, other).weight == config.load(root).collections[name].weight == other
+    assert config.reference(config.load(root)) == {
+        each for each, found in config.load(root).collections.items() if found.weight == "reference"
+    }
+    assert config.set_weight(root, name, usual).weight == usual
+    with pytest.raises(ConfigError, match=r"weight.*own, reference"):
+        config.set_weight(root, name, "heavy")
+    with pytest.raises(UnknownCollection):
+        config.set_weight(root, "none", "own")
+
+
+def test_a_weight_is_said_when_a_folder_is_added(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    assert config.add_collection(root, "vault", str(tmp_path / "vault"), weight="own").weight == "own"
+    with pytest.raises(ConfigError, match=r"weight.*own, reference"):
+        config.add_collection(root, "other", str(tmp_path / "vault"), weight="heavy")
+    assert config.add_collection(root, "logs", str(tmp_path / "vault"), format="auto").weight == "own"
+
+
 def test_by_default_is_true_or_false(root: Path) -> None:
     file = root / "commonplace.toml"
     file.write_text('[collections.inner]\npath = "inner"\ninclude_by_default = "no"\n')

@@ -102,7 +102,9 @@ class Contract:
         assert index.manifest()[key][:2] == (7, len("# Windows\nchanged"))
         assert not index.match('"york"', 5)
         assert [i > last for i, _ in index.match('"changed"', 5)] == [True]
-        index.update([entry(key).state._replace(mtime_ns=8, size=99)], [("docs", "plan.md"), ("docs", "unknown.md")])
+        index.update(
+            [entry(key).state._replace(mtime_ns=8, size=99)], [("docs", "plan.md"), ("docs", "unknown.md")]
+        )
         assert index.manifest()[key][:2] == (8, 99)
         assert ("docs", "plan.md") not in index.manifest()
         assert index.statistics().collections["docs"] == (1, 0)
@@ -208,7 +210,13 @@ class Contract:
         assert index.select(ALL, 2) == ids[:2]
         newest = self.texts(index, index.select(ALL, newest=True))
         # 20,000 days after 1970 is 2024-10-04: as old is what has no day.
-        assert newest == ["new york new", "ann repaired two", "the lamp costs", "the walnut desk", "数据库迁移"]
+        assert newest == [
+            "new york new",
+            "ann repaired two",
+            "the lamp costs",
+            "the walnut desk",
+            "数据库迁移",
+        ]
 
     # --- full text ----------------------------------------------------------------------------------
 
@@ -266,7 +274,7 @@ class Contract:
         texts = store.texts(0, 4)
         assert [text.passage for text in texts] == sorted(text.passage for text in texts)
         assert store.texts(texts[-1].passage, 10) == store.texts(0, 10)[4:]
-        assert texts[0][1:] == (texts[0].text, ("Facts",), "memory", "MEMORY.md")
+        assert texts[0][1:] == (texts[0].text, ("Facts",), "memory", "MEMORY.md", 0.0)
         keys = [bytes([n]) * 16 for n in range(4)]
         vectors = model.embed([text.text for text in texts], "passage")
         ids = store.add(keys, vectors)
@@ -287,12 +295,33 @@ class Contract:
             assert [cosine for _, cosine in found] == sorted((c for _, c in found), reverse=True)
             assert len(nearest(vectors[0], 2)) == 2
             scoped, _ = store.ready(Scope((Days("2026-01-10", "2026-01-10"),)))
-            assert self.texts(index, [passage for passage, _ in scoped(vectors[0], 5)]) == ["ann repaired two"]
+            assert self.texts(index, [passage for passage, _ in scoped(vectors[0], 5)]) == [
+                "ann repaired two"
+            ]
+            both, _ = store.ready(ALL, Scope((Days("2026-01-10", "2026-01-10"),)))
+            assert {passage for passage, _ in both(vectors[0], 1)} == {
+                *(passage for passage, _ in nearest(vectors[0], 1)),
+                *(passage for passage, _ in scoped(vectors[0], 1)),
+            }
             struck, _ = store.ready(struck=True)
             assert len(struck(vectors[0], 10)) == 4
             assert store.cosines(vectors[0], [texts[0].passage, rest[0].passage, 999]) == {
                 texts[0].passage: pytest.approx(1, abs=1e-3)
             }
+
+    def test_words_go_with_their_vectors(self, index: Index) -> None:
+        store, model = index.vectors, FakeEmbedder()
+        texts = store.texts(0, 2)
+        keys = [bytes([number]) * 16 for number in range(2)]
+        ids = store.add(keys, model.embed([text.text for text in texts], "passage"), {keys[1]: b"words"})
+        store.assign((text.passage, ids[key]) for text, key in zip(texts, keys, strict=True))
+        (section,) = [one.section_id for one in index.passages([texts[1].passage])]
+        assert store.words(text.passage for text in texts) == {texts[1].passage: (section, b"words")}
+        store.clear()
+        store.prune()
+        ids = store.add(keys, model.embed([text.text for text in texts], "passage"))
+        store.assign((text.passage, ids[key]) for text, key in zip(texts, keys, strict=True))
+        assert store.words(text.passage for text in texts) == {}
 
     def test_vectors_without_a_passage_are_forgotten(self, index: Index) -> None:
         store = index.vectors
@@ -320,7 +349,12 @@ class Contract:
         assert sync.sync_text(index, scan(where), DEFAULT).unchanged == 3
         sync.sync_vectors(Vectors(index), model)
         means = pipeline.Means(lambda text, kind="query": model.embed([text], kind)[0])
-        for text, path in {"walnut desk": "0.md", "lamps": "1.md", "chair": "2.md", "-desk walnut": "2.md"}.items():
+        for text, path in {
+            "walnut desk": "0.md",
+            "lamps": "1.md",
+            "chair": "2.md",
+            "-desk walnut": "2.md",
+        }.items():
             parsed = query.parse(text, lambda: facts.keys(index))
             outcome = pipeline.search(index, means, parsed, Request(text, limit=5))
             assert [hit.path for hit in outcome.hits][:1] == [path], text

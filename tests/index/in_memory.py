@@ -47,6 +47,7 @@ class State:
     rows: dict[int, Row] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
     vectors: dict[int, tuple[bytes, Any]] = field(default_factory=dict)
+    words: dict[bytes, bytes] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
     version: int = 0
     ids: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # notes, sections, passages, vectors
@@ -87,7 +88,11 @@ class MemoryIndex:
             if anew:
                 kept = {key: before.meta[key] for key in before.meta.keys() - self.identity.keys()}
                 self.state = State(
-                    meta={**self.identity, **kept}, vectors=before.vectors, ids=before.ids, version=before.version + 1
+                    meta={**self.identity, **kept},
+                    vectors=before.vectors,
+                    words=before.words,
+                    ids=before.ids,
+                    version=before.version + 1,
                 )
                 self.rebuild_reason = None
             yield
@@ -126,7 +131,16 @@ class MemoryIndex:
             state.rows[candidate.id] = row
         metadata = json.dumps(dict(note.metadata), default=str) if note.metadata else None
         found = base.NoteRow(
-            own, *file.key, note.title, note.date, entry.hash, file.size, len(note.lines), first, state.ids[2], metadata
+            own,
+            *file.key,
+            note.title,
+            note.date,
+            entry.hash,
+            file.size,
+            len(note.lines),
+            first,
+            state.ids[2],
+            metadata,
         )
         state.entries[file.key] = found, Known(file.mtime_ns, file.size, entry.hash)
 
@@ -197,7 +211,12 @@ class MemoryIndex:
         own, source, day = row.candidate, row.source, row.source.date
         match condition:
             case base.In(name, values):
-                ids = {"collection": source.collection, "kind": source.kind, "note": own.note_id, "passage": own.id}
+                ids = {
+                    "collection": source.collection,
+                    "kind": source.kind,
+                    "note": own.note_id,
+                    "passage": own.id,
+                }
                 return ids[name] in values
             case base.Days(first, last):
                 return day is not None and first <= day <= (last or "9999")
@@ -253,11 +272,13 @@ class MemoryVectors:
     def level(self) -> Level:
         return 1 if any(row.vector for row in self.index.state.rows.values()) else 2
 
-    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[base.Nearest, Level]:
-        rows = self.index.state.rows
-        ids = [i for i in self.index.select(scope, struck=struck) if rows[i].vector]
+    def ready(self, *scopes: Scope, struck: bool = False) -> tuple[base.Nearest, Level]:
+        rows, covered = self.index.state.rows, scopes or (ALL,)
+        held = [set(self.index.select(scope, struck=struck)) for scope in covered]
+        ids = [i for i in rows if rows[i].vector and any(i in each for each in held)]
         matrix = np.array([self.index.state.vectors[rows[i].vector or 0][1] for i in ids], np.float32)
-        return lambda vector, limit: nearest_rows(np.array(ids), matrix, None, vector, limit), self.level()
+        masks = [np.array([i in each for i in ids], bool) for each in held]
+        return lambda vector, limit: nearest_rows(np.array(ids), matrix, masks, vector, limit), self.level()
 
     def cosines(self, vector: base.Floats, passages: Sequence[int]) -> dict[int, float]:
         rows, vectors = self.index.state.rows, self.index.state.vectors
@@ -267,7 +288,14 @@ class MemoryVectors:
     def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
         rows = [row for i, row in sorted(self.index.state.rows.items()) if i > after]
         return [
-            Text(row.candidate.id, row.candidate.text, row.source.headings, row.source.collection, row.source.path)
+            Text(
+                row.candidate.id,
+                row.candidate.text,
+                row.source.headings,
+                row.source.collection,
+                row.source.path,
+                row.candidate.turns,
+            )
             for row in rows
             if not pending or row.vector is None
         ][:limit]
@@ -279,12 +307,20 @@ class MemoryVectors:
         ids = {key: vector for vector, (key, _) in self.index.state.vectors.items()}
         return {key: ids[key] for key in keys if key in ids}
 
-    def add(self, keys: Sequence[bytes], vectors: base.Floats) -> dict[bytes, int]:
+    def add(
+        self, keys: Sequence[bytes], vectors: base.Floats, words: Mapping[bytes, bytes] | None = None
+    ) -> dict[bytes, int]:
         known = self.known(keys)
+        self.index.state.words.update(words or {})
         for key, vector in zip(keys, vectors, strict=True):
             known[key] = known.get(key) or self.index.state.next(3)
             self.index.state.vectors[known[key]] = key, vector
         return known
+
+    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        rows, vectors, words = self.index.state.rows, self.index.state.vectors, self.index.state.words
+        keys = {i: vectors[own][0] for i in passages if i in rows and (own := rows[i].vector)}
+        return {i: (rows[i].candidate.section_id, words[key]) for i, key in keys.items() if key in words}
 
     def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
         for passage, vector in pairs:
@@ -301,6 +337,7 @@ class MemoryVectors:
         state = self.index.state
         gone = (state.lost if lost else state.vectors.keys()) - used
         state.vectors = {own: kept for own, kept in state.vectors.items() if own not in gone}
+        state.words = {key: state.words[key] for key, _ in state.vectors.values() if key in state.words}
         state.lost = set()
 
 

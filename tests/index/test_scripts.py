@@ -14,29 +14,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sync import sync_text
 from commonplace.notes.scan import Source, scan
 
-LATIN_ONLY, BOTH = frozenset({"latin"}), frozenset({"latin", "cjk"})
-
-
-def test_script_of() -> None:
-    for text, script in [
-        ("The deploy moved to Thursday.", "latin"),
-        ("Café Zoë, déjà vu", "latin"),
-        ("周五下午不部署。", "cjk"),
-        ("きのう電車で行きました", "cjk"),
-        ("어제 회의에서 결정했다", "cjk"),
-        ("用 Postgres 做队列，不用别的", "cjk"),
-        ("Встреча перенесена на четверг", "other"),
-        ("نقل الاجتماع إلى يوم الخميس", "other"),
-        ("2026-02-13 14:05 — 42", ""),
-        ("", ""),
-    ]:
-        assert scripts.script_of(text) == script
-
-
-def test_a_multilingual_model_serves_scripts_that_nobody_names() -> None:
-    assert scripts.serves(BOTH, "other")
-    assert not scripts.serves(LATIN_ONLY, "other")
-    assert not scripts.serves(frozenset({"cjk"}), "latin")
+LATIN_ONLY, HAN, BOTH = frozenset({"latin"}), frozenset({"latin", "han"}), frozenset({"latin", "cjk"})
 
 
 def test_the_command_that_mends_it() -> None:
@@ -44,6 +22,8 @@ def test_the_command_that_mends_it() -> None:
         (Shares(10, latin=0.4, cjk=0.6), LATIN_ONLY, "fastembed"),
         (Shares(10, latin=0.4, other=0.6), LATIN_ONLY, "fastembed"),
         (Shares(10, latin=0.4, cjk=0.3, other=0.3), LATIN_ONLY, "fastembed"),
+        (Shares(10, latin=0.4, han=0.6), LATIN_ONLY, "builtin"),
+        (Shares(10, latin=0.4, cjk=0.6), HAN, "fastembed"),
         (Shares(10, latin=0.9, cjk=0.1), frozenset({"cjk"}), "builtin"),
     ]:
         advice = scripts.advise(found, served)
@@ -57,6 +37,8 @@ def test_nothing_is_said_while_most_is_served() -> None:
         (Shares(0), LATIN_ONLY),
         (Shares(10, latin=0.5, cjk=0.5), LATIN_ONLY),
         (Shares(10, cjk=1.0), BOTH),
+        (Shares(10, han=1.0), BOTH),
+        (Shares(10, han=1.0), HAN),
         (Shares(10, other=1.0), BOTH),
     ]:
         assert scripts.advise(found, served) is None
@@ -73,7 +55,7 @@ def test_shares_of_notes(tmp_path: Path) -> None:
     (tmp_path / "b.md").write_text("# B\n\nThe deploy moved to Thursday.\n\n# C\n\n42\n")
     found = scripts.shares(index_of(tmp_path))
     assert (found.passages, found.other) == (3, 0)
-    assert found.cjk == pytest.approx(2 / 3)
+    assert found.han == pytest.approx(2 / 3)
     assert found.latin == pytest.approx(1 / 3)
 
 
@@ -83,7 +65,7 @@ def test_a_sample_is_spread_over_all_notes(tmp_path: Path) -> None:
         (tmp_path / f"{number:02}.md").write_text(f"{words}\n")
     found = scripts.shares(index_of(tmp_path), sample=20)
     assert found.passages == 20
-    assert found.cjk == pytest.approx(0.75, abs=0.15)
+    assert found.han == pytest.approx(0.75, abs=0.15)
 
 
 def test_an_empty_index(tmp_path: Path) -> None:

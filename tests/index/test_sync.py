@@ -270,16 +270,16 @@ def test_a_moved_file_and_a_line_above_embed_nothing(workspace: Workspace) -> No
     workspace.sync()
     workspace.embed()
     called = sum(workspace.model.calls)
-    assert called == 13  # the parts, and the title that stands alone
+    assert called == 12  # the parts: nothing but their headings stands under the title
     (workspace.root / "deep").mkdir()
     (workspace.root / "a.md").rename(workspace.root / "deep" / "b.md")
     workspace.sync()
     workspace.embed()
     workspace.write("deep/b.md", f"# Plan\n\n## New\n\none line more\n{body}")
-    assert workspace.sync().reused == 13
+    assert workspace.sync().reused == 12
     assert workspace.embed().embedded == 1
     assert sum(workspace.model.calls) == called + 1  # the new line
-    assert workspace.index.statistics().vectors == 14
+    assert workspace.index.statistics().vectors == 13
 
 
 def test_embedding_can_be_told_to_stop(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

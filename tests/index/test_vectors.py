@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commonplace import Memory
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, sync
 from commonplace.index.base import ALL, In, Scope
@@ -15,7 +16,8 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
-from commonplace.providers.embedding.base import quantize, unit_rows
+from commonplace.providers.embedding.base import quantize, unit_rows, whole
+from commonplace.providers.embedding.builtin import BuiltinEmbedder
 from commonplace.providers.fake import FakeEmbedder
 
 
@@ -260,3 +262,23 @@ def test_a_secret_in_a_context_is_neither_embedded_nor_noted(described: SqliteIn
     embed(described, {"": f"Everything with {key}."})
     assert not any(key in text for text in texts(described))
     assert key not in str(described.meta["contexts"])
+
+
+class English(BuiltinEmbedder):
+    """The bundled model as it was before it read Chinese."""
+
+    scripts = frozenset({"latin"})
+    fingerprint = whole(BuiltinEmbedder.fingerprint)
+
+
+def test_a_model_that_learns_chinese_keeps_the_vectors_of_english(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Tea\n\nOolong at five.\n\n# 茶\n\n五点喝乌龙茶。\n", "utf-8")
+    with Memory.open(tmp_path, embedder=English()) as memory:
+        before = memory.sync()
+        assert (before.embedded, memory.status().vectors) == (1, 1)
+    with Memory.open(tmp_path, embedder=BuiltinEmbedder()) as memory:
+        assert memory.search("oolong", mode="semantic").hits
+        after = memory.sync()
+        assert (after.embedded, memory.status().vectors) == (1, 2)
+        assert memory.search("什么时候喝茶？", mode="semantic").hits[0].text == "五点喝乌龙茶。"
+        assert memory.sync().embedded == 0

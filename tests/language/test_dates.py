@@ -47,6 +47,12 @@ ABSOLUTE = [
     ("2025年5月3日至10日", "2025-05-03", "2025-05-10"),
     ("2025年10月底", "2025-10-21", "2025-10-31"),
     ("在2026-02-13那天", "2026-02-13", "2026-02-13"),
+    ("Christmas 2023", "2023-12-25", "2023-12-25"),
+    ("Easter of 2025", "2025-04-18", "2025-04-21"),
+    ("the week before 2026-02-13", "2026-02-06", "2026-02-12"),
+    ("summer of 2024", "2024-06-01", "2024-08-31"),
+    ("2024年春节", "2024-02-09", "2024-02-16"),
+    ("2024年年底", "2024-12-01", "2024-12-31"),
 ]
 RELATIVE = [
     ("Feb 13", "2026-02-13", "2026-02-13"),
@@ -123,6 +129,38 @@ RELATIVE = [
     ("2月13日和2月20日之间", "2026-02-13", "2026-02-20"),
     ("去年五月以来", "2025-05-01", "2026-03-18"),
     ("上季度", "2025-10-01", "2025-12-31"),
+    ("at Christmas", "2025-12-25", "2025-12-25"),
+    ("what did I cook last Thanksgiving", "2025-11-27", "2025-11-27"),
+    ("this Easter", "2026-04-03", "2026-04-06"),
+    ("next Halloween", "2026-10-31", "2026-10-31"),
+    ("on New Year’s Eve", "2025-12-31", "2025-12-31"),
+    ("Chinese New Year", "2026-02-16", "2026-02-23"),
+    ("the week before Christmas", "2025-12-18", "2025-12-24"),
+    ("two weeks before Christmas", "2025-12-08", "2025-12-14"),
+    ("three days after the 3rd of March", "2026-03-06", "2026-03-06"),
+    ("the day before last Monday", "2026-03-15", "2026-03-15"),
+    ("the month after February", "2026-03-01", "2026-03-31"),
+    ("the week before last", "2026-03-02", "2026-03-08"),
+    ("two weekends ago", "2026-03-07", "2026-03-08"),
+    ("over the weekend", "2026-03-14", "2026-03-15"),
+    ("at the end of the month", "2026-02-21", "2026-02-28"),
+    ("the beginning of this year", "2026-01-01", "2026-01-31"),
+    ("end of last year", "2025-12-01", "2025-12-31"),
+    ("last summer", "2025-06-01", "2025-08-31"),
+    ("last winter", "2025-12-01", "2026-02-28"),
+    ("去年春节去了哪里", "2025-01-28", "2025-02-04"),
+    ("国庆节", "2025-10-01", "2025-10-07"),
+    ("聖誕節前一週", "2025-12-18", "2025-12-24"),
+    ("元宵", "2026-03-03", "2026-03-03"),
+    ("中秋那天", "2025-10-06", "2025-10-06"),
+    ("端午节后两天", "2025-06-01", "2025-06-02"),
+    ("上周三前两天", "2026-03-09", "2026-03-10"),
+    ("月底", "2026-02-21", "2026-02-28"),
+    ("这个月底", "2026-03-21", "2026-03-31"),
+    ("年初", "2026-01-01", "2026-01-31"),
+    ("去年年底", "2025-12-01", "2025-12-31"),
+    ("去年夏天", "2025-06-01", "2025-08-31"),
+    ("周末做了什么", "2026-03-14", "2026-03-15"),
 ]
 NONE = [
     "May I go?",
@@ -148,6 +186,11 @@ NONE = [
     "二手车",
     "周到的服务",
     "999999 years ago",
+    "what do I do on Sundays",
+    "a summer house by the sea",
+    "in the fall of Rome",
+    "每个周末都跑步",
+    "三个月初学者",
 ]
 
 
@@ -170,6 +213,25 @@ def test_what_is_no_date() -> None:
         assert dates.spans(text, NOW) == ()
 
 
+def test_sundays_and_mondays() -> None:
+    for now, text, day in [
+        (date(2026, 3, 22), "last Sunday", "2026-03-15"),
+        (date(2026, 3, 22), "on Sunday", "2026-03-22"),
+        (date(2026, 3, 22), "this Monday", "2026-03-16"),
+        (date(2026, 3, 22), "next Monday", "2026-03-23"),
+        (date(2026, 3, 22), "上周日", "2026-03-15"),
+        (date(2026, 3, 22), "下周一", "2026-03-23"),
+        (date(2026, 3, 23), "last Sunday", "2026-03-22"),
+        (date(2026, 3, 23), "last Monday", "2026-03-16"),
+        (date(2026, 3, 23), "on Monday", "2026-03-23"),
+        (date(2026, 3, 23), "next Monday", "2026-03-30"),
+        (date(2026, 3, 23), "上周一", "2026-03-16"),
+        (date(2026, 3, 23), "周日", "2026-03-22"),
+    ]:
+        (span,) = dates.spans(text, now)
+        assert (str(span.first), str(span.last)) == (day, day), (text, now)
+
+
 def test_several_dates_in_their_order() -> None:
     found = dates.spans("from Berlin on 13 Feb 2026, then last week, then 昨天", NOW)
     assert [span.text for span in found] == ["13 Feb 2026", "last week", "昨天"]
@@ -181,6 +243,9 @@ def test_a_text_that_is_one_date() -> None:
         ("march", "2026-03-01", "2026-03-31"),
         ("tuesday", "2026-03-17", "2026-03-17"),
         (" last Monday ", "2026-03-16", "2026-03-16"),
+        ("the end of last month", "2026-02-21", "2026-02-28"),
+        ("the week before Christmas", "2025-12-18", "2025-12-24"),
+        ("the 3rd of March", "2026-03-03", "2026-03-03"),
         ("上周", "2026-03-09", "2026-03-15"),
         ("now", "2026-03-18", "2026-03-18"),
     ]:
@@ -196,7 +261,7 @@ def test_a_text_that_is_not_one_date() -> None:
 
 WORDS = (
     "last next this past two 3 13 31 99 2026 1999 week weeks month may March Feb on in since between and to "
-    "Tuesday ago yesterday the of - / . : 年 月 日 号 上 下 周 三 十 二 天 前 最近 去年 到 从 半 个 第 季度 Q3 2026-02-30"
+    "Tuesday ago yesterday the of - / . : before after days Christmas Easter winter weekend end 春节 国庆 底 初 后 周末 夏天 年 月 日 号 上 下 周 三 十 二 天 前 最近 去年 到 从 半 个 第 季度 Q3 2026-02-30"
 ).split()
 
 

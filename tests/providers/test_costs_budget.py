@@ -135,7 +135,7 @@ def test_runs_are_counted_apart_and_days_together(ledger: Ledger) -> None:
 
 def test_what_was_taken_yesterday_is_no_matter_today(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.record("x", "fake", "fake", 1000)
-    monkeypatch.setattr(budgets, "_midnight", lambda: time.time() + 1)
+    monkeypatch.setattr(budgets.clock, "began", lambda day: time.time() + 1)
     Budget(ledger, Caps(tokens_a_day=1000)).reserve(1000, 0, 10)
 
 

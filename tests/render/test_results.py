@@ -251,5 +251,5 @@ def test_status_is_a_table() -> None:
     text = reports.status_text(status)
     assert "2.5 MB, stale: 2 files" in text
     assert "1,100 vectors, 100 to come" in text
-    assert text.splitlines()[-1].split() == ["memory", "3", "1,200", "**/*.md", "!drafts/**", "/notes"]
+    assert text.splitlines()[-1].split() == ["memory", "own", "3", "1,200", "**/*.md", "!drafts/**", "/notes"]
     assert json.loads(render.to_json(status))["collections"][0]["notes"] == 3

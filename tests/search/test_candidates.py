@@ -1,4 +1,4 @@
-"""What several lines find as one, bounds on waiting, what the gate goes by; phrases of triggers in questions."""
+"""What several lines find as one, bounds on waiting, how sure they are; phrases of triggers in questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.search import answering, candidates, query_document
 from tests.providers.embedding import apis
 from tests.providers.server import Reply, Request, Server, serving
 
-NOTES = "# A\n\n- The deploy moved to Thursday.\n\n## B\n\n- Nothing but rain in Lisbon.\n\n## C\n\n- 周五下午不部署。\n"
+NOTES = "# A\n\n- The deploy moved to Thursday.\n\n## B\n\n- Nothing but rain in Lisbon.\n\n## C\n\n- 金曜の午後はデプロイしない。\n"
 HYDE = "It was moved to Thursday."
 
 
@@ -82,7 +82,7 @@ def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> Non
 
     class Broken(FakeEmbedder):
         def embed(self, texts, kind):
-            if kind == "query":
+            if "deploy" in texts:
                 raise ZeroDivisionError("a bug")
             return super().embed(texts, kind)
 
@@ -94,27 +94,25 @@ def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> Non
 
 
 def test_a_line_in_a_script_that_the_model_does_not_serve_is_left_to_the_others(root: Path) -> None:
-    with Memory.open(root) as memory:  # the bundled model, which is English
+    with Memory.open(root) as memory:  # the bundled model, which reads English and Chinese
         memory.sync()
-        result = memory.search("vec: 什么时候部署？\nvec: When is the deploy?\nlex: 部署", min_score=0.001)
+        result = memory.search(
+            "vec: デプロイはいつですか？\nvec: When is the deploy?\nlex: デプロイ", min_score=0.001
+        )
         assert result.level in (0, 1)
         found = {hit.text: {factor.name for factor in hit.factors} for hit in result.hits}
-        assert found["- 周五下午不部署。"] == {"words"}
+        assert found["- 金曜の午後はデプロイしない。"] == {"words"}
         assert "meaning" in found["- The deploy moved to Thursday."]
-        only = memory.search("vec: 什么时候部署？", min_score=0.001)
+        only = memory.search("vec: デプロイはいつですか？", min_score=0.001)
         assert (only.hits, only.level) == ((), 2)
 
 
-def test_the_gate_of_a_document_is_that_of_its_best_known_line(root: Path) -> None:
+def test_a_document_is_as_sure_as_its_surest_line(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.sync()
         nonsense = "florbatz quizzle vum"
-        assert memory.search(f"lex: {nonsense}\nvec: {nonsense}").hits == ()
-        assert memory.search(f"lex: {nonsense}\nvec: When is the deploy?").hits
-        many = "\n".join(
-            f"vec: {nonsense} {word}" for word in "one two six seven eight nine ten zero".split()
-        )
-        assert memory.search(many).hits == ()  # many lines are no dialogue, whose gate is lower
+        assert memory.search(f"lex: {nonsense}\nvec: {nonsense}").weak
+        assert not memory.search(f"lex: {nonsense}\nvec: When is the deploy?").weak
 
 
 def test_a_passage_that_says_i_is_not_who_asks(root: Path) -> None:
@@ -134,7 +132,7 @@ def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
     for kind in ("query", "passage"):
         for deadline_s in (None, 5.0):
             with pytest.raises(ProviderError, match="mine: gone"):
-                answering.embedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
+                answering.QuestionEmbedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
 
 
 # --- triggers: whole words, any script --------------------------------------------------------------------

@@ -1,109 +1,109 @@
-"""Late interaction, over token vectors that can be worked out by hand."""
+"""Late interaction, over signs of words that can be worked out by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from commonplace import Memory
 from commonplace.index.base import Candidate
-from commonplace.providers.embedding.builtin import TokenEmbedder, Tokens
-from commonplace.search import reranking
+from commonplace.providers.embedding.base import signs
 from commonplace.search.reranking import NEIGHBOUR, LateInteraction
 
-AXES = {"red": (1, 0, 0), "crimson": (0.8, 0.6, 0), "boat": (0, 0, 1), "the": (0, 1, 0), "?": (0, 1, 0)}
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Floats
+
+# Eight dimensions, one bit each: crimson shares six of them with red, what is unlike shares half.
+AXES = {
+    "red": (1, 1, 1, 1, 1, 1, 1, 1),
+    "crimson": (1, 1, 1, 1, 1, 1, 1, -1),
+    "boat": (1, 1, 1, 1, -1, -1, -1, -1),
+}
 
 
-class ByHand:
-    """Each word is a piece with a vector of the table; counts the texts it is asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> list[Tokens]:
-        self.asked += texts
-        return [
-            Tokens(tuple(words), np.array([AXES[word] for word in words], np.float32).reshape(-1, 3))
-            for words in (text.split() for text in texts)
-        ]
+def rows(text: str) -> Floats:
+    return np.array([AXES[word] for word in text.split()], np.float32).reshape(-1, 8) / np.float32(8**0.5)
 
 
-def passage(id_: int, text: str, section: int = 1, turns: float = 0.0) -> Candidate:
+class Store:
+    """Keeps the words of passages; counts what it is asked for."""
+
+    def __init__(self, *candidates: Candidate) -> None:
+        self.kept = {own.id: (own.section_id, signs(rows(own.text))) for own in candidates if own.turns}
+        self.asked: set[int] = set()
+
+    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        self.asked.update(passages)
+        return {passage: self.kept[passage] for passage in passages if passage in self.kept}
+
+
+def passage(id_: int, text: str, section: int = 1, turns: float = 1.0) -> Candidate:
     return Candidate(
         id=id_, note_id=1, section_id=section, start_line=id_, end_line=id_, text=text, turns=turns
     )
 
 
-def similar(question: str, *candidates: Candidate) -> list[float]:
-    return LateInteraction(ByHand()).similarities(question, candidates)
+def similar(question: str, *candidates: Candidate, store: Store | None = None) -> list[float]:
+    late = LateInteraction(store or Store(*candidates), rows)  # type: ignore[arg-type]
+    return late.similarities(question, candidates)
 
 
-def test_each_token_of_the_question_counts_its_nearest() -> None:
-    found = similar(
-        "red boat", passage(1, "crimson boat"), passage(5, "boat boat"), passage(9, "red boat the")
-    )
-    assert found == pytest.approx([(0.8 + 1) / 2, 0.5, 1.0])
-
-
-def test_words_that_ask_for_nothing_count_nothing() -> None:
-    assert similar("the red ?", passage(1, "red")) == pytest.approx([1.0])
-    assert similar("the", passage(1, "the"), passage(3, "red")) == pytest.approx([1.0, 0.0])  # nothing else
+def test_each_word_of_the_question_counts_its_nearest() -> None:
+    found = similar("red boat", passage(1, "crimson boat"), passage(5, "boat boat"), passage(9, "red boat"))
+    assert found == pytest.approx([(0.75 + 1) / 2, 0.5, 1.0])
 
 
 def test_a_turn_is_understood_with_those_beside_it() -> None:
-    asked, answered, apart = passage(1, "red", turns=1.0), passage(2, "boat", turns=1.0), passage(7, "boat")
+    asked, answered, apart = passage(1, "red"), passage(2, "boat"), passage(7, "boat")
     found = similar("red boat", asked, answered, apart)
     assert found == pytest.approx([(1 + NEIGHBOUR) / 2, (1 + NEIGHBOUR) / 2, 0.5])
 
 
-def test_another_section_and_plain_prose_stand_alone() -> None:
-    for section, turns in [(2, 1.0), (1, 0.0)]:
-        found = similar("red boat", passage(1, "red", turns=turns), passage(2, "boat", section, turns))
-        assert found == pytest.approx([0.5, 0.5]), (section, turns)
+def test_a_neighbour_that_was_not_found_counts_too() -> None:
+    asked, answered = passage(1, "red"), passage(2, "boat")
+    assert similar("red boat", answered, store=Store(asked, answered)) == pytest.approx([(1 + NEIGHBOUR) / 2])
 
 
-def test_passages_are_embedded_once() -> None:
-    model = ByHand()
-    reader = LateInteraction(model)
-    first = reader.similarities("red", [passage(1, "red boat"), passage(2, "boat")])
-    again = reader.similarities("red", [passage(2, "boat"), passage(1, "red boat")])
-    assert again == pytest.approx(first[::-1])
-    assert model.asked == ["red", "red boat", "boat", "red"]
+def test_another_section_stands_alone() -> None:
+    assert similar("red boat", passage(1, "red"), passage(2, "boat", 2)) == pytest.approx([0.5, 0.5])
 
 
-def test_what_is_kept_is_bounded() -> None:
-    model = ByHand()
-    reader = LateInteraction(model, kept_bytes=2 * 3 * 2)  # two tokens of three dimensions, two bytes each
-    for text in ("red", "boat", "crimson", "boat", "red"):
-        reader.similarities("red", [passage(1, text)])
-    assert model.asked[1::2] == ["red", "boat", "crimson", "red"] or model.asked.count("boat") == 1
-    assert sum(vectors.nbytes for vectors in reader._kept.values()) <= 12
+def test_prose_is_not_read() -> None:
+    store = Store(passage(5, "red"))
+    assert similar("red", passage(1, "crimson", turns=0), passage(5, "red"), store=store) == pytest.approx(
+        [0.0, 1.0]
+    )
+    assert 1 not in store.asked
 
 
 def test_nothing_to_compare_asks_nobody() -> None:
-    model = ByHand()
-    assert LateInteraction(model).similarities("red", []) == []
-    assert model.asked == []
-    assert similar("", passage(1, "red")) == [0.0]
-    assert similar("red", passage(1, "")) == [0.0]
+    store = Store()
+    assert similar("red", store=store) == []
+    assert similar("red", passage(1, "red", turns=0), store=store) == [0.0]
+    assert similar("", passage(1, "red"), store=store) == [0.0]
+    assert store.asked == set()
+    assert similar("red", passage(1, "red"), store=store) == [0.0], "no words were kept of it"
 
 
-def test_the_bundled_model_tells_what_answers() -> None:
-    reader = LateInteraction(TokenEmbedder())
-    texts = ("Nora bought a red bicycle", "We sold the old boat", "The weather was fine")
-    found = reader.similarities(
-        "who purchased the bike?", [passage(3 * i, text) for i, text in enumerate(texts)]
-    )
-    assert found[0] == max(found)
-    assert reranking._weights(["the", "bike", "?"]).tolist() == [0.0, 1.0, 0.0]
-    assert reranking._weights(["who", "the"]).tolist() == [0.5, 0.5]
+def test_what_was_damaged_is_no_word() -> None:
+    store = Store(passage(1, "red"), passage(5, "red"))
+    store.kept[1] = (1, b"")
+    assert similar("red", passage(1, "red"), passage(5, "red"), store=store) == pytest.approx([0.0, 1.0])
 
 
-def test_prose_further_down_is_not_read() -> None:
-    model = ByHand()
-    prose = [passage(3 * i, "boat" if i else "red") for i in range(reranking.PROSE_HEAD)]
-    further = [passage(301, "crimson"), passage(305, "red", turns=1.0)]
-    found = LateInteraction(model).similarities("red", [*prose, *further])
-    assert "crimson" not in model.asked
-    assert found[-2:] == pytest.approx([0.0, 1.0])
+def test_turns_are_kept_and_found_by_their_words(tmp_path: Path) -> None:
+    turns = ["Ann: Nora bought a red bicycle.", *["Bo: We sold the old boat.", "Ann: Such fine weather."] * 9]
+    (tmp_path / "MEMORY.md").write_text("# Chat\n\n" + "\n".join(turns) + "\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        hits = memory.search("who purchased the bike?", min_score=0).hits
+        parts = {hit.text: {factor.name for factor in hit.factors} for hit in hits}
+        assert "bicycle" in hits[0].text
+        assert "late interaction" in parts[hits[0].text]
+        (tmp_path / "MEMORY.md").write_text("# Chat\n\n茶\n", "utf-8")
+        memory.sync()
+        assert memory._store.index.vectors.words(range(100)) == {}

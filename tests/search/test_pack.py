@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.tokens import about
-from commonplace.search.pack import compose
-from commonplace.types import Factor, Hit
+from commonplace.config.settings import Recall as Settings
+from commonplace.search.pack import WEAK_HITS, compose, recall
+from commonplace.types import Factor, Hit, SearchResult
 
 
 def hit(path: str, start: int, end: int, text: str, headings: tuple[str, ...] = ("Day",)) -> Hit:
@@ -62,6 +63,13 @@ def test_the_same_words_are_said_once() -> None:
     assert len(chosen) == 1
     assert left_out == 0
     assert text.count("same") == 1
+
+
+def test_a_block_is_short_where_nothing_clearly_answers() -> None:
+    hits = tuple(hit(f"{n}.md", n, n, f"The walnut number {n}") for n in range(1, 13))
+    for weak, held in ((False, len(hits)), (True, WEAK_HITS)):
+        block = recall(SearchResult("walnut", hits, 0, 0, weak=weak), 4000, Settings())
+        assert len(block.hits) == held
 
 
 def test_a_weak_hit_does_not_fill_the_budget() -> None:

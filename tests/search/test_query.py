@@ -80,7 +80,42 @@ def test_found_first(memory: Memory) -> None:
 def test_phrases_are_demanded(memory: Memory) -> None:
     assert found(memory, '"quick brown"') == ["The quick brown fox jumps."]
     assert found(memory, '"brown quick" fox') == ["The brown quick dog sleeps."]
-    assert found(memory, '"quick yellow"') == []
+    assert found(memory, "“brown quick” fox") == ["The brown quick dog sleeps."]
+    assert found(memory, "「改到周三」fox") == found(memory, "《会议》 «改到周三»")
+    assert found(memory, "brown -“quick dog”") == ["The quick brown fox jumps."]
+
+
+def test_phrases_that_nothing_holds_are_words(memory: Memory, hybrid: Memory) -> None:
+    for text in ['"quick yellow"', "“quick yellow”", '"quick yellow" "brown quick"']:
+        for own in (memory, hybrid):
+            result = own.search(text, min_score=0.001)
+            assert {"The quick brown fox jumps.", "The brown quick dog sleeps."} <= {
+                hit.text.strip("- \n") for hit in result.hits
+            }
+            assert [line for line in result.warnings if line.startswith('nothing holds "quick yellow"')]
+
+
+def test_phrases_are_held_by_what_a_question_covers(memory: Memory) -> None:
+    result = memory.search('"quick brown" path:memory/6.md', min_score=0.001)
+    assert [hit.path for hit in result.hits] == ["memory/6.md"]
+    assert result.warnings == ('nothing holds "quick brown": found by the words',)
+    result = memory.search('"quick brown" -fox dog', min_score=0.001)
+    assert [hit.text.strip("- \n") for hit in result.hits] == ["The brown quick dog sleeps."]
+
+
+def test_phrases_of_a_query_document(memory: Memory) -> None:
+    result = memory.search('lex: "quick yellow"\nlex: "gpt-4.1"', min_score=0.001)
+    assert {"The exporter runs gpt-4.1 since March.", "The quick brown fox jumps."} <= {
+        hit.text.strip("- \n") for hit in result.hits
+    }
+    assert result.warnings == ('nothing holds "quick yellow": found by the words',)
+
+
+def test_demands_of_operators_stay(memory: Memory) -> None:
+    for text in ['fox AND "quick yellow"', "fox AND invoice", "zyzzy*", "NEAR(quick jumps, 1)"]:
+        result = memory.search(text, min_score=0.001)
+        assert result.hits == ()
+        assert [line for line in result.warnings if "plain words demand nothing" in line]
 
 
 def test_exclusions_exclude(memory: Memory) -> None:

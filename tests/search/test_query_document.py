@@ -199,7 +199,9 @@ def test_what_a_line_demands_it_demands_of_itself(memory: Memory) -> None:
         "The deploy moved to Thursday.",
         "周五下午不部署。",
     ]
-    assert memory.search('lex: "moved from"', min_score=None).hits == ()
+    absent = memory.search('lex: "moved from"', mode="lexical")
+    assert texts(absent) == ["- The deploy moved to Thursday."]
+    assert absent.warnings == ('nothing holds "moved from": found by the words',)
 
 
 def test_a_demand_is_never_refused(memory: Memory) -> None:

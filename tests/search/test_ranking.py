@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from commonplace.index.base import Candidate
-from commonplace.search import abstention, fusion, query, ranking
+from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf
 
@@ -69,8 +69,27 @@ def test_neighbours_count_in_conversations_only() -> None:
         [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
     )
     assert scores(facts)[2] == 0.1
-    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0 + 0.2 * 1.0, abs=1e-4)
+    usual = (0.6 * 0.1 + 0.6 * 1.0 + 0.2 * 1.0 + 0.2 * 0.1) / 2  # what turns get as turns
+    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0 + 0.2 * 1.0 - usual, abs=1e-2)
     assert talk[1].parts["section"] == pytest.approx(0.2 * 1.0)
+    assert talk[0].parts["conversation"] == talk[1].parts["conversation"] == pytest.approx(-usual, abs=1e-2)
+
+
+def test_a_chat_does_not_stand_above_a_plain_note_as_such() -> None:
+    talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
+    note = candidate(20, section=2)
+    found = ranking.rank([*talk, note], evidence(lexical={1: 4.0, 2: 4.0, 3: 4.0, 20: 6.0}), RankSettings())
+    assert found[0].candidate is note
+
+
+def test_a_turn_that_asks_gives_way_to_one_that_answers() -> None:
+    asked, answered = (
+        candidate(1, turns=1.0, text="A: the boat?"),
+        candidate(2, turns=1.0, text="B: the boat."),
+    )
+    found = ranking.rank([asked, answered], evidence(lexical={1: 5.0, 2: 5.0}), RankSettings())
+    assert [item.candidate for item in found] == [answered, asked]
+    assert "asks" not in found[0].parts
 
 
 def test_a_conversation_counts_what_is_further_away_less() -> None:
@@ -141,16 +160,3 @@ def test_idf_by_hand() -> None:
     assert idf(999, 999) == 1e-6
     assert idf(0, 9) == pytest.approx(math.log(20), abs=1e-3)  # a small memory
     assert idf(9, 9) == pytest.approx(math.log(1 + 0.5 / 9.5))
-
-
-def test_the_gate() -> None:
-    some = {1: 0.5}
-    ordinary = Terms(asked=3, known=2, content=3, passages=5000)
-    assert abstention.gate(evidence(semantic=some, terms=ordinary)) == abstention.GATE
-    assert abstention.gate(evidence(semantic=some, terms=ordinary), loose=True) == abstention.GATE_LOOSE
-    assert abstention.gate(evidence(semantic=some, terms=ordinary._replace(known=0))) == abstention.GATE_UNKNOWN
-    assert abstention.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == abstention.GATE_DIALOGUE
-    assert abstention.gate(evidence(terms=ordinary)) == abstention.GATE_WORDS
-    assert abstention.gate(evidence("只有中文", semantic=some, terms=ordinary)) == abstention.GATE_WORDS
-    small = abstention.gate(evidence(semantic=some, terms=ordinary._replace(passages=10)))
-    assert small == pytest.approx(abstention.GATE * 2 / 3)

@@ -12,10 +12,8 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.providers.costs import Accounts
-from commonplace.providers.embedding.builtin import BuiltinEmbedder
-from commonplace.providers.fake import FakeEmbedder
 from commonplace.search.ranking import RankSettings
-from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, Readers
+from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, LateInteraction, Readers
 
 OURS, RANKS = RankSettings(), RankSettings(fusion="ranks")
 NOTES = """# Notes
@@ -25,6 +23,8 @@ NOTES = """# Notes
 - Nora: Two hundred, and the bell works.
 - Omar: Mine has been in the cellar since spring.
 - Nora: Then let us ride to the lake on Sunday.
+- Omar: If it does not rain, as it did last Sunday when we wanted to go to the market and stayed at home.
+- Nora: We can take the train back, it runs every hour in summer and they let you take bicycles with you.
 """
 
 
@@ -46,22 +46,32 @@ def readers(folder: Path) -> Callable[..., Readers]:
     return make
 
 
-def test_by_itself_the_bundled_model_reads_where_it_embeds(readers: Callable[..., Readers]) -> None:
+def late() -> LateInteraction:
+    return LateInteraction(None, lambda text: None)  # type: ignore[arg-type]
+
+
+def test_by_itself_late_interaction_reads_where_words_are_kept(readers: Callable[..., Readers]) -> None:
     ours = readers()
-    chosen = ours.choose("auto", BuiltinEmbedder(), OURS)
+    chosen = ours.choose("auto", late(), OURS)
     assert chosen is not None
     assert (chosen.kind, chosen.head) == ("local", LATE_HEAD)
     assert ours.choose("auto", None, OURS) is None
-    assert ours.choose("auto", FakeEmbedder(), OURS) is None
-    assert ours.choose("auto", BuiltinEmbedder(), RANKS) is None
+    assert ours.choose("auto", late(), RANKS) is None
 
 
 def test_what_is_asked_for_is_taken(readers: Callable[..., Readers]) -> None:
     ours = readers()
-    assert ours.choose("off", BuiltinEmbedder(), OURS) is None
-    chosen = ours.choose("local", None, OURS)
+    assert ours.choose("off", late(), OURS) is None
+    chosen = ours.choose("local", late(), OURS)
     assert chosen is not None
     assert chosen.kind == "local"
+
+
+def test_late_interaction_without_words_is_a_warning(folder: Path) -> None:
+    overrides = {"embedding.provider": "fake"}
+    texts, warnings, _, _ = search(folder, "lake on Sunday", rerank="local", overrides=overrides)
+    assert "lake" in texts[0]
+    assert any("does not embed here" in told for told in warnings)
 
 
 def test_a_reranker_that_is_not_set_is_a_warning(folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from commonplace.index.base import Candidate
 from commonplace.search import query, reranking
 from commonplace.search.ranking import Ranked
-from commonplace.search.reranking import LATE_ANYWHERE, LATE_FLOOR, LATE_WEIGHT, Reranker, rerank
+from commonplace.search.reranking import LATE_WEIGHT, Reranker, rerank
 
 
 def ranked(*scores: float, text: str = "some words", turns: float = 0.0) -> list[Ranked]:
@@ -33,32 +33,27 @@ def order(found: Sequence[Ranked]) -> list[int]:
     return [item.candidate.id for item in found]
 
 
-def test_similarity_above_the_floor_is_added() -> None:
-    found = rerank(ranked(0.5, 0.4, turns=1.0), query.parse("a question"), says(LATE_FLOOR, LATE_FLOOR + 0.2))
+def test_late_interaction_counts_against_the_best_turns() -> None:
+    found = rerank(ranked(0.5, 0.4, turns=1.0), query.parse("a question"), says(0.2, 0.4))
     assert order(found) == [2, 1]
-    assert found[0].score == pytest.approx(0.4 + 0.2 * LATE_WEIGHT)
-    assert found[1].score == 0.5
+    assert found[0].score == pytest.approx(0.4 + 0.1 * LATE_WEIGHT)
+    assert found[1].score == pytest.approx(0.5 - 0.1 * LATE_WEIGHT)
 
 
-def test_below_the_floor_nothing_changes() -> None:
-    before = ranked(0.5, 0.4, 0.3, turns=1.0)
-    found = rerank(before, query.parse("a question"), says(0.1, LATE_FLOOR - 0.01, LATE_FLOOR))
-    assert [item.score for item in found] == [0.5, 0.4, 0.3]
+def test_turns_do_not_rise_above_prose_by_being_turns() -> None:
+    turns, (prose,) = ranked(0.5, 0.4, turns=1.0), ranked(0.45)
+    prose = prose._replace(candidate=prose.candidate._replace(id=3))
+    found = rerank([turns[0], prose, turns[1]], query.parse("a question"), says(0.3, 0.0, 0.3))
+    assert [(item.candidate.id, item.score) for item in found] == [(1, 0.5), (3, 0.45), (2, 0.4)]
 
 
-def test_prose_gets_less_of_it() -> None:
-    (found,) = rerank(ranked(0.5), query.parse("a question"), says(LATE_FLOOR + 0.2))
-    assert found.score == pytest.approx(0.5 + 0.2 * LATE_WEIGHT * LATE_ANYWHERE)
+def test_prose_gets_nothing_of_it() -> None:
+    (found,) = rerank(ranked(0.5), query.parse("a question"), says(0.7))
+    assert found.score == pytest.approx(0.5)
 
 
-def test_chinese_gets_nothing_of_it() -> None:
-    for question, text in [("一个问题", "some words"), ("a question", "只有中文")]:
-        (found,) = rerank(ranked(0.5, text=text, turns=1.0), query.parse(question), says(0.9))
-        assert found.score == pytest.approx(0.5), (question, text)
-
-
-def test_the_rest_stays_behind_the_head() -> None:
-    found = rerank(ranked(0.5, 0.4, 0.39, turns=1.0), query.parse("q"), says(0.0, 0.9, 0.9, head=2))
+def test_turns_that_were_not_read_lose_what_is_usual() -> None:
+    found = rerank(ranked(0.5, 0.4, 0.39, turns=1.0), query.parse("q"), says(0.0, 0.9, head=2))
     assert order(found) == [2, 1, 3]
 
 

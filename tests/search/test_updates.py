@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace import Memory
 from commonplace.index.base import Candidate
 from commonplace.search import order, query
 from commonplace.search.order import COMPARED, GAP
@@ -91,18 +96,57 @@ def test_chinese_is_understood() -> None:
     assert lifted("我每週的跑步目標是多少公里？", (old, 0.9), (new, 0.7)) == new
 
 
-def test_only_values_are_updated() -> None:
-    for question, asks in [
-        (QUESTION, True),
-        ("What is the deadline?", True),
-        ("When is my call?", True),
-        ("会议是什么时候？", True),
-        ("How many days passed between both?", False),
-        ("两次相隔多少天？", False),
-        ("Tell me about the library", False),
-        ("Can you list the order of events?", False),
-    ]:
-        assert order.asks_for_value(query.parse(question)) is asks
+def test_a_question_for_what_once_was_leaves_the_order() -> None:
+    assert not order.asks_for_state(query.parse("How many sources did my library have before?"))
+    assert not order.asks_for_state(query.parse("你以前在哪里上班？"))
+    assert order.asks_for_state(query.parse("How many sources are in my library?"))
+
+
+def test_a_span_between_two_events_is_no_value() -> None:
+    old, new = (
+        "The trip took 4 days.",
+        "The trip has been changed, it takes 6 days, said the agency in Bergen.",
+    )
+    assert lifted("How many days does the trip take?", (old, 0.9), (new, 0.6)) == new
+    assert lifted("How many days passed between both trips?", (old, 0.9), (new, 0.3)) == old
+
+
+PROBES = tomllib.loads((Path(__file__).parent / "updates.toml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """All pairs of `updates.toml` in one memory, each statement in a note of its day."""
+    root = tmp_path_factory.mktemp("updates")
+    (root / "memory").mkdir()
+    for at, pair in enumerate(PROBES["pair"]):
+        for month, key in (("01", "old"), ("03", "new"), ("04", "beside")):
+            file = root / f"memory/2026-{month}-{at % 28 + 1:02}.md"
+            with file.open("a", encoding="utf-8") as note:
+                note.write(f"\n{pair[key]}\n")
+    with Memory.open(root) as opened:
+        opened.sync()
+        yield opened
+
+
+def test_of_forty_pairs_the_newer_goes_first(memory: Memory) -> None:
+    newer = beside = 0
+    for pair in PROBES["pair"]:
+        texts = [hit.text for hit in memory.search(pair["question"], min_score=0.0, limit=30).hits]
+        at = {
+            key: next((n for n, text in enumerate(texts) if pair[key] in text), 99)
+            for key in ("old", "new", "beside")
+        }
+        newer += at["new"] < at["old"]
+        beside += at["beside"] < min(at["old"], at["new"])
+    assert newer >= 36
+    assert beside <= 1
+
+
+@pytest.mark.parametrize("probe", PROBES["past"], ids=lambda probe: str(probe["question"]))
+def test_what_once_was_goes_first_where_it_is_asked_for(memory: Memory, probe: dict[str, str]) -> None:
+    texts = [hit.text for hit in memory.search(probe["question"], min_score=0.0, limit=30).hits]
+    assert any(probe["first"] in text for text in texts[:2])
 
 
 def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
@@ -111,7 +155,9 @@ def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
         assert lifted("what is the quota", *said) in {said[0][0], said[1][0]}, text
 
 
-@given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1)), max_size=COMPARED + 5), st.text(max_size=40))
+@given(
+    st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1)), max_size=COMPARED + 5), st.text(max_size=40)
+)
 def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question: str) -> None:
     before = ranked(*said)
     found = order.lift(before, query.parse(question), {})

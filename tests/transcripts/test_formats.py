@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.config.settings import AUTO, TRANSCRIPTS
-from commonplace.markdown import structure as speakers
+from commonplace.markdown import turns
 from commonplace.transcripts import formats
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
@@ -90,7 +90,7 @@ def test_it_is_a_session_with_a_title(sample: Sample) -> None:
 
 def test_who_speaks_is_recognised(sample: Sample) -> None:
     said = [line for line in read(sample).lines if line and not line.startswith("#")]
-    assert {speakers.speaker(line) for line in said} == {"user", "assistant"}
+    assert {turns.speaker(line) for line in said} == {"user", "assistant"}
 
 
 def test_messages_come_with_their_tools(sample: Sample) -> None:

@@ -267,11 +267,15 @@ def test_what_a_day_leaves_open_ends_with_it(make: Make, open_: str, closed: str
 
 
 def test_a_month_that_leaves_something_open_says_so(make: Make) -> None:
-    memory = make({"memory/2026-01.md": "# January\n\n~~~\nopen\n", "memory/2026-01-03.md": "# 2026-01-03\n\n- a\n"})
+    memory = make(
+        {"memory/2026-01.md": "# January\n\n~~~\nopen\n", "memory/2026-01-03.md": "# 2026-01-03\n\n- a\n"}
+    )
     (refused,) = roll(memory).months
     told = "memory/2026-01.md leaves a code fence or a private part open; close it"
     assert refused.refused == f"2026-01: {told}; its notes stay as they are"
-    memory = make({"memory/2026-01.md": "# January\n", "memory/2026-01-03.md": "# 2026-01-03\n\n<!-- a\n\n- b\n"})
+    memory = make(
+        {"memory/2026-01.md": "# January\n", "memory/2026-01-03.md": "# 2026-01-03\n\n<!-- a\n\n- b\n"}
+    )
     assert "memory/2026-01-03.md leaves a comment open" in roll(memory).months[0].refused
 
 
@@ -311,7 +315,9 @@ def test_links_without_a_path_lead_to_the_heading_of_their_day(make: Make) -> No
 
 
 def test_links_of_all_forms_follow(make: Make) -> None:
-    days = {f"memory/2026-01-{n:02}.md": f"# 2026-01-{n:02}\n\n- see [all](2026-01-03.md)\n" for n in range(3, 9)}
+    days = {
+        f"memory/2026-01-{n:02}.md": f"# 2026-01-{n:02}\n\n- see [all](2026-01-03.md)\n" for n in range(3, 9)
+    }
     memory = make(
         days
         | {

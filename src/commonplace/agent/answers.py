@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.config.settings import LAYERS
+from commonplace.types.results import WEAKLY
 
 if TYPE_CHECKING:
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
@@ -114,8 +115,9 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     left_out = len(result.hits) - len(blocks)
     stale = f"{result.stale} files changed since they were indexed." if result.stale else ""
     unfit = f"{left_out} more did not fit the budget." if left_out else ""
-    text = [framed("\n".join(blocks)) if blocks else NOTHING, stale, *result.warnings, unfit]
-    about = {"left_out": left_out, "level": result.level, "stale": result.stale}
+    weak = f"{WEAKLY.capitalize()}: these are the nearest passages." if blocks and result.weak else ""
+    text = [framed("\n".join(blocks)) if blocks else NOTHING, weak, stale, *result.warnings, unfit]
+    about = {"left_out": left_out, "level": result.level, "stale": result.stale, "weak": result.weak}
     return Answer(_lines(text), {"hits": data, **about, "warnings": list(result.warnings), "note": NOTE})
 
 

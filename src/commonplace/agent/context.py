@@ -244,9 +244,9 @@ class Block:
         """Add the recall for a message, without what the block holds already."""
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # The first hits may all be in the block already.
-        recall = self._ask(
-            message, partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today)
-        )
+        # Nobody asked for it, so nothing is given where nothing clearly answers.
+        ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
+        recall = self._ask(message, ask)
         if recall is None:
             return
         self._recall = recall

@@ -27,9 +27,9 @@ def text(language: Language = "auto", like: str = "") -> str:
     if language != "auto":
         return _read(language)
     if like.strip():
-        from commonplace.index.vectors import is_foreign
+        from commonplace.language.scripts import is_wide
 
-        return _read("zh" if is_foreign(like) else "en")
+        return _read("zh" if is_wide(like) else "en")
     setting = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
     return _read("zh" if setting.lower().startswith("zh") else "en")
 

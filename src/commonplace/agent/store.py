@@ -126,8 +126,8 @@ class MemoryStore:
         return self.builder.build(message, session=session, now=now, files=files, budget=budget).text
 
     def recall(self, message: str, *, budget: int | None = None, now: date | None = None) -> Recall:
-        """Recall for a message alone. Raises as `Memory.recall` does."""
-        return self.memory.recall(message, budget=budget, now=now)
+        """Recall for a message alone, if anything clearly answers it. Raises as `Memory.recall` does."""
+        return self.memory.recall(message, budget=budget, now=now, strict=True)
 
     def prefetch(self, message: str, **options: object) -> Prefetch:
         """Begin the block for a message; see `prefetch`."""

@@ -122,19 +122,12 @@ def known() -> list[str]:
 
 
 def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-    from datetime import date
-
-    day = str(arguments.get("as_of", "")).strip()
-    try:
-        as_of = date.fromisoformat(day) if day else None
-    except ValueError as error:
-        raise ConfigError("as_of", f"{day!r} is no day; write it as 2026-02-13") from error
     result = memory.search(
         _filtered(arguments),
         limit=arguments.get("limit"),
         collections=tuple(arguments.get("collections", ())),
         history=arguments.get("history", False),
-        as_of=as_of,
+        as_of=arguments.get("as_of", "").strip() or None,
     )
     budget = arguments.get("budget") or memory.settings.recall.budget
     return answers.found(result, arguments["query"], arguments.get("layer", "full"), budget)
@@ -391,7 +384,7 @@ TOOLS: tuple[Tool, ...] = (
             after=_text("Noted since: 2026-02-13, 2026-02, last week"),
             before=_text("Noted up to"),
             path=_text("Path or glob"),
-            as_of=_text("What held on a day"),
+            as_of=_text("What held then"),
             history=_flag("Struck statements too"),
         ),
         _search,
@@ -414,7 +407,7 @@ TOOLS: tuple[Tool, ...] = (
         "What was noted before and after a day or passage (3 each): what led to it, what came of it.",
         _takes(
             "anchor",
-            anchor=_text("A day, path or #docid"),
+            anchor=_text("A day (2026-02-13, yesterday), path or #docid"),
             before=_number(0, MOST_AROUND),
             after=_number(0, MOST_AROUND),
         ),

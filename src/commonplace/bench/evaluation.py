@@ -1,8 +1,8 @@
 """Question sets asked through the search a user gets, one workspace at a time, and their figures.
 
 `evaluate` asks questions of the workspaces that answer them. `reject` asks them of the wrong workspace too,
-where a search should say nothing: nobody sets a threshold, so it measures the gate of the search as a user
-gets it. Refusing everything would be easy, so `reject` also asks questions that the workspace does answer.
+where nothing should clearly answer: by the strict search, which is empty then, as prompts and hooks ask it.
+Refusing everything would be easy, so `reject` also asks questions that the workspace does answer.
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ SYNCED: Mapping[str, object] = {"index.sync_on_search": False, "usage.record": F
 # Every Markdown file of the folder, and no language model, whatever the user's own settings say.
 OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "search.expand": "off", **SYNCED}
 WORTH_SHOWING = 1000  # workspaces with fewer passages to embed are done before a bar could be read
-ALL = "(all)"
+ALL, NOTHING, MEAN = "(all)", "(nothing)", "(mean)"
 NDCG = f"ndcg@{max(metrics.KS)}"
 RANKED = (*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", NDCG, "fresh1st")
 BUDGETED = tuple(f"r@{budget}c" for budget in metrics.BUDGETS)
-FIGURES = RANKED + BUDGETED
+SHARES = ("empty", "weak", "refused")
+FIGURES = RANKED + BUDGETED + ("refused",)
+IN_TABLE = ("r@1000c", "r@2000c", "r@4000c", NDCG, "recall@5", "fresh1st", *SHARES)  # of several sets
 LATENCIES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 WRONG_QUESTIONS, SEED = 200, "commonplace"
 
@@ -61,7 +63,8 @@ Rows = dict[str, dict[str, float]]
 class Options:
     """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key.
 
-    `own` searches the files that the workspace's own settings name, rather than every Markdown file.
+    `own` searches the files that the workspace's own settings name, rather than every Markdown file;
+    `refuse` leaves out what is noise and marks what is weak, as a user gets it.
     """
 
     preset: Preset = DEFAULT
@@ -71,14 +74,16 @@ class Options:
     cache: Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     own: bool = False
+    refuse: bool = True
 
 
 @dataclass(slots=True)
 class Evaluation:
     """Every question's answer and figures, by id in the order of the set, with its category and language.
 
-    `skipped` counts questions without evidence, which are not asked; `warm_ms` leaves out the first
-    question of each workspace, which opens its index; `levels` says what answered, by level.
+    Questions that nothing answers have the category NOTHING and no language. `skipped` counts those of which
+    neither evidence nor `nothing` says what should come back, which are not asked; `warm_ms` leaves out the
+    first question of each workspace, which opens its index; `levels` says what answered, by level.
     """
 
     answers: dict[str, Answer]
@@ -96,18 +101,18 @@ class Evaluation:
 def evaluate(
     questions: Sequence[Question], workspaces: Path, options: Options, progress: Progress = silent
 ) -> Evaluation:
-    """Index what must be indexed and ask every question that has evidence.
+    """Index what must be indexed and ask every question of which it is known what should come back.
 
     Raises ConfigError for a workspace that is not there, and whatever opening and syncing raise.
     """
-    asked = {question.id: question for question in questions if question.evidence}
+    asked = {question.id: question for question in questions if question.is_asked}
     groups = sets.by_workspace(asked.values())
     folders = {name: sets.workspace_folder(workspaces, name) for name in groups}
     evaluation = Evaluation(
         answers={},
         figures={},
-        categories={id_: question.category for id_, question in asked.items()},
-        languages={id_: sets.language(question.text) for id_, question in asked.items()},
+        categories={id_: NOTHING if one.nothing else one.category for id_, one in asked.items()},
+        languages={id_: sets.language(one.text) for id_, one in asked.items() if not one.nothing},
         skipped=len(questions) - len(asked),
     )
     levels, warnings = Counter[int](), list[str]()
@@ -127,18 +132,38 @@ def evaluate(
     return evaluation
 
 
+def evaluate_all(
+    asked_sets: Sequence[QuestionSet], options: Options, progress: Progress = silent
+) -> dict[str, Evaluation]:
+    """Evaluate sets one after the other, by what their paths do not share.
+
+    Raises as `evaluate` does.
+    """
+    names = sets.names_of(asked_sets)
+    return {
+        name: evaluate(asked.questions, asked.folder, replace(options, own=asked.own), progress)
+        for name, asked in zip(names, asked_sets, strict=True)
+    }
+
+
 def _ask(
     memory: Memory, folder: Path, questions: Sequence[Question], options: Options, evaluation: Evaluation
 ) -> Iterator[SearchResult]:
     """Ask one workspace its questions; enter answers, figures and times, and yield what came back."""
     sizes = sets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
+    least = None if options.refuse else 0.0
     for number, question in enumerate(questions):
         started = time.perf_counter()
-        result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=0.0)
+        result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
         took_ms = (time.perf_counter() - started) * 1000
         spans = _spans(result)
         evaluation.answers[question.id] = Answer(question.id, spans, took_ms)
-        evaluation.figures[question.id] = metrics.score(spans, question.evidence, sizes, question.stale)
+        empty, weak = float(not spans), float(bool(spans) and result.weak)
+        evaluation.figures[question.id] = (
+            {"refused": max(empty, weak)}
+            if question.nothing
+            else metrics.score(spans, question.evidence, sizes, question.stale)
+        ) | {"empty": empty, "weak": weak}
         evaluation.search_s += took_ms / 1000
         if number:  # the first one opened the index
             evaluation.warm_ms.append(took_ms)
@@ -168,12 +193,18 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
 
     Raises as `evaluate` does.
     """
-    asked = [question for question in questions if question.evidence and options.mode != "lexical"]
+    asked = [question for question in questions if question.is_asked and options.mode != "lexical"]
     parts = []
     for name, group in sets.by_workspace(asked).items():
         with open_workspace(sets.workspace_folder(workspaces, name), options) as memory:
             parts.append(estimate_memory(memory, [question.text for question in group]))
     return reduce(add, parts) if parts else Estimate("none", 0, dollars=0, local=True)
+
+
+def estimate_all(asked_sets: Sequence[QuestionSet], options: Options) -> Estimate:
+    """Say the same of several sets together. Raises as `evaluate` does."""
+    each = [estimate(asked.questions, asked.folder, replace(options, own=asked.own)) for asked in asked_sets]
+    return reduce(add, each)
 
 
 # --- workspaces, with their indexes in the user's cache -------------------------------------------------
@@ -240,9 +271,9 @@ class EveryScript:
 def by_category(evaluation: Evaluation) -> Rows:
     """Mean figures of all questions, then of each category in the order of their names.
 
-    Each row also has `n`, its number of questions.
+    Each row also has `n`, its number of questions. Those that nothing answers have a row of their own.
     """
-    everything = dict.fromkeys(evaluation.figures, ALL)
+    everything = {id_: ALL for id_, name in evaluation.categories.items() if name != NOTHING}
     return _grouped(evaluation, everything) | _grouped(evaluation, evaluation.categories)
 
 
@@ -265,14 +296,48 @@ def as_text(evaluation: Evaluation) -> str:
         rows |= {f"({name})": row for name, row in languages.items()}
     measured = {name for row in rows.values() for name in row}
     parts = []
-    for names in (RANKED, BUDGETED):
+    for names in (RANKED, (*BUDGETED, *SHARES)):
         if columns := [name for name in names if name in measured]:
-            lines = [["category", "n", *columns]]
-            for name, row in rows.items():
-                figures = (f"{row[column]:.3f}" if column in row else "-" for column in columns)
-                lines.append([name, str(row["n"]), *figures])
+            shown = {name: row for name, row in rows.items() if row.keys() & columns}
+            lines = _lines("category", shown, columns)
             parts.append("\n".join(screen.table(lines, range(1, 2 + len(columns)))))
     return "\n\n".join([*parts, "\n".join(_facts(evaluation))])
+
+
+def _lines(head: str, rows: Rows, columns: Sequence[str]) -> list[list[str]]:
+    """A head and a line a row, as cells."""
+    cells = ((f"{row[column]:.3f}" if column in row else "-" for column in columns) for row in rows.values())
+    return [
+        [head, "n", *columns],
+        *([name, str(row["n"]), *line] for (name, row), line in zip(rows.items(), cells, strict=True)),
+    ]
+
+
+def by_set(evaluations: Mapping[str, Evaluation]) -> Rows:
+    """The figures IN_TABLE and `ms` (median latency) of each set, then their mean: each set counts once."""
+    rows = {name: _row(evaluation) for name, evaluation in evaluations.items()}
+    mean_row = metrics.mean([{k: v for k, v in row.items() if k != "n"} for row in rows.values()])
+    return rows | {MEAN: {"n": sum(row["n"] for row in rows.values()), **mean_row}}
+
+
+def _row(evaluation: Evaluation) -> dict[str, float]:
+    median = metrics.percentile(evaluation.warm_ms, LATENCIES["p50"])
+    taken = {name: value for name, value in _measured(evaluation).items() if name in IN_TABLE}
+    return {"n": len(evaluation.figures), **taken} | ({} if median is None else {"ms": median})
+
+
+def table(rows: Rows, *, markdown: bool = False) -> str:
+    """One line a set: recall, nDCG, what was refused, milliseconds."""
+    measured = {name for row in rows.values() for name in row}
+    columns = [name for name in (*IN_TABLE, "ms") if name in measured]
+    lines = _lines("set", rows, columns)
+    if "ms" in columns:
+        for line, row in zip(lines[1:], rows.values(), strict=True):
+            line[-1] = f"{row['ms']:.1f}" if "ms" in row else "-"
+    if not markdown:
+        return "\n".join(screen.table(lines, range(1, len(lines[0]))))
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def as_record(evaluation: Evaluation) -> dict[str, Any]:
@@ -291,7 +356,7 @@ def as_record(evaluation: Evaluation) -> dict[str, Any]:
 
 def short_of(evaluation: Evaluation, least: Mapping[str, float]) -> list[str]:
     """Say which figures of all questions fall short of their least value, a line each."""
-    measured = by_category(evaluation).get(ALL, {})
+    measured = _measured(evaluation)
     return [
         f"{name} is {measured[name]:.4f}, under {value:g}"
         if name in measured
@@ -299,6 +364,12 @@ def short_of(evaluation: Evaluation, least: Mapping[str, float]) -> list[str]:
         for name, value in least.items()
         if measured.get(name, -1.0) < value
     ]
+
+
+def _measured(evaluation: Evaluation) -> dict[str, float]:
+    """The figures of all questions, with the share refused of those that nothing answers."""
+    rows = by_category(evaluation)
+    return {name: value for row in (rows.get(NOTHING, {}), rows.get(ALL, {})) for name, value in row.items()}
 
 
 def _latency(evaluation: Evaluation) -> dict[str, float | None]:
@@ -314,7 +385,7 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
     for level, count in evaluation.levels.items():
         yield f"level {level}  {LEVEL_NAMES[level]}: {count} questions"
     if evaluation.skipped:
-        yield f"skipped  {evaluation.skipped} questions without evidence"
+        yield f"skipped  {evaluation.skipped} questions without evidence or `nothing`"
     yield from (f"note     {warning}" for warning in evaluation.warnings)
 
 
@@ -368,24 +439,21 @@ def reject(
     and whatever opening and syncing raise.
     """
     plans = [plan(asked_sets, place, count) for place in range(len(asked_sets))]
-    absolute = [os.path.abspath(asked.path) for asked in asked_sets]
-    # Sets are named by what their paths do not share.
-    shared = os.path.commonpath(absolute) if len(set(absolute)) > 1 else os.path.dirname(absolute[0])
     rows, done = [], 0
-    for asked, path, trials in zip(asked_sets, absolute, plans, strict=True):
+    for asked, name_of_set, trials in zip(asked_sets, sets.names_of(asked_sets), plans, strict=True):
         outcomes: list[Outcome] = []
         for name in dict.fromkeys(trial.workspace for trial in trials):
             folder = sets.workspace_folder(asked.folder, name)
             with _synced(folder, replace(options, own=asked.own)) as (memory, _):
                 for trial in (trial for trial in trials if trial.workspace == name):
-                    spans = _spans(memory.search(trial.question.text, mode=options.mode))
+                    spans = _spans(memory.search(trial.question.text, mode=options.mode, strict=True))
                     found = bool(metrics.reached(spans, trial.question.evidence))
                     outcomes.append(
                         Outcome(trial.wrong, sets.language(trial.question.text), not spans, found)
                     )
                     done += 1
                     progress("questions", done, sum(map(len, plans)))
-        rows.append(_rejection(os.path.relpath(path, shared), outcomes))
+        rows.append(_rejection(name_of_set, outcomes))
     return rows
 
 

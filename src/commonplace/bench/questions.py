@@ -26,6 +26,7 @@ from commonplace.bench.metrics import LineSizes, Span
 from commonplace.types.data import to_data
 
 CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are distinguished
+SETS = ("queries.jsonl", "dev/queries.jsonl", "gold.jsonl")  # where a folder keeps its questions
 SELF = "."  # the workspace of questions that are about the very folder
 LARGEST = 1 << 30  # bytes of a question set
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
@@ -36,7 +37,8 @@ LAST_LINE = 1 << 31  # of a span that is a whole file, however long
 class Question:
     """A question with the lines that answer it; `stale` are lines that once did.
 
-    `review` marks one that was made by a program and that nobody has looked at.
+    `review` marks one that was made by a program and that nobody has looked at, `nothing` one that the notes
+    do not answer, which has no evidence.
     """
 
     id: str
@@ -46,6 +48,12 @@ class Question:
     evidence: tuple[Span, ...]
     stale: tuple[Span, ...] = ()
     review: bool = False
+    nothing: bool = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is known what should come back."""
+        return self.nothing or bool(self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,32 @@ class QuestionSet:
     def line_sizes(self) -> Callable[[str], LineSizes]:
         """Return a function from a workspace's name to the sizes of the lines of its files."""
         return cache(lambda name: line_sizes(workspace_folder(self.folder, name), self.roots))
+
+
+def file_of(path: Path) -> Path:
+    """Return the question set that a path names: the file itself, or the first of SETS in a folder.
+
+    Raises NoteNotFound for a folder without one.
+    """
+    if not path.is_dir():
+        return path
+    inside = (path / name for name in SETS)
+    file = next((file for file in inside if file.is_file()), None)
+    if file is None:
+        raise NoteNotFound(str(path), reason=f"holds no question set ({', '.join(SETS)})")
+    return file
+
+
+def names_of(asked_sets: Sequence[QuestionSet]) -> list[str]:
+    """Name sets by what their paths do not share; one alone by its file."""
+    parts = [Path(os.path.abspath(asked.path)).parts for asked in asked_sets]
+    if len(set(parts)) < 2:
+        return [asked.path.name for asked in asked_sets]
+    while len({path[0] for path in parts}) == 1:
+        parts = [path[1:] for path in parts]
+    while len({path[-1] for path in parts}) == 1:
+        parts = [path[:-1] for path in parts]
+    return ["/".join(path) for path in parts]
 
 
 def read_set(
@@ -183,9 +217,9 @@ def by_workspace(questions: Iterable[Question]) -> dict[str, list[Question]]:
 
 def language(text: str) -> str:
     """Tell in which of two ways a text is written: `cjk` where most letters are, otherwise `other`."""
-    from commonplace.index.vectors import is_foreign
+    from commonplace.language.scripts import is_wide
 
-    return CJK if is_foreign(text) else OTHER
+    return CJK if is_wide(text) else OTHER
 
 
 # --- files ----------------------------------------------------------------------------------------------
@@ -202,9 +236,12 @@ def read_questions(path: Path) -> list[Question]:
             id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
             category, review = str(record.get("category") or "-"), record.get("review") is True
             evidence, stale = _spans(record, "evidence"), _spans(record, "stale")
-            question = Question(id_, workspace, text, category, evidence, stale, review)
-            if "evidence" not in record:
+            nothing = record.get("nothing") is True
+            question = Question(id_, workspace, text, category, evidence, stale, review, nothing)
+            if "evidence" not in record and not nothing:
                 raise ValueError("'evidence' is missing")
+            if evidence and nothing:
+                raise ValueError("'nothing' is true, yet 'evidence' names lines")
             if question.id in questions:
                 raise ValueError(f"the id {question.id!r} occurs twice")
             questions[question.id] = question

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
+from commonplace.markdown import structure
 from commonplace.types import Note
 
 # How natural a cut before a line is. The order (heading, fence, rule, paragraph, list item, line) is
@@ -13,7 +14,6 @@ from commonplace.types import Note
 HEADING, FENCE, RULE, BLANK, ITEM, LINE = 100.0, 80.0, 60.0, 20.0, 5.0, 1.0
 DECAY = 0.7
 
-_RULE = re.compile(r" {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _SENTENCE_END = re.compile(r"[.!?;][\"')\]]*\s+|[。！？；…][”’」』）]*")
 _CLAUSE_END = re.compile(r"\s+|[，、：,]")
@@ -31,7 +31,7 @@ def score(note: Note, number: int) -> float:
     if fence and note.fences[fence - 1][1] == number - 1:
         return FENCE
     if not above.strip():
-        return RULE if _RULE.match(line) else BLANK
+        return RULE if structure.RULE.match(line) else BLANK
     return ITEM if _ITEM.match(line) else LINE
 
 

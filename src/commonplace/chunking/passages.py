@@ -16,13 +16,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
-from commonplace.chunking.settings import BESIDE, DEFAULT, REPLACED_BY, STRUCK, ChunkSettings
-from commonplace.markdown import struck, structure
+from commonplace.chunking.settings import BESIDE, DEFAULT, MATTER, REPLACED_BY, STRUCK, ChunkSettings
+from commonplace.markdown import struck, structure, turns
+from commonplace.markdown.standing import matter
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -32,16 +33,18 @@ if TYPE_CHECKING:
 
 Stretch = tuple[int, int, str]  # first line, last line, text
 _Annotated = tuple[int, int, str, Mapping[str, str] | None]  # the same, and what the note says of it
-# First line, last line and size of a line, or of a fence that stays whole; plain, since every line makes one.
+# First line, last line and size of a line, or of what stays whole; plain, since every line makes one. A line
+# that is silent has the size 0.
 _Unit = tuple[int, int, int]
+_MOST_SILENT = 12  # lines that a passage takes on without counting them
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a note into sections and passages.
 
     Together the passages cover every non-blank line but the headings of sections that hold more than their
-    heading; those stand in the sections' heading paths. Struck text is in the last passages alone, which say
-    so. Code is cut by `code`, along its syntax.
+    heading, or have sections below it; those stand in the heading paths. Struck text is in the last passages
+    alone, which say so. Code is cut by `code`, along its syntax.
     """
     if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
@@ -76,13 +79,25 @@ def _standing(
 ) -> Iterator[tuple[Section, list[_Annotated]]]:
     """Yield each section that holds something, with its stretches."""
     said = _annotations(note)
+    # Headings with further ones right below: these are found by the words of both.
+    outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
     for section in around if note.lines else ():
-        if parts := list(_cut(standing, section, settings, said)):
-            turns = structure.share([line for _, _, text in parts for line in text.split("\n")])
+        parts = list(_cut(standing, section, settings, said))
+        is_bare = bool(parts) and parts[0][0] == section.start_line in outer
+        if parts and not (is_bare and settings.shown and settings.by_heading):
+            share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             yield (
-                replace(section, turns=turns),
-                [(*part, said.of(part[0], part[1], standing=True) if said else None) for part in parts],
+                replace(section, turns=share),
+                [(*part, _said(part, said)) for part in parts],
             )
+
+
+def _said(part: Stretch, said: Annotations | None) -> Mapping[str, str] | None:
+    """What the note says of a stretch, with the matter of a standing instruction."""
+    first, last, text = part
+    own = said.of(first, last, standing=True) if said else None
+    instructs = matter(text) if first == last else ""
+    return {**(own or {}), MATTER: instructs} if instructs else own
 
 
 def _cut(
@@ -90,13 +105,19 @@ def _cut(
 ) -> Iterator[Stretch]:
     """Yield first line, last line and text of a section's passages.
 
-    A line that is too long stands alone, and no passage runs on where the note says of a line what it does
-    not say of the one before.
+    A line that is too long stands alone, and so does a standing instruction; no passage runs on where the
+    note says of a line what it does not say of the one before.
     """
     run: list[_Unit] = []
     for unit in _units(note, section, settings):
         first, last, size = unit
         is_long = size > settings.line and first == last
+        is_alone = first == last and settings.shown > 0 and matter(note.lines[first - 1]) != ""
+        if is_alone:
+            yield from _pack(run, note, settings)
+            run = []
+            yield first, last, note.lines[first - 1]
+            continue
         if run and (is_long or (said is not None and said.differ(run[-1][1], first))):
             yield from _pack(run, note, settings)
             run = []
@@ -112,14 +133,28 @@ def _cut(
 def _units(note: Note, section: Section, settings: ChunkSettings) -> list[_Unit]:
     """The non-blank lines of a section, or its heading where there are none."""
     skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
+    if settings.shown and settings.by_heading and note.front_matter and section.start_line == 1:
+        size = sum(map(len, note.lines[: section.end_line]))
+        if size <= settings.line:
+            return [(*note.front_matter, size)]
     fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
     units: list[_Unit] = []
-    after = 0  # the last line of the fence that is being passed over
-    for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
+    lines = note.lines[section.start_line - 1 : section.end_line]
+    openings = turns.openings(lines, section.start_line) if settings.shown else frozenset[int]()
+    after = opened = 0  # the last line of the fence that is being passed over, a line that only opens a turn
+    for number, line in enumerate(lines, section.start_line):
         if number > after and number not in skip and line and not line.isspace():
-            unit = fences.get(number) or (number, number, breakpoints.width(line, settings.wide))
-            units.append(unit)
-            after = unit[1]
+            if number in openings:
+                opened = opened or number
+                continue
+            size = breakpoints.width(line, settings.wide)
+            if settings.shown and size <= settings.target and structure.is_silent(line):
+                size = 0
+            first, after, size = fences.get(number) or (number, number, size)
+            units.append((opened or first, after, size))
+            opened = 0
+    if opened:
+        units.append((opened, opened, 0))
     return units or ([(min(skip), max(skip), 1)] if skip else [])
 
 
@@ -136,12 +171,15 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit
 
 
 def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[Stretch]:
-    """Yield passages of units packed up to the target size."""
+    """Yield passages of units packed up to the target size; what is silent joins the next, or the last."""
     sizes = [unit[2] for unit in units]
+    telling = max((at for at, size in enumerate(sizes) if size), default=-1)
     score = cache(lambda place: breakpoints.score(note, units[place][0]))  # windows overlap
     start = index = size = 0
     while index < len(sizes) or start < index:
-        if index < len(sizes) and (index == start or size + sizes[index] + index - start <= settings.target):
+        joins = (size == 0 or index > telling >= start) and index - start <= _MOST_SILENT
+        fits = size + sizes[index] + index - start <= settings.target if index < len(sizes) else False
+        if index < len(sizes) and (index == start or joins or fits):
             size += sizes[index]
             index += 1
             continue
@@ -154,7 +192,7 @@ def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterat
             return
         # The next begins here, or earlier by whole units within the overlap.
         begin, repeated = end, 0
-        while begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
+        while settings.overlap and begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
             begin -= 1
             repeated += sizes[begin]
         start = begin

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 # What passages with struck text are annotated with, beside what comments say (see `passages`).
 STRUCK, REPLACED_BY, BESIDE = "struck", "replaced-by", "beside"
+MATTER = "matter"  # of a standing instruction
 
 
 class ChunkSettings(NamedTuple):
@@ -13,7 +14,8 @@ class ChunkSettings(NamedTuple):
 
     `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage
     before: both exist to reproduce other systems' settings. `code` is the most that a passage of a program
-    has, so that a short function is one passage; a character of code is .3 tokens.
+    has, so that a short function is one passage; a character of code is .3 tokens. `shown` is the size up to
+    which what is shown of a passage is completed; with 0 lines are lines, and nothing is joined or completed.
     """
 
     target: int = 240
@@ -25,12 +27,13 @@ class ChunkSettings(NamedTuple):
     wide: int = 3
     by_heading: bool = True
     code: int = 600
+    shown: int = 600
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-4:{values}:{self.by_heading}"
+        return f"passages-7:{values}:{self.by_heading}:{self.shown}"
 
     @property
     def code_fingerprint(self) -> str:

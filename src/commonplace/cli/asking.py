@@ -53,7 +53,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     type=click.Choice(keys.find("recall.layer", "as a flag").choices),
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
-@flags("now", "as_of", "rerank", "expand")
+@flags("strict", "now", "as_of", "rerank", "expand")
 @format_option(("text", "json"))
 @click.pass_context
 def recall(

@@ -15,12 +15,14 @@ from commonplace import config
 from commonplace.base.errors import UnknownCollection
 from commonplace.cli import session
 from commonplace.cli.options import Group, command, format_option, option
+from commonplace.config.loading import WEIGHTS
 from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+_WEIGHED = {"own": "ranked as your own notes are", "reference": "your own notes go before it"}
 _ADD_CONTEXT = "commonplace context add PREFIX TEXT"
 
 
@@ -39,11 +41,27 @@ def _root(ctx: click.Context) -> Path:
     help="Files to take, '**/*.md' unless given; repeatable.",
 )
 @option("--ignore", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable.")
+@option(
+    "--weight",
+    type=click.Choice(WEIGHTS),
+    help="own: your own notes; reference: yours go before it. Reference where it lies outside the workspace.",
+)
 @click.pass_context
-def add(ctx: click.Context, folder: str, name: str, globs: tuple[str, ...], ignore: tuple[str, ...]) -> None:
+def add(
+    ctx: click.Context,
+    folder: str,
+    name: str,
+    globs: tuple[str, ...],
+    ignore: tuple[str, ...],
+    weight: str | None,
+) -> None:
     """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
-    added = config.add_collection(_root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore)
+    added = config.add_collection(
+        _root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore, weight=weight
+    )
     session.write(f"added collection {name}: {added.path}; `commonplace sync` reads it")
+    if weight is None and added.weight == "reference":
+        session.note(f"your own notes go before it: `commonplace collection weight {name} own` changes that")
 
 
 @command("list")
@@ -82,6 +100,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
         ("folder", held.root),
         ("files", " ".join([*held.globs, *map("!{}".format, held.ignore)])),
         ("holds", f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, {screen.size(size)}"),
+        ("weight", f"{held.weight}: {_WEIGHED[held.weight]}"),
         ("searched", "by default" if noted.by_default else f"when it is named: -c {name}, in:{name}"),
         *([("update", update)] if update else []),
         *(("context", text) for text in contexts),
@@ -117,6 +136,16 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
     config.set_by_default(_root(ctx), name, by_default)
     how = "searched by default" if by_default else f"searched when it is named: -c {name}, in:{name}"
     session.write(f"collection {name} is {how}")
+
+
+@command("weight")
+@click.argument("name")
+@click.argument("weight", type=click.Choice(WEIGHTS))
+@click.pass_context
+def weigh(ctx: click.Context, name: str, weight: str) -> None:
+    """Say whether NAME holds your own notes, or reference that these go before."""
+    config.set_weight(_root(ctx), name, weight)
+    session.write(f"collection {name} is {weight}: {_WEIGHED[weight]}")
 
 
 @command("update-cmd")
@@ -169,7 +198,7 @@ def rename(ctx: click.Context, old: str, new: str) -> None:
 
 collection = Group(
     "collection",
-    commands=(add, list_, show, include, exclude, update_cmd, remove, rename),
+    commands=(add, list_, show, include, exclude, weigh, update_cmd, remove, rename),
     help="Further folders of notes.",
 )
 

@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from commonplace import render
+from commonplace.base import clock
 from commonplace.cli import session
 from commonplace.cli.options import Group, command, format_option, option, span_days
 from commonplace.render import screen
@@ -52,12 +53,10 @@ def _start(since: str | None) -> float:
     """Return the moment a day began here, or 0."""
     if since is None:
         return 0.0
-    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    if (span := span_days(since)) is not None:
-        return (today - timedelta(days=span - 1)).timestamp()
     try:
-        return datetime.strptime(since, "%Y-%m-%d").astimezone().timestamp()
-    except (ValueError, OverflowError) as error:
+        days = span_days(since)
+        return clock.began(date.fromisoformat(since) if days is None else date.today() - timedelta(days - 1))
+    except ValueError as error:
         message = f"{since!r} is neither a day such as 2026-02-13 nor a span such as 7d or 2w"
         raise click.BadParameter(message, param_hint="--since") from error
 

@@ -76,6 +76,7 @@ FLAGS = (
     Flag(
         ("--min-score",), "min_score", "Leave out hits below this score.", float, metavar="X", bounds=(0, 1)
     ),
+    Flag(("--strict",), "strict", "Find nothing where nothing clearly answers."),
     Flag(
         ("--layer",), "layer",
         "How much of each hit: a row with its reference, some rows of it (if not said), all of it.",

@@ -22,6 +22,7 @@ from commonplace.render import count as counted
 from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
+    from commonplace.bench.evaluation import Evaluation
     from commonplace.bench.gold import Draft
     from commonplace.bench.prompts import Measured
     from commonplace.bench.questions import QuestionSet
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 LEAST_RESULTS = 50  # fewer would cut the list before the character budgets are used up
 GOLD = "gold.jsonl"
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_SET = click.Path(path_type=Path)  # a folder stands for the question set in it
 _EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
 _JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 _FRESH = option("--fresh", is_flag=True, help="Index anew instead of using what an earlier run left.")
@@ -67,7 +69,7 @@ def _read(ctx: click.Context, queries: Path, workspaces: Path | None) -> Questio
             around = paths.find_workspace(Path(os.path.abspath(queries)).parent)
         return around or Path(session.workspace_root(ctx))
 
-    return questions.read_set(queries, workspaces, own)
+    return questions.read_set(questions.file_of(queries), workspaces, own)
 
 
 # --- eval -----------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 
 
 @command("run")
-@click.argument("queries", type=_FILE)
+@click.argument("queries", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @_WORKSPACES
 @option(
     "--preset",
@@ -111,6 +113,7 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     show_default=True,
     help="Results a question.",
 )
+@option("--no-refusal", is_flag=True, help="Ask without any threshold: nothing is empty or weak.")
 @option("--out", metavar="FILE", type=_FILE, help="Write the results here, one line a question.")
 @_FRESH
 @option("--estimate", is_flag=True, help="Say what the vectors would take, and ask nothing.")
@@ -123,10 +126,11 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     help="End with 1 when a figure of all questions is lower, such as r@2000c=0.7; repeatable.",
 )
 @_JSON
+@option("--markdown", is_flag=True, help="Print one table of Markdown, a row a set.")
 @click.pass_context
 def evaluate(
     ctx: click.Context,
-    queries: Path,
+    queries: tuple[Path, ...],
     workspaces: Path | None,
     preset: str,
     mode: Mode,
@@ -135,42 +139,77 @@ def evaluate(
     fresh: bool,
     estimate: bool,
     least: Mapping[str, float],
+    no_refusal: bool,
     as_json: bool,
+    markdown: bool,
 ) -> None:
-    """Score the search against questions with known evidence.
+    """Score the search, as a user gets it, against questions with known evidence.
 
-    QUERIES is JSON Lines: {"id", "workspace", "question", "category", "evidence": [{"path", "start_line",
-    "end_line"}]}, or a fixture of QMD's bench. Each workspace is indexed once, in your cache; nothing is
-    written into it.
+    QUERIES are files of JSON Lines: {"id", "workspace", "question", "category", "evidence": [{"path",
+    "start_line", "end_line"}]}, with "nothing": true instead of evidence where the notes hold no answer;
+    fixtures of QMD's bench; or folders with such a file. Several are scored in one table, a row a set. Each
+    workspace is indexed once, in your cache; nothing is written into it.
     """
     from commonplace.bench import evaluation, presets, questions
 
-    asked = _read(ctx, queries, workspaces)
-    options = evaluation.Options(
-        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, own=asked.own
-    )
+    if len(queries) > 1 and out is not None:
+        raise click.UsageError("--out takes the results of one set; run the sets one by one")
+    read = [_read(ctx, path, workspaces) for path in queries]
     if out is not None:
         questions.check_writable(out)
+    options = evaluation.Options(
+        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal
+    )
     if estimate:
-        expected = evaluation.estimate(asked.questions, asked.folder, options)
+        expected = evaluation.estimate_all(read, options)
         click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
         return
     with progress.shown(lines=True) as bar:
-        scored = evaluation.evaluate(asked.questions, asked.folder, options, bar)
+        scored = evaluation.evaluate_all(read, options, bar)
     if out is not None:
-        questions.write_answers(out, scored.answers.values())
-    if as_json:
-        how = {"queries": str(queries), "preset": preset, "mode": mode, "limit": limit}
-        click.echo(_as_json(how | evaluation.as_record(scored)))
-    else:
-        click.echo(f"preset {preset}: {options.preset.summary}; {mode}\n\n{evaluation.as_text(scored)}")
-    if unseen := sum(question.review for question in asked.questions):
-        waiting = f"{unseen} of {len(asked.questions)} questions wait for review"
-        failures.warn(f"{waiting}: nobody has looked at them")
-    if short := evaluation.short_of(scored, least):
-        for line in short:
-            failures.warn(line)
+        questions.write_answers(out, next(iter(scored.values())).answers.values())
+    how = {"preset": preset, "mode": mode, "limit": limit, "refusal": options.refuse}
+    click.echo(_scores(queries, scored, how, as_json=as_json, markdown=markdown))
+    every = [question for asked in read for question in asked.questions]
+    if unseen := sum(question.review for question in every):
+        failures.warn(f"{unseen} of {len(every)} questions wait for review: nobody has looked at them")
+    short = [
+        f"{name}: {line}" if len(scored) > 1 else line
+        for name, one in scored.items()
+        for line in evaluation.short_of(one, least)
+    ]
+    for line in short:
+        failures.warn(line)
+    if short:
         ctx.exit(failures.ERROR)
+
+
+def _scores(
+    queries: Sequence[Path],
+    scored: Mapping[str, Evaluation],
+    how: Mapping[str, object],
+    *,
+    as_json: bool,
+    markdown: bool,
+) -> str:
+    """The figures of sets: of one by category, of several a row each."""
+    from commonplace.bench import evaluation, presets
+
+    if as_json and len(scored) == 1:
+        (one,) = scored.values()
+        return _as_json({"queries": str(queries[0]), **how, **evaluation.as_record(one)})
+    rows = evaluation.by_set(scored)
+    if as_json:
+        records = {name: evaluation.as_record(one) for name, one in scored.items()}
+        return _as_json({**how, "table": rows, "sets": records})
+    if markdown:
+        return evaluation.table(rows, markdown=True)
+    about = f"preset {how['preset']}: {presets.named(str(how['preset'])).summary}; {how['mode']}"
+    if not how["refusal"]:
+        about += "; without refusal"
+    if len(scored) > 1:
+        return f"{about}\n\n{evaluation.table(rows)}"
+    return f"{about}\n\n{evaluation.as_text(*scored.values())}"
 
 
 @command("compare")
@@ -196,7 +235,7 @@ def compare(
 
 
 @command("reject")
-@click.argument("sets", metavar="QUERIES...", nargs=-1, required=True, type=_FILE)
+@click.argument("sets", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @option(
     "--questions",
     "count",
@@ -216,7 +255,7 @@ def reject(
     """Ask workspaces what they do not hold: how many answers are empty, and how many should not be.
 
     The workspaces of each set are asked questions of the other sets (of its other workspaces, where it is
-    the only one) and of their own, by the search as a user gets it, which leaves an answer empty where
+    the only one) and of their own, by the strict search, which leaves an answer empty where
     nothing is near enough.
     """
     from commonplace.bench import evaluation
@@ -250,9 +289,9 @@ def reject(
 def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bool, estimate: bool) -> None:
     """Make a first question set from your own notes, for you to look through.
 
-    The language model that the settings name writes questions about single passages; without one, sentences
-    with a date, a number, a name or a term become questions with a blank, and headings become questions.
-    Each has `"review": true` until you have looked at it and taken that out. `eval FILE` asks them.
+    The language model that the settings name writes questions about single passages; without one, a question
+    is two words of a line, not its rarest. Each has `"review": true` until you have looked at it and taken
+    that out. `eval FILE` asks them.
     """
     from commonplace import config
     from commonplace.base import paths
@@ -279,11 +318,13 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     about = counted(len({draft.evidence.path for draft in drafts}), "note")
     session.write(f"{paths.shown(path)}: {counted(len(drafts), 'question')} about {about} ({kinds})")
     session.note('look at each, then take its "review" out; `commonplace eval` asks them')
+    if gold.WORDS in categories:
+        session.note(gold.CAVEAT)
 
 
 def _estimated(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> str:
     if llm is None:
-        return "no language model is asked: questions come from headings and sentences, at no cost"
+        return "no language model is asked: questions are words of lines, at no cost"
     from commonplace.bench import gold
 
     calls, tokens, dollars = gold.estimate(llm, gold.pieces(notes, count, seed), count)
@@ -297,15 +338,15 @@ def _drafts(llm: Client | None, notes: Sequence[Note], count: int, seed: int) ->
     from commonplace.bench import gold
 
     if llm is None:
-        return gold.chosen(gold.drafts(notes), count, seed)
+        return gold.chosen(gold.drafts(notes, seed), count, seed)
     with progress.shown(lines=True) as bar:
         written = gold.ask(llm, gold.pieces(notes, count, seed), count, bar)
     for reason, number in sorted(written.refused.items()):
         session.note(f"refused {number} of {written.asked}: {reason}")
     if written.trouble:
-        failures.warn(f"{written.trouble}; the rest comes from headings and sentences")
+        failures.warn(f"{written.trouble}; the rest are words of lines")
     lines = {draft.evidence for draft in written.drafts}
-    others = [draft for draft in gold.drafts(notes) if draft.evidence not in lines]
+    others = [draft for draft in gold.drafts(notes, seed) if draft.evidence not in lines]
     return [*written.drafts, *gold.chosen(others, count - len(written.drafts), seed)]
 
 

@@ -86,6 +86,8 @@ def remember(
 def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str) -> None:
     """Show what surrounds an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
 
+    A day or a longer time is written in any form that `on:` takes: 2026-02-13, "last week", 上周三.
+
     Passages of daily notes and of other dated ones stand in the order of their days, files and lines; what
     was asked about is marked. A note without a date has no place in it.
     """

@@ -14,6 +14,7 @@ from commonplace.config.loading import (
     by_default,
     contexts_for,
     load,
+    reference,
     trace,
     user_file,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         set_by_default,
         set_update,
         set_values,
+        set_weight,
     )
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "by_default",
     "contexts_for",
     "load",
+    "reference",
     "remove_collection",
     "remove_context",
     "rename_collection",
@@ -51,6 +54,7 @@ __all__ = [
     "set_by_default",
     "set_update",
     "set_values",
+    "set_weight",
     "trace",
     "user_file",
 ]

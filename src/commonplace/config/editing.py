@@ -13,10 +13,12 @@ from commonplace.config import keys, loading
 from commonplace.config.loading import (
     BY_DEFAULT,
     FORMAT,
+    WEIGHT,
     agent_name,
     check,
     check_format,
     check_name,
+    check_weight,
     contexts_in,
     load,
     normal_prefix,
@@ -208,16 +210,19 @@ def add_collection(
     glob: Sequence[str] = DEFAULT_GLOBS,
     ignore: Sequence[str] = (),
     format: str = "",
+    weight: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
     """Add a folder as a collection: to the workspace's file if that may name it, else to the user's.
 
     It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
-    `path` is relative to the current folder; `format` is that of transcripts. Raises ConfigError,
-    NoteUnreadable.
+    `path` is relative to the current folder; `format` is that of transcripts; `weight` is `own` where the
+    folder is in the workspace or has a format, otherwise `reference`. Raises ConfigError, NoteUnreadable.
     """
     check_name(name)
     check_format(format)
+    if weight is not None:
+        check_weight(weight)
     known = load(root, environ).collections
     if name in known:
         raise ConfigError(
@@ -236,6 +241,8 @@ def add_collection(
         table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
     if format:
         table[FORMAT] = format
+    if weight is not None:
+        table[WEIGHT] = weight
     _edit_home(root, outside, environ, lambda home: home.update(table), "collections", name)
     return load(root, environ).collections[name]
 
@@ -287,6 +294,16 @@ def set_by_default(
 
     if found.by_default != by_default:
         _edit_home(root, found.outside, environ, change, "collections", name)
+    return load(root, environ).collections[name]
+
+
+def set_weight(root: Path, name: str, weight: str, *, environ: Mapping[str, str] | None = None) -> Collection:
+    """Say whether a collection holds the owner's own notes. Raises UnknownCollection, ConfigError."""
+    found = _known(root, name, environ)
+    check_weight(weight)
+    if found.weight != weight:
+        steps = ("collections", name)
+        _edit_home(root, found.outside, environ, lambda home: home.update({WEIGHT: weight}), *steps)
     return load(root, environ).collections[name]
 
 

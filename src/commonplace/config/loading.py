@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -299,7 +299,8 @@ _NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
 _CONTEXT_MAX_CHARACTERS = 2000
 BY_DEFAULT = "include_by_default"
 FORMAT = "format"
-_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT, FORMAT)
+WEIGHT, WEIGHTS = "weight", ("own", "reference")
+_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT, FORMAT, WEIGHT)
 
 
 def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
@@ -322,6 +323,11 @@ def by_default(settings: Settings) -> tuple[str, ...]:
     excluded = {name for name, found in settings.collections.items() if not found.by_default}
     names = (WORKSPACE_COLLECTION, *settings.collections)
     return tuple(name for name in names if name not in excluded) if excluded else ()
+
+
+def reference(settings: Settings) -> frozenset[str]:
+    """Return the collections that the owner's own notes go before."""
+    return frozenset(name for name, found in settings.collections.items() if found.weight == "reference")
 
 
 def collections_in(
@@ -352,7 +358,10 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
         told = f"{keys.quoted(by_default)} {where} is not allowed; it must be true or false"
         raise ConfigError(f"{key}.{BY_DEFAULT}", told)
     kind = check_format(content.get(FORMAT, ""), f"{key}.{FORMAT}", where)
-    return Collection(name, full, glob, ignore, outside, by_default, format=kind)
+    # What somebody keeps in his memory or said to an agent is his; the rest is mostly to look things up.
+    usual = "own" if kind or paths.is_within(full, os.path.normpath(root)) else "reference"
+    weight = check_weight(content.get(WEIGHT, usual), f"{key}.{WEIGHT}", where)
+    return Collection(name, full, glob, ignore, outside, by_default, format=kind, weight=weight)
 
 
 def _folder(key: str, folder: object, root: Path, where: str, outside: bool) -> str:
@@ -374,6 +383,14 @@ def check_format(value: object, key: str = FORMAT, where: str = "") -> str:
         told = f"it must be one of {', '.join((AUTO, *TRANSCRIPTS))}"
         raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
     return str(value)
+
+
+def check_weight(value: object, key: str = WEIGHT, where: str = "") -> Literal["own", "reference"]:
+    """Return the weight of a collection. Raises ConfigError."""
+    if value not in WEIGHTS:
+        told = f"it must be one of {', '.join(WEIGHTS)}"
+        raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
+    return value  # type: ignore[return-value]  # one of the two
 
 
 def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:

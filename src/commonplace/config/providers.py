@@ -3,7 +3,6 @@
 `providers.catalog` makes models of them; the settings take their names from here.
 """
 
-
 from typing import NamedTuple
 
 LLM = "llm"  # the language model as a reranker: it is no row, since it needs more than a `Spec`

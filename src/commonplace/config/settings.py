@@ -4,7 +4,6 @@ Named tuples all, those of values as well: a dataclass costs a start 0.8 ms. The
 types: of a text, `typing` compiles each, 1 ms a start.
 """
 
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -409,7 +408,8 @@ class Collection(NamedTuple):
     """A further folder of notes, code or transcripts; `path` is absolute.
 
     Without `by_default` only a search that names it looks there; `update` is the command that a sync may run
-    in it first, and `format` that of the transcripts in it, `auto` for whichever each is of.
+    in it first, and `format` that of the transcripts in it, `auto` for whichever each is of. The owner's own
+    notes go before a `reference` that says the same.
     """
 
     name: str
@@ -420,6 +420,7 @@ class Collection(NamedTuple):
     by_default: bool = True
     update: tuple[str, ...] = ()
     format: str = ""
+    weight: Literal["own", "reference"] = "reference"
 
 
 class Settings(NamedTuple):

@@ -16,7 +16,7 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, WorkspaceNotFound
 from commonplace.base.root import Unsafe
-from commonplace.providers.embedding import builtin
+from commonplace.providers.embedding import builtin, chinese
 from commonplace.render import screen
 from commonplace.types import Finding
 
@@ -45,6 +45,7 @@ class Case:
     offline: bool = False
     now_s: float = 0.0
     model_folder: Path = builtin.FOLDER
+    chinese_folder: Path = chinese.FOLDER
 
     @property
     def workspace(self) -> paths.Workspace | None:

@@ -27,7 +27,8 @@ from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.diagnosis.snapshot import written_as
 from commonplace.index.sqlite import vectors
 from commonplace.language import lexicon
-from commonplace.providers.embedding import builtin
+from commonplace.providers.embedding import builtin, chinese
+from commonplace.providers.embedding.shipped import Shipped
 from commonplace.providers.runtime import NO_TELEMETRY
 from commonplace.render import screen
 from commonplace.types import Finding, State
@@ -381,16 +382,16 @@ def files_left(folder: Path, free: int) -> Finding:
     return Finding("disk.files", "ok", told)
 
 
-DIGESTS = {builtin.MODEL: builtin.MODEL_SHA256, builtin.TOKENIZER: builtin.TOKENIZER_SHA256}
-_QUESTION = "where is my passport"
+_QUESTIONS = ("where is my passport", "我的护照在哪里")
 _NEAR = "The passport lies in the top drawer of the desk."
 _FAR = "The deploy moved to Thursday."
 
 
 def model_files(case: Case) -> Iterator[Finding]:
     """See that every file of the model is there, whole and unchanged."""
-    for name, digest in DIGESTS.items():
-        yield _file(case.model_folder / name, digest)
+    for model in (Shipped(case.model_folder, builtin.FILES), Shipped(case.chinese_folder, chinese.FILES)):
+        for name, file in model.files.items():
+            yield _file(model.folder / name, file.sha256)
 
 
 def _file(path: Path, expected: str) -> Finding:
@@ -408,16 +409,18 @@ def _file(path: Path, expected: str) -> Finding:
 
 
 def model_vectors(case: Case) -> Iterator[Finding]:
-    """Embed a question and two sentences: unit vectors, the right sentence nearer."""
+    """Embed a question in both languages and two sentences: unit vectors, the right sentence nearer."""
     import numpy as np
 
     try:
-        rows = builtin.BuiltinEmbedder(case.model_folder).embed((_QUESTION, _NEAR, _FAR), "passage")
+        model = builtin.BuiltinEmbedder(case.model_folder, case.chinese_folder)
+        rows = model.embed((_NEAR, _FAR, *_QUESTIONS), "passage")
     except CommonplaceError as error:
         yield Finding("model.vectors", "wrong", str(error), installation.reinstall())
         return
     lengths = np.linalg.norm(rows, axis=1)
-    near, far = (float(rows[0] @ rows[place]) for place in (1, 2))
+    # Of the question that tells them apart worse.
+    near, far = min((rows[2:] @ rows[:2].T).tolist(), key=lambda cosines: cosines[0] - cosines[1])
     if abs(lengths - 1).max() > 1e-3 or rows.shape[1] != builtin.DIMENSIONS:
         told = (
             f"its vectors are no unit vectors of {builtin.DIMENSIONS} dimensions (lengths {lengths.round(3)})"

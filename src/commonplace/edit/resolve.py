@@ -477,7 +477,8 @@ def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], cou
     """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
     try:
         words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
-        return list(answerer.answer(Request(words, count, mode, rerank="off", expand=False)).hits)
+        request = Request(words, count, mode, rerank="off", expand=False, complete=False)
+        return list(answerer.answer(request).hits)
     except CommonplaceError:
         return []
 

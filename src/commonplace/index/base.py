@@ -108,13 +108,17 @@ class NoteRow(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A passage as it is embedded: its text below its headings, in the note at `path` of `collection`."""
+    """A passage as it is embedded: its text below its headings, in the note at `path` of `collection`.
+
+    `turns` says how much its section is a conversation, 0..1.
+    """
 
     passage: int
     text: str
     headings: tuple[str, ...]
     collection: str
     path: str
+    turns: float = 0.0
 
 
 class Statistics(NamedTuple):
@@ -222,10 +226,11 @@ class VectorStore(Protocol):
     def in_memory(self) -> bool:
         """Whether the next question needs no further look at the index, so that it may run in a thread."""
 
-    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
+    def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare for one question: a function from unit vector and limit to (passage, cosine), best first.
 
-        What is struck is left out unless wanted. With it comes the level that answers.
+        Of each scope come as many as the limit says, of all passages without one. What is struck is left out
+        unless wanted. With the function comes the level that answers.
         """
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
@@ -240,8 +245,16 @@ class VectorStore(Protocol):
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist, by key."""
 
-    def add(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
-        """Keep vectors, (n, d) float32 unit rows, one a key; return their ids."""
+    def add(
+        self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None
+    ) -> dict[bytes, int]:
+        """Keep vectors, (n, d) float32 unit rows, one a key; return their ids.
+
+        With them the signs of the vectors of their words, see `providers.embedding.base.signs`, of some keys.
+        """
+
+    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        """Return section and signs of the words of passages, by passage; those without are left out."""
 
     def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Give passages their vectors, as (passage, vector) ids; the vector UNSERVED marks one without."""

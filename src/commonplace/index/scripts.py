@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import IndexUnavailable
 from commonplace.index.base import Index
-from commonplace.index.vectors import FOREIGN_SHARE, is_foreign
-from commonplace.language import lexicon
+from commonplace.language.scripts import CJK, HAN, LATIN, MOST, OTHER, script_of, serves
 
 if TYPE_CHECKING:
     from commonplace.index.store import Store
 
 SAMPLE = 2000  # passages, spread evenly over the notes: the share is then right to some 2 in 100
-LATIN = "latin"
-CJK = "cjk"
-OTHER = "other"
 NAMES: Mapping[str, str] = {
     LATIN: "Latin letters",
-    CJK: "Chinese, Japanese or Korean",
+    HAN: "Chinese",
+    CJK: "Japanese or Korean",
     OTHER: "another script",
 }
 # The provider whose default model serves each script.
-PROVIDERS: Mapping[str, str] = {LATIN: "builtin", CJK: "fastembed", OTHER: "fastembed"}
+PROVIDERS: Mapping[str, str] = {
+    LATIN: "builtin",
+    HAN: "builtin",
+    CJK: "fastembed",
+    OTHER: "fastembed",
+}
 # The same for whoever is to write in them.
 LANGUAGES: Mapping[str, str] = {
     LATIN: "English or another language in Latin letters",
-    CJK: "Chinese (or Japanese, or Korean)",
+    HAN: "Chinese",
+    CJK: "Japanese or Korean",
     OTHER: "a language in another script",
 }
 FEW, SHARE_NAMED = 200, 0.05  # passages looked at, and the share from which a script is one of the notes
-_LETTER = re.compile(r"[^\W\d_]")
-_LATIN_LETTER = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
 
 
 class Shares(NamedTuple):
@@ -42,6 +42,7 @@ class Shares(NamedTuple):
 
     passages: int
     latin: float = 0.0
+    han: float = 0.0
     cjk: float = 0.0
     other: float = 0.0
 
@@ -60,7 +61,7 @@ def shares(index: Index, sample: int = SAMPLE) -> Shares:
     scripts = [script_of(candidate.text) for candidate in index.passages(wanted)]
     counts = {name: scripts.count(name) for name in NAMES}
     total = sum(counts.values())
-    return Shares(total, *(counts[name] / total for name in (LATIN, CJK, OTHER))) if total else Shares(0)
+    return Shares(total, *(counts[name] / total for name in NAMES)) if total else Shares(0)
 
 
 def named(store: Store) -> tuple[str, ...]:
@@ -74,27 +75,11 @@ def named(store: Store) -> tuple[str, ...]:
     return tuple(LANGUAGES[name] for name in NAMES if getattr(found, name) >= SHARE_NAMED)
 
 
-def script_of(text: str) -> str:
-    """Return the script that most of a text is in; an empty text for one without letters."""
-    if is_foreign(text):
-        return CJK
-    letters = len(_LETTER.findall(text))
-    if not letters:
-        return ""
-    further = letters - len(_LATIN_LETTER.findall(text)) - sum(map(len, lexicon.cjk_runs(text)))
-    return OTHER if further > letters / 2 else LATIN
-
-
-def serves(served: Collection[str], script: str) -> bool:
-    """Whether a model serves a script; one that knows both that are named knows the others as well."""
-    return script in served or (script == OTHER and {LATIN, CJK} <= set(served))
-
-
 def advise(found: Shares, served: Collection[str]) -> Advice | None:
     """Say when most of the text is in scripts that a model does not serve; None while it serves enough."""
     amounts = {name: getattr(found, name) for name in NAMES if not serves(served, name)}
     missed = sum(amounts.values())
-    if missed <= FOREIGN_SHARE:
+    if missed <= MOST:
         return None
     largest = max(amounts, key=lambda name: amounts[name])
     told = f"{missed:.0%} of the passages are in a script that the model does not serve ({NAMES[largest]})"

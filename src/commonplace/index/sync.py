@@ -22,6 +22,8 @@ from commonplace.types import SyncReport
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from commonplace.index.base import Floats
+    from commonplace.index.vectors import Pending
     from commonplace.providers.embedding.base import Batching, Embedder
 
 BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
@@ -164,11 +166,11 @@ def _stage(
         if stop():
             return embedded, total - done
         ids = vectors.store.known(pending.key for pending in round_)
-        missing = {p.key: p.text for p in round_ if p.key not in ids}
-        for keys in _by_length(missing):
-            matrix = embedder.embed([missing[k] for k in keys], "passage")
+        missing = {p.key: p for p in round_ if p.key not in ids}
+        for batch in _by_length(missing):
+            made = _embed(embedder, batch)
             with vectors.index.transaction():
-                vectors.store.add(keys, matrix)
+                vectors.store.add(*made)
             progress("vectors", done, total)
         embedded += len(missing)
         done += len(round_)
@@ -192,12 +194,12 @@ def _fill(
         if not round_:
             break
         ids = vectors.store.known(pending.key for pending in round_)
-        missing = {p.key: p.text for p in round_ if p.key not in ids}
+        missing = {p.key: p for p in round_ if p.key not in ids}
         vectors.store.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
-        for keys in _by_length(missing):
-            matrix = embedder.embed([missing[k] for k in keys], "passage")
+        for batch in _by_length(missing):
+            made = _embed(embedder, batch)
             with index.transaction():
-                fresh = vectors.store.add(keys, matrix)
+                fresh = vectors.store.add(*made)
                 vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
             progress("vectors", embedded + reused + len(fresh), total)
         embedded += len(missing)
@@ -209,8 +211,27 @@ def _fill(
     return SyncReport(embedded=embedded, reused=reused, pending=pending)
 
 
-def _by_length(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:
-    """Keys of texts in batches, shortest texts first."""
-    ordered = sorted(texts, key=lambda key: (len(texts[key]), key))
+def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:
+    """What is to be embedded in batches, shortest texts first."""
+    ordered = sorted(missing.values(), key=lambda pending: (len(pending.text), pending.key))
     for start in range(0, len(ordered), EMBED_BATCH):
         yield ordered[start : start + EMBED_BATCH]
+
+
+def _embed(
+    embedder: Embedder, batch: Sequence[Pending]
+) -> tuple[list[bytes], Floats, dict[bytes, bytes] | None]:
+    """Embed texts: their keys, their vectors, and the signs of the words of turns, as a store adds them."""
+    import numpy as np
+
+    from commonplace.providers.embedding.base import gives_words, signs
+
+    turns = [pending for pending in batch if pending.start is not None]
+    if not turns or not gives_words(embedder):
+        matrix = embedder.embed([pending.text for pending in batch], "passage")
+        return [pending.key for pending in batch], matrix, None
+    others = [pending for pending in batch if pending.start is None]
+    rows, words = embedder.embed_words([p.text for p in turns], [p.start or 0 for p in turns])
+    matrix = np.concatenate([rows, embedder.embed([p.text for p in others], "passage")])
+    kept = {pending.key: signs(own) for pending, own in zip(turns, words, strict=True)}
+    return [pending.key for pending in (*turns, *others)], matrix, kept

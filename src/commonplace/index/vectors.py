@@ -14,7 +14,9 @@ from commonplace.base.errors import IndexUnavailable, ProviderError
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
-from commonplace.language import lexicon
+from commonplace.language import scripts
+from commonplace.markdown.standing import matter
+from commonplace.providers.embedding.base import keeps_words, part_for, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 
     from commonplace.index.base import Floats
 
-# A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
-# carry no meaning, and cost time and disk.
-FOREIGN_SHARE = 0.5
 _ROWS = 8192  # texts that are read at once
 
 
@@ -48,11 +47,16 @@ class _Noted(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A passage without a vector, and the text to embed for it."""
+    """A passage without a vector, and the text to embed for it.
+
+    `start` is where what the passage says begins in it, for a turn of a conversation whose words are to be
+    kept as well; None for another.
+    """
 
     passage: int
     key: bytes
     text: str
+    start: int | None = None
 
 
 class Vectors:
@@ -66,20 +70,25 @@ class Vectors:
     def serves(self, model: Model) -> bool:
         """Whether the index's vectors are this model's, or there are none yet."""
         noted = self.index.meta.get("model")
-        return noted in (None, model.fingerprint) or not self.index.statistics().vectors
+        return noted in (None, *_compatible(model)) or not self.index.statistics().vectors
 
     def holds(self, model: Model) -> bool:
         """Whether some of the index's vectors are this model's."""
-        return self.index.meta.get("model") == model.fingerprint and self.store.level() < 2
+        return self.index.meta.get("model") in _compatible(model) and self.store.level() < 2
 
     def adopt(self, model: Model) -> None:
-        """Make this model the index's; vectors of another one are forgotten at the next `prune`."""
+        """Make this model the index's; vectors of another one are forgotten at the next `prune`.
+
+        Where only a part of it is new, passages that do not depend on that keep their vectors.
+        """
         meta = self.index.meta
-        if meta.get("model") != model.fingerprint:
+        if (noted := meta.get("model")) != model.fingerprint:
             with self.index.transaction():
                 self.store.clear()
                 meta["model"] = model.fingerprint
                 meta["scripts"] = " ".join(sorted(model.scripts))
+                if noted in _compatible(model):
+                    self.reuse()
 
     def reuse(self, after: int = 0) -> int:
         """Give passages with ids above `after` the vectors known for their text; return how many got one.
@@ -115,7 +124,8 @@ class Vectors:
         noted = self.contexts()
         contexts = noted if contexts is None else _redacted(contexts)
         found: dict[bytes, str] = {}
-        for texts in self._pages(0, pending=self.serves(model) and contexts == noted):
+        settled = self.index.meta.get("model") in (None, model.fingerprint) and contexts == noted
+        for texts in self._pages(0, pending=settled):
             wanted = {pending.key: pending.text for pending in _pending(texts, model, contexts)}
             known = self.store.known(wanted)
             found |= {key: text for key, text in wanted.items() if key not in known}
@@ -162,11 +172,14 @@ class Vectors:
 def nearest_rows(
     ids: NDArray[np.int64],
     matrix: Floats,
-    covered: NDArray[np.bool_] | None,
+    scopes: Sequence[NDArray[np.bool_] | None],
     vector: Floats,
     limit: int,
 ) -> list[tuple[int, float]]:
-    """The rows of a matrix nearest to a vector, as (id, cosine), best first; ties by id."""
+    """The rows of a matrix nearest to a vector, so many of each scope, as (id, cosine), best first.
+
+    A scope says which rows it covers, (n,) bool, or None for all of them.
+    """
     import numpy as np
 
     if not len(ids):
@@ -175,16 +188,23 @@ def nearest_rows(
         told = f"its vectors have {len(vector)} dimensions, those of the index {matrix.shape[1]}"
         raise ProviderError("embedding", told)
     cosines = matrix @ vector
-    if covered is not None:
-        cosines = np.where(covered, cosines, -np.inf)
-    count = min(limit, len(ids))
-    top = np.argpartition(-cosines, count - 1)[:count]
+    best: set[int] = set()
+    for covered in scopes:
+        rows = np.arange(len(ids)) if covered is None else np.flatnonzero(covered)
+        near = -cosines if covered is None else -cosines[rows]
+        best.update(rows[np.argpartition(near, limit - 1)[:limit] if limit < len(rows) else ...].tolist())
+    top = np.fromiter(best, np.int64, len(best))
     top = top[np.lexsort((ids[top], -cosines[top]))]
-    return [(int(ids[i]), float(cosines[i])) for i in top if np.isfinite(cosines[i])]
+    return list(zip(ids[top].tolist(), cosines[top].tolist(), strict=True))
 
 
 def embedded_text(text: str, headings: Sequence[str], contexts: Sequence[str] = ()) -> str:
-    """The text that is embedded for a passage: its contexts, its headings, then what it says."""
+    """The text that is embedded for a passage: its contexts, its headings, then what it says.
+
+    Of a standing instruction it is the matter alone.
+    """
+    if "\n" not in text and (own := matter(text)):
+        return own
     return "\n".join([*contexts, *([" › ".join(headings)] if headings else []), text])
 
 
@@ -196,15 +216,27 @@ def key(text: str, model: str) -> bytes:
     return hashlib.blake2b(told, digest_size=16).digest()
 
 
+def _compatible(model: Model) -> tuple[str, str]:
+    """The fingerprints whose vectors are this model's: its own, and its own without its parts."""
+    return model.fingerprint, whole(model.fingerprint)
+
+
 def _pending(texts: Sequence[Text], model: Model, contexts: Mapping[str, str]) -> list[Pending]:
-    """Passages that a model serves, with the text to embed."""
-    every = "cjk" in model.scripts
-    found = [
-        (row.passage, embedded_text(row.text, row.headings, _applying(contexts, row.collection, row.path)))
-        for row in texts
-        if every or not is_foreign(row.text)
-    ]
-    return [Pending(passage, key(text, model.fingerprint), text) for passage, text in found]
+    """Passages that a model serves, with the text to embed.
+
+    One whose letters are mostly of another script gets no vector: it would carry no meaning, and cost time
+    and disk.
+    """
+    found = []
+    for row in texts:
+        if scripts.serves(model.scripts, scripts.script_of(row.text)):
+            text = embedded_text(row.text, row.headings, _applying(contexts, row.collection, row.path))
+            words = row.turns > 0 and keeps_words(text, model.fingerprint)
+            own = key(text, part_for(text, model.fingerprint, words=words))
+            found.append(
+                Pending(row.passage, own, text, max(0, len(text) - len(row.text)) if words else None)
+            )
+    return found
 
 
 def _unserved(texts: Sequence[Text], found: Sequence[Pending]) -> list[tuple[int, int]]:
@@ -225,8 +257,3 @@ def _redacted(contexts: Mapping[str, str]) -> dict[str, str]:
     from commonplace.redaction.redact import redact
 
     return {prefix: redact(text)[0] for prefix, text in sorted(contexts.items())}
-
-
-def is_foreign(text: str) -> bool:
-    """Whether most letters are CJK, which a Latin model cannot rank."""
-    return lexicon.cjk_share(text) > FOREIGN_SHARE

@@ -49,6 +49,16 @@ def fold(text: str) -> str:
     return text if table.marked.isdisjoint(text) else text.translate(table.folded)
 
 
+def simplify(text: str) -> str:
+    """Fold as `fold` does, but leave every simplified character as people write it; the length stays.
+
+    `fold` joins 划 with 画, which finds more and tells a dictionary less.
+    """
+    if text.isascii() or not re.search(_WIDE, text):
+        return text
+    return text.translate(_simplified())
+
+
 def compose(text: str) -> str:
     """Fold a text and join what is written in parts: voiced kana, Hangul; the length may change."""
     folded = fold(text)
@@ -83,6 +93,18 @@ def _table() -> _Table:
     folded |= str.maketrans("".join(map(chr, _HALF_WIDTH_KANA)), _KANA)
     apart = map(chr, (*_codes("\u1100", "\u11ff"), 0x3099, 0x309A))
     return _Table(folded, frozenset([*map(chr, folded), *apart]))
+
+
+@cache
+def _simplified() -> dict[int, int]:
+    """The table without what would change a simplified character, those of GB 2312."""
+    folded = _table().folded
+    written = "".join(map(chr, folded)).encode("gb2312", "ignore").decode("gb2312")
+    simple = {ord(character) for character in written if "\u4e00" <= character <= "\u9fff"} - set(
+        map(ord, "著乾藉")
+    )
+    parted = {ord(before): ord(after) for before, after in zip("劃鏈讎", "划链仇", strict=True)}
+    return {code: meant for code, meant in folded.items() if code not in simple} | parted
 
 
 def _codes(first: str, last: str) -> range:

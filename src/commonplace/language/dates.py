@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from commonplace import language
 from commonplace.language import rules
-from commonplace.language.periods import Kind, Period, Rule, shifted
+from commonplace.language.periods import Beside, Kind, Period, Rule, shifted
 
 MAX_CHARACTERS = 8000
+_BESIDE_WITHIN = 40  # characters in front of a date in which words say what lies beside it
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
 _THE = rf"(?:(?:{rules.expression('range_article')})\s{{1,3}})?"
 _TO = rf"\s{{0,3}}(?:-|–|—|~|～|{rules.expression('range_to')})\s{{0,3}}{_THE}"
@@ -53,16 +54,17 @@ class _Expression(NamedTuple):
 def spans(text: str, now: date) -> tuple[Span, ...]:
     """Find the dates of a text in their order, none overlapping; ranges are one span."""
     text = text[:MAX_CHARACTERS]
-    folded = language.fold_width(text)  # of the same length
+    folded = language.fold(text)  # of the same length
     return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
 
 
 def read(text: str, now: date) -> Span | None:
     """Take a whole text as one date, or None; a bare month, year or day of the week is one here."""
     text = text.strip()
+    bare = re.sub(rf"^{_THE}", "", text, flags=re.IGNORECASE)
     for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):
         dates = spans(lead + text, now)
-        if len(dates) == 1 and dates[0].text.strip() == text:
+        if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
     return Span(now, now, text, True) if text.lower() in rules.words("now") else None
 
@@ -134,10 +136,29 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
             )
             place += 1
             continue
-        first, last = one.period
+        (first, last), start, end = _beside(one)
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
         yield Span(first, last, text[start:end], one.kind != "absolute")
+
+
+def _beside(one: _Expression) -> tuple[Period, int, int]:
+    """What an expression means and where it stands, with words that say what lies beside the date."""
+    text, (start, end) = one.match.string, one.match.span()
+    for pattern, resolve, behind in _besides():
+        where = _compiled(pattern)
+        found = (
+            where.match(text, end) if behind else where.search(text, max(0, start - _BESIDE_WITHIN), start)
+        )
+        if found is not None:
+            return resolve(found, one.period), min(start, found.start()), max(end, found.end())
+    return one.period, start, end
+
+
+@cache
+def _besides() -> tuple[Beside, ...]:
+    modules = (import_module(f"commonplace.language.dates_{name}") for name in rules.LANGUAGES)
+    return tuple(row for module in modules for row in getattr(module, "BESIDE", ()))
 
 
 def _is_range(text: str, one: _Expression, other: _Expression) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from commonplace.language import periods, rules
-from commonplace.language.periods import Period, Rule, Unit
+from commonplace.language import holidays, periods, rules
+from commonplace.language.periods import Beside, Period, Rule, Unit
 
 _NAMES_OF_MONTHS = rules.listed("en", "months")
 _MONTHS = tuple(name[:3] for name in _NAMES_OF_MONTHS)
@@ -37,6 +37,7 @@ _MARCHES = r"\s+(?:on|to|of|for|against)\b"
 
 _STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1}
 _PARTS = {"early": 1, "beginning": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
+_SEASONS = {"spring": 1, "summer": 2, "autumn": 3, "fall": 3, "winter": 4}
 _UNITS: dict[str, tuple[Unit, int]] = {
     "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2), "month": ("month", 1),
     "quarter": ("quarter", 1), "year": ("year", 1),
@@ -173,6 +174,54 @@ def _ago(match: re.Match[str], now: date) -> Period:
     return periods.away(now, unit, direction * size * _count(match))
 
 
+def _before_last(match: re.Match[str], now: date) -> Period:
+    if match["unit"].lower() == "weekend":
+        return periods.weekend(now - timedelta(14))
+    return periods.away(now, _UNITS[match["unit"].lower()][0], -2)
+
+
+def _weekends_ago(match: re.Match[str], now: date) -> Period:
+    return periods.weekend(now - timedelta(7 * _count(match)))
+
+
+def _part_of(match: re.Match[str], now: date) -> Period:
+    """The beginning, middle or end of a month or a year; of the latest that has begun if it is *the*."""
+    part, which = _PARTS[match["part"].lower()], _STEPS.get(match["which"].lower())
+    if match["unit"].lower() == "year":
+        return (
+            periods.latest_part(now, part) if which is None else periods.part_of_year(now.year + which, part)
+        )
+    own, before = (periods.away(now, "month", (which or 0) - step).first for step in (0, 1))
+    period = periods.month(own.year, own.month, part)
+    return (
+        period if which is not None or period.first <= now else periods.month(before.year, before.month, part)
+    )
+
+
+def _season(match: re.Match[str], now: date) -> Period:
+    number = _SEASONS[match["season"].lower()]
+    which = _STEPS[match["which"].lower()]
+    if which == 0:
+        return periods.season(now.year, number)
+    each = [periods.season(now.year + step, number) for step in (-2, -1, 0, 1)]
+    if which > 0:
+        return next(one for one in each if one.first > now)
+    return [one for one in each if one.last < now][-1]
+
+
+def _holiday(match: re.Match[str], now: date) -> Period | None:
+    name = re.sub(r"\s+", " ", match["holiday"].lower()).replace("’", "'")
+    which = _STEPS.get((match["which"] or "").lower())
+    return holidays.nearest(holidays.names("en")[name], now, _year_of(match, now), which)
+
+
+def _beside(match: re.Match[str], period: Period) -> Period:
+    """What lies some units before or after a date that follows."""
+    unit, size = _UNITS[match["unit"].lower()]
+    steps = size * (_count(match) if match["number"] else 1)
+    return periods.beside(period, unit, steps if match["direction"].lower() == "after" else -steps)
+
+
 def _last_units(match: re.Match[str], now: date) -> Period:
     unit, size = _UNITS[match["unit"].lower()]
     return periods.rolling(now, unit, size * _count(match))
@@ -198,7 +247,28 @@ _WHICH = r"(?P<which>last|this|past|previous|current|next)"
 _PART = rf"(?:(?:(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?)(?:{_S}|-))?"
 _BETWEEN = r"(?:(?P<between>between)\s{1,3}(?:the\s{1,3})?)?"
 
+_SEASON = rf"(?P<season>{'|'.join(_SEASONS)})"
+_HOLIDAY = "|".join(
+    re.escape(name).replace(r"\ ", r"\s{1,3}").replace("'", "['’]") for name in holidays.names("en")
+)
+# What stands before a date and says what lies beside it.
+BESIDE = (
+    Beside(rf"\b(?:the{_S})?(?:{_NUMBER})?{_UNIT}{_S}(?P<direction>before|after){_S}(?:the{_S})?$", _beside),
+)
+
 RULES = (
+    Rule(rf"\b(?:{_WHICH}{_S})?(?P<holiday>{_HOLIDAY})(?!\w){_OF_YEAR}",
+         tuple(name.split()[0].split("'")[0] for name in holidays.names("en")), _holiday, "nearest"),
+    Rule(rf"\bthe{_S}(?P<unit>week|weekend|month|year){_S}before{_S}last\b", ("before",), _before_last),
+    Rule(rf"\b{_NUMBER}weekends?{_S}ago\b", ("weekend",), _weekends_ago),
+    Rule(rf"\b(?:at|on|over|during){_S}the{_S}weekend\b", ("weekend",),
+         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
+    Rule(rf"\b(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?"
+         rf"{_S}(?P<which>the|last|this|next){_S}(?P<unit>month|year)\b",
+         ("month", "year"), _part_of),
+    Rule(rf"\b{_WHICH}{_S}{_SEASON}\b", tuple(_SEASONS), _season),
+    Rule(rf"\b{_SEASON}{_S}(?:of{_S})?{_YEAR}{_END}", tuple(_SEASONS),
+         lambda match, _: periods.season(int(match["year"]), _SEASONS[match["season"].lower()]), "absolute"),
     Rule(rf"{_START}{_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})"
          r"(?:T\d\d:\d\d[\d:.Z+]{0,16})?(?![A-Za-z0-9_/\-]|[.:]\d)", ("-", "/", "."), _iso, "absolute"),
     Rule(rf"{_START}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_END}", ("-", "/"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from commonplace.language import periods
-from commonplace.language.periods import Period, Rule, Unit
+from commonplace.language import holidays, periods
+from commonplace.language.periods import Beside, Period, Rule, Unit
 from commonplace.language.values import FIGURES, wide_number
 
 _WEEKDAYS = FIGURES | {"日": 7, "天": 7}
@@ -116,9 +116,57 @@ def _last_units(match: re.Match[str], now: date) -> Period | None:
     return periods.rolling(now, *counted) if counted else None
 
 
+def _holiday(match: re.Match[str], now: date) -> Period | None:
+    return holidays.nearest(holidays.names("zh")[match["holiday"]], now, _year_of(match, now), None)
+
+
+def _part_of_month(match: re.Match[str], now: date) -> Period:
+    part = _PARTS[match["part"]]
+    this, last = (periods.away(now, "month", step).first for step in (0, -1))
+    period = periods.month(this.year, this.month, part)
+    return period if period.first <= now or match["this"] else periods.month(last.year, last.month, part)
+
+
+def _part_of_year(match: re.Match[str], now: date) -> Period | None:
+    said = _year_of(match, now)
+    return periods.part_of_year(said, _PARTS[match["part"]]) if said else None
+
+
+def _season(match: re.Match[str], now: date) -> Period | None:
+    said = _year_of(match, now)
+    return periods.season(said, "春夏秋冬".index(match["season"]) + 1) if said else None
+
+
+def _beside(match: re.Match[str], period: Period) -> Period:
+    """What lies some units before or after a date in front: two days before are both of them."""
+    unit, count = _UNITS[match["unit"]], _number(match["number"])
+    steps = 1 if match["direction"] == "后" else -1
+    end = period.last if steps > 0 else period.first
+    next_to, other = end + timedelta(steps), periods.shifted(end, unit, steps * count)
+    return Period(min(next_to, other), max(next_to, other))
+
+
 _UNIT_HINTS = ("天", "日", "周", "星期", "礼拜", "月", "年")
 _PART = rf"份?(?P<part>{'|'.join(_PARTS)})?"
+# What stands behind a date and says what lies beside it.
+BESIDE = (
+    Beside(
+        rf"\s?的?(?:之|以)?(?P<direction>前|后)的?那?(?P<number>{_SMALL})\s?个?(?P<unit>天|周|星期|礼拜|月)",
+        _beside,
+        behind=True,
+    ),
+)
 RULES = (
+    Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")), _holiday,
+         "nearest"),
+    Rule(r"(?<![\d一二三四五六七八九十两几个上下每])(?P<this>这个?|本)?月(?P<part>初|底|末|中旬|上旬|下旬)",
+         ("月",), _part_of_month, "nearest"),
+    Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",), _part_of_year),
+    Rule(r"(?<![\d〇零一二三四五六七八九十两几个每去今明前后本同年])年(?P<part>初|底|末)", ("年",),
+         lambda match, now: periods.latest_part(now, _PARTS[match["part"]]), "nearest"),
+    Rule(rf"{_YEAR}(?P<season>[春夏秋冬])[天季]", ("天", "季"), _season),
+    Rule(r"(?<![每个上下这本双单])周末", ("周末",),
+         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}", ("月",), _day_of_month, "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}?\s?[到至~～—-]\s?(?P<until>{_SMALL})\s?[日号]", ("月",), _days_of_month,
          "nearest"),

@@ -38,6 +38,17 @@ class Rule(NamedTuple):
     kind: Kind = "relative"
 
 
+class Beside(NamedTuple):
+    """What says that something lies beside a date: before it (the week before), or behind it (前一周).
+
+    `resolve` makes the period meant of a match and the period of the date.
+    """
+
+    pattern: str
+    resolve: Callable[[re.Match[str], Period], Period]
+    behind: bool = False
+
+
 def day(of: date) -> Period:
     """One day."""
     return Period(of, of)
@@ -69,6 +80,38 @@ def quarter(year: int, number: int) -> Period:
 def year(number: int) -> Period:
     """A whole year."""
     return Period(date(number, 1, 1), date(number, 12, 31))
+
+
+def part_of_year(year: int, part: int) -> Period:
+    """The first month of a year (1), the two in its middle (2), or its last (3)."""
+    first, last = [(1, 1), (6, 7), (12, 12)][part - 1]
+    return Period(date(year, first, 1), month(year, last).last)
+
+
+def latest_part(now: date, part: int) -> Period:
+    """Such a part of this year, or of the last if it has not begun."""
+    own = part_of_year(now.year, part)
+    return own if own.first <= now else part_of_year(now.year - 1, part)
+
+
+def season(year: int, number: int) -> Period:
+    """A season of the northern half, from 1 for spring; winter begins in December."""
+    first = date(year, 3 * number, 1)
+    return Period(first, shifted(first, "month", 3) - timedelta(1))
+
+
+def beside(period: Period, unit: Unit, steps: int) -> Period:
+    """So many units before (below 0) or after a period: the one next to it whole, a single day, else a week,
+    month or year of the calendar.
+    """
+    end = period.last if steps > 0 else period.first
+    if unit == "day":
+        return day(end + timedelta(steps))
+    if abs(steps) > 1:
+        return away(end, unit, steps)
+    if steps < 0:
+        return Period(shifted(end, unit, -1), end - timedelta(1))
+    return Period(end + timedelta(1), shifted(end + timedelta(1), unit, 1) - timedelta(1))
 
 
 def shifted(of: date, unit: Unit, steps: int) -> date:

@@ -58,12 +58,3 @@ def leans(text: str) -> bool:
     """Whether a statement opens as one about whoever its heading or its speaker is ("prefers tea")."""
     latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
     return re.match(rf"(?i)(?:{latin})\b|{wide}", text) is not None
-
-
-def subjects(text: str) -> list[str]:
-    """Return the names that are the subject of an English question: `does Kate and Elise`, `Maria's`."""
-    words = rules.listed("en", "auxiliaries")
-    auxiliaries = "|".join([*words, *map(str.title, words)])
-    names = r"[A-Z][a-z]+(?:(?:,| and|, and) [A-Z][a-z]+)*"
-    found = re.findall(rf"\b(?:{auxiliaries}) ({names})\b|\b([A-Z][a-z]+)['’]s?\b", text)
-    return [name for pair in found for name in re.findall("[A-Z][a-z]+", " ".join(pair))]

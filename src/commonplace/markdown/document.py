@@ -82,22 +82,33 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
     day = metadata.date_of(path)
     month = metadata.month_of(path)
-    if month:
-        note = _dated(note, month)
     for key in ("date", "created") if settings and not day else ():
-        match = _ISO_DAY.match(str(settings.get(key, "")))
-        day = day or (metadata.date_of(match[0]) if match else None)
+        said = str(settings.get(key, ""))
+        match = _ISO_DAY.match(said)
+        day = day or (metadata.date_of(match[0]) if match else metadata.day_said(said))
+    if not day:
+        note = _dated(note, path)
     title = _title(note, settings, month)
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
 
 
-def _dated(note: Note, month: str) -> Note:
-    """The note of a month: below a heading of the first level that begins with a day, all is of that day."""
-    said = dict(note.annotations)
+def _dated(note: Note, path: str) -> Note:
+    """A note that has no day: below a heading that is a day all is of that day.
+
+    What lacks a year is of the one that the path or a heading above names.
+    """
+    days: dict[int, str] = {}
+    year = metadata.year_of(path)
     for heading in note.headings:
-        day = heading.text[:10]
-        if heading.level == 1 and day.startswith(f"{month}-") and metadata.date_of(day) == day:
-            said[heading.line] = {"since": day, **said.get(heading.line, {})}
+        if day := metadata.day_said(heading.text, year):
+            days[heading.line] = day
+        else:
+            year = metadata.year_of(heading.text) or year
+    if not days:
+        return note
+    said = dict(note.annotations)
+    for line, day in days.items():
+        said[line] = {"since": day, **said.get(line, {})}
     return replace(note, annotations=said)
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from posixpath import basename
 from typing import Any
 
+from commonplace.language import fold, rules
 from commonplace.types import NoteKind
 
 MOST_LINES = 500  # more than this is a document that starts with a rule
@@ -30,6 +31,8 @@ _DAY = re.compile(
     r"(?:[T_ -]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?(?!\d)"
 )
 _CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
+_YEAR = re.compile(r"(?<!\d)(?:19|20|21)\d\d(?!\d)")
+_LONGEST_DAY = 40  # characters of a heading that is one
 _YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 
 
@@ -64,6 +67,39 @@ def date_of(path: str) -> str | None:
         if day.year in _YEARS:
             return day.isoformat()
     return None
+
+
+def year_of(text: str) -> int | None:
+    """Return the last year that a path or a heading names, if it names one."""
+    years = [year for year in map(int, _YEAR.findall(text)) if year in _YEARS]
+    return years[-1] if years else None
+
+
+def day_said(text: str, year: int | None = None) -> str | None:
+    """Return the day that a text is, as YYYY-MM-DD: it begins with an ISO day, or says a day and no more.
+
+    A weekday may stand beside it. Without a year it is of `year`, if that is known.
+    """
+    text = fold(text.strip())
+    if len(text) > _LONGEST_DAY or not any(map(str.isdecimal, text)):
+        return None
+    if (iso := date_of(text[:10])) is not None and text.startswith(iso):
+        return iso
+    if not any(month in text.lower() for month in _months()):
+        return None
+    from commonplace.language import dates  # most notes have no such heading
+
+    spans = dates.spans(text, date(year or _YEARS[0], 12, 31))
+    if not spans or spans[0].first != spans[0].last or (spans[0].relative and year is None):
+        return None
+    rest = re.sub(r"[^\w]|\d+:\d\d", " ", text.replace(spans[0].text, " ")).lower().split()
+    return None if set(rest) - rules.words("beside_days") else spans[0].first.isoformat()
+
+
+@cache
+def _months() -> frozenset[str]:
+    """What a day in words must hold one of."""
+    return frozenset(rules.short_numbers("months")) | rules.words("month_marks")
 
 
 def front_matter(lines: Sequence[str]) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ Fences, tables, headings, rules and front matter state nothing that could be str
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from commonplace.markdown import comments, struck, structure
 from commonplace.markdown.comments import Annotations
@@ -24,46 +24,52 @@ _NUMBER = re.compile(r"\d{1,9}")
 _BLOCK = re.compile(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
-class _Place:
+class Place:
     """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
 
-    What is silent states nothing: a fence, a row of a table, a rule.
+    What is silent states nothing: a fence, a row of a table, a rule. `outer` is the item that it stands in.
     """
 
-    __slots__ = ("depth", "end", "first", "is_item", "is_silent", "last")
+    __slots__ = ("depth", "end", "first", "is_item", "is_silent", "last", "outer")
 
     def __init__(self, number: int, line: str, *, is_silent: bool) -> None:
         self.first = self.last = self.end = number
         self.depth, self.is_silent = structure.indent(line), is_silent
         self.is_item = structure.ITEM.match(line) is not None
+        self.outer: Place | None = None
 
 
 def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
-    said = Annotations(note)
-    fenced = {number for first, last in note.fences for number in range(first, last + 1)}
-    fenced.update([*structure.nested_fences(note.lines, fenced)])
-    inside = fenced & {number + 1 for number in fenced}
+    said, fenced = Annotations(note), fence_lines(note.lines, note.fences)
     skipped = structure.heading_lines(note)
     found: list[Statement] = []
     for section in structure.sections(note):
         if note.front_matter and section.start_line == 1:
             continue
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
-        places = _nested(_places(note.lines, numbers, fenced, inside))
-        found += filter(None, (_statement(note, place, section.headings, said) for place in places))
+        stating = (place for place in places(note.lines, numbers, fenced) if not place.is_silent)
+        found += filter(None, (_statement(note, place, section.headings, said) for place in stating))
     return found
 
 
-def _places(
-    lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int], inside: Collection[int]
-) -> list[_Place]:
-    """The places of a section in order; `inside` are the lines of fences but for the first of each."""
-    places: list[_Place] = []
+def fence_lines(lines: Sequence[str], fences: Iterable[tuple[int, int]]) -> set[int]:
+    """Return the lines in fences, those within items and quotations included; `fences` are all others."""
+    fenced = {number for first, last in fences for number in range(first, last + 1)}
+    fenced.update([*structure.nested_fences(lines, fenced)])
+    return fenced
+
+
+def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
+    """Return where something stands in some lines of a section, in order, with what is silent.
+
+    `fenced` are the lines that are in fences.
+    """
+    places: list[Place] = []
     gap = True
     for number in numbers:
         line = lines[number - 1]
-        if number in inside:
+        if number in fenced and number - 1 in fenced:
             gap = True
             if places:
                 places[-1].last = number
@@ -72,30 +78,29 @@ def _places(
         else:
             is_silent = number in fenced or _SILENT.match(line) is not None
             if gap or is_silent or structure.begins_entry(line):
-                places.append(_Place(number, line, is_silent=is_silent))
+                places.append(Place(number, line, is_silent=is_silent))
             places[-1].last = number
             gap = is_silent
+    _nest(places)
     return places
 
 
-def _nested(places: Sequence[_Place]) -> list[_Place]:
-    """The places that may state something, each with its end: an item holds what is indented more."""
-    found: list[_Place] = []
-    around: list[_Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
+def _nest(places: Sequence[Place]) -> None:
+    """Say of each place where it ends, and in which item it stands: an item holds what is indented more."""
+    around: list[Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
     last = 0
     for place in places:
         while around and not (around[-1].is_item and around[-1].depth < place.depth):
             around.pop().end = last
+        place.outer = around[-1] if around else None
         if not place.is_silent:
             around.append(place)
-            found.append(place)
         last = place.last
     for place in around:
         place.end = last
-    return found
 
 
-def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
+def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
     """What stands at a place; None where no words do."""
     lines = list(note.lines[place.first - 1 : place.last])
     mark = structure.ITEM.match(lines[0]) if place.is_item else None

@@ -21,7 +21,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.base import filetypes
-from commonplace.markdown import structure
+from commonplace.markdown import structure, turns
 from commonplace.types import Note
 
 MARK = "~~"
@@ -64,7 +64,7 @@ def lead(line: str, *, turn: bool) -> int:
     """Return where the words of a line begin: behind box and quotation marks, of a turn behind the name."""
     match = _BOX.match(line)
     end = match.end() if match else 0
-    return structure.behind(line, end) if turn else end
+    return turns.behind(line, end) if turn else end
 
 
 def read(lines: Sequence[str], *, turn: bool) -> list[str] | None:
@@ -218,7 +218,7 @@ def hour() -> re.Pattern[str]:
 def says_something(line: str) -> bool:
     """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
     words = line[_lead(line) :].strip()
-    is_label = structure.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
+    is_label = turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
     return not is_label and _WORD.search(words) is not None
 
 

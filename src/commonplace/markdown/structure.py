@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.language import fold, rules
+from commonplace.markdown import turns
 
 if TYPE_CHECKING:
     from commonplace.types import Heading, Note, Section
@@ -35,19 +37,16 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+# A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
+RULE = re.compile(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
+_IMAGES = re.compile(
+    r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)(?:\]\([^()]*+\))?+\s*+)++$"
+)
+_LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself
 _TICKS = "`{3,}"
 _LINE = attrgetter("line")
-# `- Ann: …`, `**User:** …`, `- 14:05 Bob: …`, `小王：…`
-_LABEL = re.compile(
-    r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?"
-    r"(?:\*\*|__)?(\w[\w .'\-]{0,30}?)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
-)
-_NOBODY = frozenset({None, "tentative", "暂定", "待证"})  # what opens a guess is no name
-_LABEL_WITHIN = 48  # characters in which the colon of a label must stand
-_LEAST_LINES = 4  # fewer labelled lines are a list of keys and values
-_HALF = 0.5  # from this share of labelled lines on, a section counts as a conversation in part
 
 
 def indent(line: str) -> int:
@@ -95,6 +94,34 @@ def plain(text: str) -> str:
     for _ in range(2 if "](" in text else 0):  # an image may be what a link shows
         text = _LINK.sub(r"\1", text)
     return " ".join(text.split()) if "  " in text else text.strip()
+
+
+def is_silent(line: str) -> bool:
+    """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when."""
+    bare = line.strip()
+    if bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
+        return True
+    if not 0 < len(bare) <= _LONGEST_BYLINE or ITEM.match(bare) or bare[-1] in ".!?。！？":
+        return False
+    return rules.pattern("bylines").fullmatch(fold(bare.strip("*_#> ·|—–-").lower())) is not None
+
+
+def is_front_matter(text: str) -> bool:
+    """Tell whether a text that opens a note is its front matter."""
+    if not text.startswith("---"):
+        return False
+    from commonplace.markdown import metadata  # few searches meet any
+
+    lines = text.rstrip().split("\n")
+    return metadata.front_matter(lines) == (1, len(lines))
+
+
+def says_nothing(text: str) -> bool:
+    """Tell whether a text is nothing but front matter, headings and what is silent."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if is_front_matter(text) or (len(lines) == 2 and setext(*lines)):
+        return True
+    return all(atx(line) or is_silent(line) for line in lines)
 
 
 # --- blocks ---------------------------------------------------------------------------------------------
@@ -147,17 +174,18 @@ def _heading(
     return match[0], plain(match[1]), first
 
 
-def _may_fence(line: str) -> bool:
+def may_fence(line: str) -> bool:
+    """Tell whether a text holds what may open or close a fence."""
     return "```" in line or "~~~" in line
 
 
 def _may_nest(line: str) -> bool:
-    return line[:1] in " \t>" and _may_fence(line)
+    return line[:1] in " \t>" and may_fence(line)
 
 
 def fence_mark(line: str) -> str:
     """Return the mark of the fence that a line opens, empty for a line that opens none."""
-    match = _FENCE.match(line) if _may_fence(line) else None
+    match = _FENCE.match(line) if may_fence(line) else None
     return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
 
 
@@ -176,6 +204,18 @@ def open_fence(lines: Sequence[str], skip: int = 0) -> int:
     """Return the line (1-based) of the fence that would swallow whatever is put below; 0 without one."""
     _, fences = read([*lines, ""], skip)
     return fences[-1][0] if fences and fences[-1][1] > len(lines) else 0
+
+
+def closed(text: str) -> str:
+    """Return a text with the fence closed that it leaves open."""
+    mark = margin = ""
+    for line in text.split("\n") if may_fence(text) else ():
+        bare = line.lstrip(" \t>")
+        if not mark:
+            mark, margin = fence_mark(bare), line[: len(line) - len(bare)]
+        elif closes_fence(bare, mark):
+            mark = ""
+    return f"{text}\n{margin}{mark}" if mark else text
 
 
 def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
@@ -288,45 +328,6 @@ def extents(headings: Sequence[Heading], total: int) -> dict[int, tuple[int, int
     return found
 
 
-# --- who says a line -------------------------------------------------------------------------------------
-#
-# In a conversation a line leans on the one before it ("Yes, last May"); in a list of facts it does not.
-# Ranking uses this to let neighbours speak for each other in the one and not in the other.
-
-
-def speaker(line: str) -> str | None:
-    """Return the label that opens a line, in lower case, or None."""
-    match = _label(line)
-    return match[1].lower() if match else None
-
-
 def begins_entry(line: str) -> bool:
     """Tell whether a line begins what stands by itself: a list item, or what somebody says."""
-    return ITEM.match(line) is not None or speaker(line) is not None
-
-
-def behind(line: str, start: int = 0) -> int:
-    """Return where what is said begins in a line, behind the label; `start` for one without a label."""
-    match = _label(line, start)
-    return match.end() if match else start
-
-
-def _label(line: str, start: int = 0) -> re.Match[str] | None:
-    end = start + _LABEL_WITHIN
-    has_colon = line.find(":", start, end) > start or line.find("：", start, end) > start
-    return _LABEL.match(line, start) if has_colon else None
-
-
-def share(lines: Sequence[str]) -> float:
-    """Return how much lines are a conversation, 0..1.
-
-    The share of non-blank lines whose label comes back in the section, rescaled so that half of them is 0
-    and all of them 1; 0 with fewer than four such lines.
-    """
-    candidates = [line for line in lines if ":" in line or "：" in line]
-    total = sum(map(bool, map(str.strip, lines)))
-    if len(candidates) < max(_LEAST_LINES, total * _HALF):
-        return 0.0
-    labels = Counter(map(speaker, candidates))
-    recurring = sum(count for label, count in labels.items() if count > 1 and label not in _NOBODY)
-    return max(0.0, (recurring / total - _HALF) / (1 - _HALF)) if recurring >= _LEAST_LINES else 0.0
+    return ITEM.match(line) is not None or turns.speaker(line) is not None

@@ -11,13 +11,13 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import uuid4
 
-from commonplace.base import database, paths
+from commonplace.base import clock, database, paths
 from commonplace.base.database import Database
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
@@ -331,7 +331,7 @@ class Budget:
             f" AND {'at >= ?' if today else 'run = ?'})"
             f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
             f"{'' if today else ' AND run = ?'})",
-            (self.kind, _midnight(), self.kind) if today else (self.kind, self.run) * 2,
+            (self.kind, clock.began(date.today()), self.kind) if today else (self.kind, self.run) * 2,
         ).get
         if taken + asked <= (int(cap * NANO) if money else cap):
             return
@@ -345,11 +345,6 @@ class Budget:
         raise BudgetExceeded(
             f"{self.kind}.{key}", f"{amounts}; {remedy}", cap=cap, spent=taken / unit, asked=asked / unit
         )
-
-
-def _midnight() -> float:
-    """When today began here."""
-    return datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
 
 class Accounts:

@@ -15,7 +15,7 @@ from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look
-from commonplace.types.results import LEVEL_NAMES, Hit
+from commonplace.types.results import LEVEL_NAMES, WEAKLY, Hit
 
 if TYPE_CHECKING:
     from commonplace.types import Factor, SearchResult
@@ -328,7 +328,7 @@ def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, st
 
 def footer(result: SearchResult, tokens: int = 0) -> str:
     """Return how many hits, the tokens shown of them, which level answered, in what time; what is stale."""
-    parts = [count(len(result.hits), "hit")]
+    parts = [count(len(result.hits), "hit"), *([WEAKLY] if result.weak and result.hits else [])]
     if result.hits and result.all_tokens:
         parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
     parts.append(LEVEL_NAMES[result.level])

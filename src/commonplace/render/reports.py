@@ -14,7 +14,7 @@ from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, passage
 from commonplace.render.screen import PLAIN, Look
-from commonplace.types.results import LEVEL_NAMES
+from commonplace.types.results import LEVEL_NAMES, WEAKLY
 
 if TYPE_CHECKING:
     from commonplace.types import (
@@ -74,7 +74,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
     from commonplace.render.hits import to_data
 
-    names = "query text tokens all_tokens budget level left_out repeated stale"
+    names = "query text tokens all_tokens budget level left_out repeated stale weak"
     layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
@@ -97,6 +97,7 @@ def recall_footer(recall: Recall) -> str:
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
         f"{taken}{left_out}{repeated}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
+        *([WEAKLY] if recall.weak and recall.hits else []),
         LEVEL_NAMES[recall.level],
         *([f"stale: {count(recall.stale, 'file')}, {remedies.say('sync')}"] if recall.stale else []),
     ]
@@ -200,12 +201,13 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
 
 
 def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) -> str:
-    """Render collections as a table: name, notes, passages, patterns, folder."""
-    rows = [("collection", "notes", "passages", "files", "folder")]
+    """Render collections as a table: name, weight, notes, passages, patterns, folder."""
+    rows = [("collection", "weight", "notes", "passages", "files", "folder")]
     for one in collections:
         patterns = screen.one_line(" ".join([*one.globs, *(f"!{name}" for name in one.ignore)]))
-        rows.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
-    return screen.headed(rows, (1, 2), look)
+        numbers = (f"{one.notes:,}", f"{one.passages:,}")
+        rows.append((one.name, one.weight, *numbers, patterns, screen.one_line(one.root)))
+    return screen.headed(rows, (2, 3), look)
 
 
 # --- changes --------------------------------------------------------------------------------------------

@@ -6,26 +6,25 @@ import os
 import threading
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace import config
 from commonplace.base import remedies
-from commonplace.base.errors import IndexUnavailable
+from commonplace.base.errors import BudgetExceeded, IndexUnavailable, ProviderError
 from commonplace.index import facts
 from commonplace.index.base import DOCID
-from commonplace.index.vectors import FOREIGN_SHARE
-from commonplace.language import lexicon
-from commonplace.search import pipeline, query, references
+from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
+from commonplace.providers.embedding.base import gives_words
+from commonplace.search import confidence, pipeline, query, ranking, references
 from commonplace.search.ranking import RankSettings
-from commonplace.search.reranking import Readers
-from commonplace.types.results import SearchResult
+from commonplace.search.reranking import LateInteraction, Readers
+from commonplace.types.results import WEAK, SearchResult
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.index.store import Store
-    from commonplace.providers.embedding.base import Embedder, Kind
+    from commonplace.providers.embedding.base import Embedder, Floats, Kind
     from commonplace.providers.embedding.selector import CurrentModel
-    from commonplace.search.candidates import Embed
     from commonplace.search.expansion import Expander
     from commonplace.search.request import Outcome, Request
     from commonplace.types import Hit, Level, Status
@@ -55,6 +54,7 @@ class Answerer:
         self._workspace, self._settings, self._ranking = workspace, settings, ranking
         self._store, self._lock = store, lock
         self._readers = Readers(settings, current.accounts)
+        self._levels = confidence.Levels(config.reference(settings))
         self._expander: Expander | None = None
 
     def close(self) -> None:
@@ -67,21 +67,12 @@ class Answerer:
         No other is asked for anything: a model behind a server may cost money. Raises IndexUnavailable,
         ProviderError.
         """
-        from commonplace.providers import opening
-
         with self._lock:
             import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
 
             self._store.settle()
             model = self.model.asked()
-            late = self._readers.first(model, self._ranking)
-            if late is not None:
-                from commonplace.providers import runtime
-
-                runtime.library("builtin")  # for the same reason
-        if late is not None:
-            threading.Thread(target=late.warm, name="commonplace-warm-tokens", daemon=True).start()
-        if model is not None and not opening.is_remote(model):
+        if model is not None and not _is_remote(model):
             model.embed(["warm"], "query")
 
     def answer(self, request: Request) -> SearchResult:
@@ -125,6 +116,7 @@ class Answerer:
 
         store, settings = self._store, self._settings
         counts, stale = store.index.statistics(), store.stale()
+        noted = settings.collections
         level: Level = 2
         if store.in_memory:
             level = 3
@@ -135,7 +127,14 @@ class Answerer:
             index=store.index.path,
             level=level,
             collections=tuple(
-                CollectionInfo(s.name, s.root, s.globs, s.ignore, *counts.collections.get(s.name, (0, 0)))
+                CollectionInfo(
+                    s.name,
+                    s.root,
+                    s.globs,
+                    s.ignore,
+                    *counts.collections.get(s.name, (0, 0)),
+                    weight=noted[s.name].weight if s.name in noted else "own",
+                )
                 for s in store.sources
             ),
             stale=stale,
@@ -172,14 +171,19 @@ class Answerer:
         for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
             hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
         shared = {docid for docid, several in hashes.items() if len(several) > 1}
-        hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
+        weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
+        marks = (WEAK,) if weak else ()
+        hits = tuple(self._shown(hit, shared, marks) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
         warnings = (
             *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         )  # fmt: skip
         everything = -(-index.text_bytes // BYTES_A_TOKEN)
-        result = SearchResult(request.text, hits, level, stale, warnings, outcome.timings_ms, everything)
+        result = SearchResult(
+            request.text, hits, level, stale, warnings, outcome.timings_ms, everything,
+            confidence=outcome.confidence, weak=weak,
+        )  # fmt: skip
         return result, outcome
 
     def _compared(self, request: Request) -> tuple[Outcome, int]:
@@ -201,12 +205,22 @@ class Answerer:
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
-        parsed, request = self._read(request)
+        parsed, request, chosen = self._read(request)
         model = self.model.serving(parsed, request)
         embed = self.model.embedder(model, request) if model is not None else None
-        reader = self._readers.choose(request.rerank, model, self._ranking)
-        means = pipeline.Means(embed, reader, self._ranking, self._settings.search.diversity)
-        index = self._store.index
+        index, diversity = self._store.index, self._settings.search.diversity
+        late = None
+        if embed is not None and embed.gives_words:
+            late = LateInteraction(index.vectors, embed.words)
+        reader = self._readers.choose(request.rerank, late, self._ranking)
+        language = confidence.language_of(parsed)
+        level = self._levels.get(index, language, _scorer(model)) if self._ranking.gated else None
+        if level is None and self._ranking.gated and not _is_remote(model):
+            level = self._measure(language, model)
+        served = model.scripts if model is not None else frozenset()
+        reference = config.reference(self._settings)
+        behind = 0.0 if chosen or not reference else ranking.REFERENCE + (level.apart if level else 0.0)
+        means = pipeline.Means(embed, reader, self._ranking, diversity, level, served, reference, behind)
         with index.transaction(write=False):
             outcome = pipeline.search(index, means, parsed, request)
         if request.mode == "semantic" and embed is None:
@@ -214,10 +228,60 @@ class Answerer:
             outcome.warnings.append(nobody)
         return outcome
 
-    def _read(self, request: Request) -> tuple[query.Query, Request]:
+    def measure(self) -> None:
+        """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock."""
+        model = self.model.asked() if self._store.index.vectors.level() < 2 else None
+        for language, served in self._due(model):
+            self._measure(language, served)
+
+    def null_questions(self, model: Embedder) -> list[str]:
+        """Return what `measure` would have this model embed; who calls holds the lock."""
+        languages = [language for language, served in self._due(model) if served is not None]
+        return [query.parse(text).words for name in languages for text in confidence.questions(name)]
+
+    def _due(self, model: Embedder | None) -> list[tuple[str, Embedder | None]]:
+        """The languages whose null questions are to be asked, with the model if it serves them."""
+        from commonplace.index import scripts
+
+        index = self._store.index
+        if not self._ranking.gated or not self._levels.is_due(index):
+            return []
+        shares = scripts.shares(index)
+        amounts = {"en": shares.latin, "zh": shares.han + shares.cjk}
+        held = [name for name, share in amounts.items() if share >= scripts.SHARE_NAMED]
+        return [
+            (name, model if model is not None and (name == "en" or serves(model.scripts, HAN)) else None)
+            for name in held
+        ]
+
+    def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
+        """Ask the null questions of a language with a model, or by words alone; None where it fails."""
+        index = self._store.index
+        words = {text: query.parse(text).words for text in confidence.questions(language)}
+        try:
+            vectors = model.embed(list(words.values()), "query") if model is not None else ()
+        except (ProviderError, BudgetExceeded):
+            return None
+        known = dict(zip(words.values(), vectors, strict=False))
+        served = model.scripts if model is not None else frozenset()
+        means = pipeline.Means(
+            lambda text, kind="query": known.get(text),
+            None,
+            self._ranking,
+            served=served,
+            reference=config.reference(self._settings),
+        )
+
+        def score(text: str) -> confidence.Level:
+            return pipeline.score(index, means, text)
+
+        return self._levels.measure(index, language, _scorer(model), score)
+
+    def _read(self, request: Request) -> tuple[query.Query, Request, bool]:
         """Read a question; return it, and the request with what it says: lines, a time, collections.
 
-        Raises as `filters.check` and `query_document.read_any` do.
+        With them comes whether it chooses its collections itself. Raises as `filters.check` and
+        `query_document.read_any` do.
         """
         index, text = self._store.index, request.text
 
@@ -239,20 +303,34 @@ class Answerer:
             now = request.now or date.today()
             filters.check(parsed.filters, [source.name for source in self._store.sources], now)
             request = request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
-        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
-        if not named:
+        chosen = bool(request.collections) or any(f.key == "in" and not f.negative for f in parsed.filters)
+        if not chosen:
             request = request._replace(collections=config.by_default(self._settings))
-        return parsed, request
+        return parsed, request, chosen
 
-    def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
-        """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""
+    def _shown(self, hit: Hit, shared: Collection[str], marks: tuple[str, ...]) -> Hit:
+        """A hit with its path as people write it, its contexts, a docid of its own, and further labels."""
         path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
             notes = self._store.index.notes(keys=[(hit.collection, hit.path)])
             docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
-        return replace(hit, path=path, docid=docid, contexts=contexts)
+        return replace(hit, path=path, docid=docid, contexts=contexts, labels=(*hit.labels, *marks))
+
+
+def _is_remote(model: Embedder | None) -> bool:
+    """Whether a model is behind a server, so that no question waits for more than its own vector."""
+    if model is None:
+        return False
+    from commonplace.providers import opening
+
+    return opening.is_remote(model)
+
+
+def _scorer(model: Embedder | None) -> str:
+    """Name what scores a question: its model, or words alone."""
+    return model.fingerprint if model is not None else "words"
 
 
 class QuestionModel:
@@ -281,21 +359,20 @@ class QuestionModel:
         model = None if store.index.vectors.level() == 2 and not few else self.asked()
         if model is None:
             return None
-        from commonplace.providers import opening
-
-        if few and not opening.is_remote(model):  # a question may wait for its own vector alone
+        if few and not _is_remote(model):
             store.catch_up(model)
-        foreign = not request.lines and parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts
+        wide = not request.lines and parsed.wide > MOST
+        foreign = wide and not serves(model.scripts, wide_script(parsed.words))
         return None if store.index.vectors.level() == 2 or foreign else model
 
-    def embedder(self, model: Embedder, request: Request) -> Embed:
+    def embedder(self, model: Embedder, request: Request) -> QuestionEmbedder:
         """Return what embeds a question and its lines."""
         if not request.lines:
-            return embedder(model)
+            return QuestionEmbedder(model)
         from commonplace.providers import opening
 
         deadline_s = self._settings.query_deadline_s if opening.is_remote(model) else None
-        return embedder(model, deadline_s, foreign=FOREIGN_SHARE)
+        return QuestionEmbedder(model, deadline_s, foreign=MOST)
 
     def warnings(self, request: Request) -> list[str]:
         """Say what kept vectors from answering a question, or from answering it whole."""
@@ -326,22 +403,40 @@ class QuestionModel:
         return messages
 
 
-def embedder(model: Embedder, deadline_s: float | None = None, foreign: float = 1.0) -> Embed:
-    """Return what embeds a text; None comes of one with more than a share of `foreign` script.
+class QuestionEmbedder:
+    """Embeds one question, its lines, and where the model gives them its words."""
 
-    `deadline_s` bounds a passage too, which a model behind a server may otherwise take minutes for.
-    """
+    def __init__(self, model: Embedder, deadline_s: float | None = None, foreign: float = 1.0) -> None:
+        """Embed with a model, but no text with more than a share of `foreign` script.
 
-    def embed(text: str, kind: Kind = "query") -> object:
-        if "cjk" not in model.scripts:
-            if lexicon.cjk_share(text) > foreign:
+        `deadline_s` bounds a passage too, which a model behind a server may otherwise take minutes for.
+        """
+        self._model, self._deadline_s, self._foreign = model, deadline_s, foreign
+        self.gives_words = gives_words(model)
+        self._words: dict[str, Floats] = {}
+
+    def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
+        """Return the vector of a text, (d,) float32, or None. Raises ProviderError, BudgetExceeded."""
+        model = self._model
+        if (read := legible(text, model.scripts)) < 1.0:
+            if 1.0 - read > self._foreign:
                 return None
             text = query.latin(text)  # the rest would be noise
-        if kind == "query" or deadline_s is None:
+        if kind == "query" and gives_words(model) and not has_han(text):
+            rows, (self._words[text],) = model.embed_words([text], [0])
+            return rows[0]
+        if kind == "query" or self._deadline_s is None:
             return model.embed([text], kind)[0]
         from commonplace.base.deadline import Deadline
         from commonplace.providers import attempts
 
-        return attempts.within(model.name, lambda: model.embed([text], kind)[0], Deadline(deadline_s))
+        return attempts.within(model.name, lambda: model.embed([text], kind)[0], Deadline(self._deadline_s))
 
-    return embed
+    def words(self, text: str) -> Floats | None:
+        """Return the vectors of a question's words, (n, d) float32; None for Chinese.
+
+        Raises ProviderError.
+        """
+        if text not in self._words and not has_han(text):
+            self(text)
+        return self._words.get(text)

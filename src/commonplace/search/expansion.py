@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
-from commonplace.language import lexicon, stopwords
+from commonplace.language import stopwords
+from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
@@ -236,4 +237,4 @@ def _holds(terms: Sequence[str], text: str) -> bool:
 
 
 def _in_other_script(question: str, other: str) -> bool:
-    return (lexicon.cjk_share(question) > 0.5) is not (lexicon.cjk_share(other) > 0.5)
+    return is_wide(question) is not is_wide(other)

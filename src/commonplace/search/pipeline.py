@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
 from commonplace.index import facts
-from commonplace.index.base import ALL, Candidate, In, Index, Scope
-from commonplace.search import abstention, candidates, order, query, ranking, reranking, terms
+from commonplace.index.base import ALL, Candidate, In, Index, Matches, Not, Scope
+from commonplace.search import candidates, confidence, order, query, ranking, reranking, terms
 from commonplace.search.candidates import Candidates, Embed, Question
-from commonplace.search.query import Query
+from commonplace.search.confidence import Level
+from commonplace.search.query import Dated, Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.request import Outcome, Request
 from commonplace.search.reranking import Reranker
@@ -20,12 +21,21 @@ if TYPE_CHECKING:
 
 
 class Means(NamedTuple):
-    """What a question is answered with, as the settings choose: a model, a reranker, weights, variety."""
+    """What a question is answered with, as the settings choose: a model, a reranker, weights, variety.
+
+    `level` is what null questions reach in this index, see `confidence`; None where that is not known.
+    `served` are the scripts that the model serves, `reference` the collections that are not the
+    owner's notes, and `behind` how far their passages stand behind these.
+    """
 
     embed: Embed | None = None
     reranker: Reranker | None = None
     ranking: RankSettings = ranking.DEFAULT
     diversity: float = 1.0
+    level: Level | None = None
+    served: frozenset[str] = frozenset({"latin"})
+    reference: frozenset[str] = frozenset()
+    behind: float = 0.0
 
 
 def search(index: Index, means: Means, asked: Query, request: Request) -> Outcome:
@@ -36,43 +46,99 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request)
-    if asked.lists:
+    asked, request = _as_far_as_held(index, asked, request, covered, outcome)
+    days = query.days(asked, request.now)
+    ranked: Sequence[Ranked]
+    if asked.lists or (days is not None and days.alone and not request.lines):
         with outcome.timed("ranking"):
-            ranked: Sequence[Ranked] = _list(index, asked, covered, request)
-        with outcome.timed("hits"):
-            outcome.hits = order.listed(index, ranked, request.today)
-        return outcome
-    with outcome.timed("terms"):
-        weighed = terms.weigh(index, asked, struck=request.past)
-        days = query.days(asked, request.now)
-        question = Question(index, asked, request, means.ranking, covered, weighed, days)
+            ranked = _listed(index, asked, days, covered, request)
+        if ranked or asked.lists:
+            with outcome.timed("hits"):
+                outcome.hits = order.listed(index, ranked, request.today)
+            return outcome
+    question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
+    if (respelled := _respelled(question, found, outcome)) is not None:
+        asked = respelled
+        question = _question(index, means, asked, request, covered, days, outcome)
+        found = candidates.gather(question, means.embed, outcome)
     with outcome.timed("ranking"):
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
-        evidence = _evidence(question, found, passages)
+        triggered |= candidates.instructing(question, passages, found)
+        evidence = _evidence(question, found, passages, means)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
-    best = max((item.relevance for item in ranked), default=0.0)
-    refused = question.refusable and best < abstention.gate(evidence, loose=True)  # whoever reads it again
+    if question.refusable and means.level:
+        outcome.confidence = confidence.of(confidence.best(ranked, evidence.reference), means.level)
+    least = confidence.CLEAR if request.strict else confidence.NOISE
+    refused = outcome.confidence is not None and outcome.confidence < least
     if means.reranker is not None and not refused:
         with outcome.timed("reranking"):
             try:
                 ranked = reranking.rerank(ranked, asked, means.reranker)
             except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
                 outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
-    if question.refusable:
-        refused = refused or abstention.refuses(ranked, evidence, plain=not request.lines)
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
+    elif asked.required and not asked.quoted:
+        demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
+        outcome.warnings.append(f"{demand}; plain words demand nothing")
     return outcome
 
 
-def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate]) -> Evidence:
+def score(index: Index, means: Means, text: str) -> Level:
+    """Return the scores of the best passages for a question, as its confidence counts them."""
+    asked, request, outcome = query.parse(text), Request(text), Outcome()
+    question = _question(index, means, asked, request, ALL, None, outcome)
+    found = candidates.gather(question, means.embed, outcome)
+    passages = index.passages(sorted({*found.lexical, *found.semantic}))
+    evidence = _evidence(question, found, passages, means)
+    return confidence.best(ranking.rank(passages, evidence, means.ranking), evidence.reference)
+
+
+def _question(
+    index: Index,
+    means: Means,
+    asked: Query,
+    request: Request,
+    covered: Scope,
+    days: Dated | None,
+    outcome: Outcome,
+) -> Question:
+    with outcome.timed("terms"):
+        weighed = terms.weigh(index, asked, struck=request.past)
+        own = Scope((Not(Scope((In("collection", means.reference),))),)) if means.reference else None
+        return Question(index, asked, request, means.ranking, covered, weighed, days, own)
+
+
+def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query | None:
+    """The question with the names that its own are near to, where no note holds them; None for most."""
+    asked = question.query
+    if not question.terms.missing or question.request.lines or asked.required:
+        return None
+    from commonplace.search import spelling
+
+    words = spelling.likely(asked, question.terms.missing)
+    if not words:
+        return None
+    with outcome.timed("spelling"):
+        passages = question.index.passages(sorted({*found.lexical, *found.semantic}))
+        names = spelling.meant(words, passages)
+    if not names:
+        return None
+    taken = ", ".join(f"{word} for {name}" for word, name in names.items())
+    outcome.warnings.append(f"no note holds this spelling: took {taken}")
+    return spelling.respelled(asked, names)
+
+
+def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate], means: Means) -> Evidence:
     """What both lists say, with what the index knows of the notes where the ranking asks for it."""
     ages = bool(question.ranking.recency)
     sources = question.index.sources([one.id for one in passages]) if ages or question.days else {}
+    foreign = Scope((In("collection", means.reference),))
+    ids = [one.id for one in passages] if means.reference else ()
     return Evidence(
         question.query,
         found.terms,
@@ -83,6 +149,9 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
         days=question.days,
         curated={one.note_id for one in passages if ages and sources[one.id].kind == "long-term"},
         lists=found.lists,
+        served=means.served,
+        reference=facts.within(question.index, ids, foreign) if ids else (),
+        behind=means.behind,
     )
 
 
@@ -95,7 +164,7 @@ def _passages(
     they stood, with what replaced the struck ones.
     """
     index, request, covered = question.index, question.request, question.covered
-    wanted = {*found.lexical, *found.semantic, *candidates.of_days(question), *triggered}
+    wanted = {*found.lexical, *found.semantic, *question.of_days, *triggered}
     if request.min_score is not None and request.min_score <= 0:
         wanted |= candidates.others(question, wanted)
     passages = index.passages(sorted(wanted))
@@ -128,15 +197,42 @@ def _scope(index: Index, asked: Query, request: Request) -> Scope:
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
-def _list(index: Index, asked: Query, covered: Scope, request: Request) -> list[Ranked]:
-    """Answer filters alone with the newest passages; they have no score, as nothing was asked of them.
+def _as_far_as_held(
+    index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
+) -> tuple[Query, Request]:
+    """The question and its lines; quotations that no passage holds are looked for by their words."""
+    absent: list[str] = []
 
-    Those of the past come as they stood, none that is struck before what replaced it.
+    def held(one: Query) -> Query:
+        if not one.quoted or not one.required:
+            return one
+        scope = candidates.without(covered & Matches(one.required), one.excluded)
+        if index.select(scope, 1, struck=request.past):
+            return one
+        absent.extend(one.quoted)
+        return one.unquoted
+
+    asked = held(asked)
+    lines = tuple(line._replace(query=held(line.query)) for line in request.lines)
+    if absent:
+        phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
+        outcome.warnings.append(f"nothing holds {phrases}: found by the words")
+    return asked, request._replace(lines=lines)
+
+
+def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:
+    """Answer filters alone, or days alone, with their passages: no score, as nothing was asked of them.
+
+    Of filters the newest, of days in the order of the notes. Those of the past come as they stood, none that
+    is struck before what replaced it.
     """
-    scope = candidates.without(covered, asked.excluded)
-    found = index.select(scope, request.limit, struck=request.past, newest=True)
-    by_id = {candidate.id: candidate for candidate in index.passages(found)}
-    listed = [by_id[passage] for passage in found]
+    scope, limit = candidates.without(covered, asked.excluded), request.limit or 0
+    if asked.lists or days is None:
+        passages = index.select(scope, candidates.HEADINGS * limit, struck=request.past, newest=True)
+        by_id = {candidate.id: candidate for candidate in index.passages(passages)}
+        listed = candidates.telling([by_id[passage] for passage in passages])[:limit]
+    else:
+        listed = candidates.listing(index, scope & candidates.within(days.spans), limit, struck=request.past)
     if not request.past:
         return [Ranked(candidate, 0.0, {}) for candidate in listed]
     from commonplace.search import as_of

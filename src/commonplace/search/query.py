@@ -1,9 +1,10 @@
 """What a person typed, as a question the index can answer; nothing typed is ever a syntax error.
 
-Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found, `-word` and
-`-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)` and parentheses say
-exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`). Identifiers (`gpt-4.1`,
-`src/store.ts`, `user@example.com`) match whole, in parts and in other spellings (`language.identifiers`).
+Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found where something
+holds them, `-word` and `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)`
+and parentheses say exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`).
+Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole, in parts and in other spellings
+(`language.identifiers`).
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ Kind = Literal["lex", "vec", "hyde"]
 TYPED, EXPANDED = 1.0, 0.5
 
 _TOKEN = re.compile(
-    r"""(?P<not>(?<!\S)-(?=["\w]))?"""
-    r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
+    r"""(?P<not>(?<!\S)-(?=["“„«「『\w]))?"""
+    r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|[“„«「『](?P<marked>[^“”„«»「」『』]*)[”“»」』]"""
+    r"""|(?P<paren>[()])|(?P<word>[^\s"()“„«「『]+))"""
 )
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
@@ -51,7 +53,7 @@ class Query(NamedTuple):
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
     that a hit must, or must not, match; `words` is the question without operators and filters, for the
     embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
-    nothing where they are not found.
+    nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is.
     """
 
     text: str
@@ -62,11 +64,28 @@ class Query(NamedTuple):
     prefixes: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
     spellings: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
+
+    @property
+    def unquoted(self) -> Query:
+        """The same question with the words of its quotations as any others."""
+        words = " ".join(self.quoted)
+        return self._replace(
+            required=None,
+            terms=tuple(dict.fromkeys([*self.terms, *terms(words)])),
+            spellings=tuple(dict.fromkeys([*self.spellings, *_spellings(words)])),
+            quoted=(),
+        )
 
     @property
     def lists(self) -> bool:
-        """Whether it is made of filters alone, and asks for all that they cover."""
-        return bool(self.filters) and not (self.terms or self.required or self.prefixes)
+        """Whether it asks for all that its filters cover, in no words or in none that say more than days."""
+        if not self.filters or self.required or self.prefixes:
+            return False
+        from commonplace.search.filters import DATES
+
+        dated = any(one.key in DATES and one.sign == ":" for one in self.filters)
+        return not self.terms or (dated and _asks_of_days(self.words))
 
     @property
     def first_person(self) -> bool:
@@ -97,10 +116,11 @@ class Query(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """The days that a question names, and whether it asks for nothing else."""
+    """The days that a question names, whether it asks for nothing else, and what is left of its words."""
 
     spans: tuple[Span, ...]
     alone: bool
+    rest: str = ""
 
 
 def days(query: Query, now: date | None) -> Dated | None:
@@ -114,13 +134,18 @@ def days(query: Query, now: date | None) -> Dated | None:
     spans = dates.spans(query.text, now or date.today())
     if not spans:
         return None
-    rest = query.text
+    rest = query.words
     for span in spans:
         rest = rest.replace(span.text, " ")
+    return Dated(spans, _asks_of_days(rest) and not (query.required or query.prefixes), rest)
+
+
+def _asks_of_days(text: str) -> bool:
+    """Whether a text asks for nothing more than what was noted on some days."""
     asking = stopwords.ENGLISH | rules.words("asking_of_days")
     asking_wide = stopwords.CHINESE_CHARACTERS | rules.words("asking_of_days")
-    alone = all(word in asking or asking_wide.issuperset(word) for word in _WORD.findall(rest.lower()))
-    return Dated(spans, alone and not (query.required or query.prefixes))
+    words = _WORD.findall(language.fold(_POSSESSIVE.sub("", text)).lower())
+    return all(word in asking or asking_wide.issuperset(word) for word in words)
 
 
 def _may_name_days(query: Query) -> bool:
@@ -129,8 +154,9 @@ def _may_name_days(query: Query) -> bool:
     words = months | week | rules.words("dated")
     if any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken):
         return True
+    text = language.fold(query.text)
     unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
-    return any(sign in query.text for name in unspaced for sign in rules.listed(name, "dated"))
+    return any(sign in text for name in unspaced for sign in rules.listed(name, "dated"))
 
 
 class Line(NamedTuple):
@@ -149,9 +175,10 @@ class Line(NamedTuple):
         return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
 
 
-def of_question(asked: Query) -> tuple[Line, ...]:
-    """Return an ordinary question as lines: its words, and its meaning."""
-    return Line("lex", asked), *([Line("vec", asked)] if asked.words.strip() else [])
+def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
+    """Return an ordinary question as lines: its words, and its meaning, that of its words unless said."""
+    by_meaning = asked if meaning is None else asked._replace(words=meaning)
+    return Line("lex", asked), *([Line("vec", by_meaning)] if by_meaning.words.strip() else [])
 
 
 def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
@@ -184,7 +211,8 @@ def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[
 def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:
     """A question of words, phrases and exclusions; one of exclusions alone is taken by its words."""
     plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
-    required = " AND ".join(lexicon.expression(item.text) for item in wanted if item.quoted)
+    quoted = tuple(item.text for item in wanted if item.quoted)
+    required = " AND ".join(map(lexicon.expression, quoted))
     prefixes = tuple(item.text for item in wanted if item.prefix)
     if len(prefixes) == len(wanted):  # beginnings alone: what else could be meant?
         required = " OR ".join(map(lexicon.beginning, prefixes))
@@ -196,6 +224,7 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
         excluded=" OR ".join(map(_literal, unwanted)) or None,
         prefixes=prefixes,
         spellings=tuple(_spellings(plain)),
+        quoted=quoted,
     )
 
 
@@ -221,14 +250,14 @@ def _items(text: str) -> Iterator[_Item]:
     Parentheses count only in a question with an operator; prose has them too.
     """
     for found in _TOKEN.finditer(text):
-        word = found["word"] or ""
+        word, phrase = found["word"] or "", found["phrase"] or found["marked"] or ""
         if found["near"] is not None:
             yield _Item(found["near"], operator="NEAR")
         elif word in ("AND", "OR", "NOT"):
             yield _Item(word, operator=word)
-        elif found["phrase"] is not None and _WORD.search(found["phrase"]):
-            quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(found["phrase"])
-            yield _Item(found["phrase"], quoted=quoted, negative=bool(found["not"]))
+        elif _WORD.search(phrase):
+            quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase)
+            yield _Item(phrase, quoted=quoted, negative=bool(found["not"]))
         elif found["paren"]:
             yield _Item(found["paren"])
         elif _WORD.search(word):

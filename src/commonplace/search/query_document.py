@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 from commonplace.base.errors import ConfigError
-from commonplace.markdown import structure
+from commonplace.markdown import turns
 from commonplace.search import query
 from commonplace.search.query import TYPED, Kind, Line, Query, of_question
 
@@ -42,7 +42,7 @@ def parse(text: str) -> Document | None:
     first = _LINE.fullmatch(rows[0][1])
     if first is None or (len(rows) == 1 and not first[2].strip()):
         return None
-    if any(_LINE.fullmatch(row) is None and structure.speaker(row) is not None for _, row in rows):
+    if any(_LINE.fullmatch(row) is None and turns.speaker(row) is not None for _, row in rows):
         return None
     try:
         return _document(rows)

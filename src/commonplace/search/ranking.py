@@ -12,6 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from heapq import nlargest
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import Candidate
 from commonplace.language import lexicon
-from commonplace.markdown import structure
+from commonplace.language.scripts import LATIN, MOST, serves, wide_script
+from commonplace.markdown import turns
 from commonplace.search import fusion
 from commonplace.search.query import Dated, Query
 from commonplace.search.terms import Terms
@@ -32,18 +34,25 @@ if TYPE_CHECKING:
 
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
-# Names under which an assistant's transcript keeps what its owner said.
-OWNER = frozenset({"user", "human", "me", "用户", "我"})
 # A label counts as a person when it opens this many lines of the candidates; a rarer one is a key ("Note:").
 PERSON_LINES = 8
 # A passage that has no vector yet is taken to mean this much of what its words say: what was written a
 # moment ago is neither lost behind older notes nor put before all of them.
 MEANING_UNKNOWN = 0.5
+# And what is in another language than the question cannot hold its words: they are taken to say so much of
+# what its meaning does, by the share of the passage that is so. Measured on questions and paragraphs in both
+# languages, and flat from .6 to 1.
+WORDS_UNKNOWN = 0.8
 # Keeps passages beside a match in front of those beside none, where all else is equal.
 TIE = 1e-6
 # A note counts half for every so many days that lie between it and the days that a question names, and
 # nothing beyond so many: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
+
+# A turn that ends in a question rarely holds the answer.
+ASKS, _ASKING = -0.03, ("?", "？")
+# What only turns of a conversation get, taken against what so many of the best turns get on the mean.
+OF_TURNS, LEVEL = ("speaker", "neighbours", "section", "asks"), 20
 
 # What notes say of themselves is added, not multiplied: scores are absolute, so it counts the same for a
 # strong hit and a weak one, and cannot lift what hardly answers over what does. All but the last two are
@@ -58,6 +67,8 @@ TENTATIVE = -0.05  # a guess, behind what is known if both answer alike
 OUTDATED = -0.25
 # Who wrote it: the owner, and notes that do not say, count nothing.
 WRITERS = {"agent": -0.01, "tool": -0.05, "untrusted": -0.05}
+# What only looks things up stands behind the owner's own notes that say as much, beside what its amount asks.
+REFERENCE = 0.03
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
@@ -65,7 +76,7 @@ class RankSettings(NamedTuple):
     """The weights of one configuration; the defaults are ours, others reproduce other systems.
 
     `vector` weighs the cosine, and the words get the rest (`lexical` is used by the other fusions); the
-    weight falls with the share of CJK in question and passage, which the bundled model does not serve.
+    weight falls with the share of question and passage in a script that the model does not serve.
     `header` is BM25's weight of title and headings. `speaker` is added to what was said by the person asked
     about, `owner` to what the owner said where nobody is asked about: what an assistant says is known, or can
     be had again. Where the section is a conversation, `turns` is the part of a neighbour's words that counts
@@ -87,10 +98,10 @@ class RankSettings(NamedTuple):
     turns: float = 0.6
     beyond: float = 0.3
     section: float = 0.2
-    dated: float = 0.1
+    dated: float = 0.25
     recency: float = 0.0
     half_life_days: float = 30.0
-    candidates: int = 400
+    candidates: int = 300
     gated: bool = True
     saturate: bool = False
     updates: bool = True
@@ -122,6 +133,8 @@ class Evidence(NamedTuple):
 
     `dates` (passage to YYYY-MM-DD) is needed for recency, and where the question names `days`; `curated` are
     notes that do not age. `lists` are those of each line of a question with its weight, where it has several.
+    `served` are the scripts that the model serves. `reference` are passages that are no notes of the owner:
+    they stand `behind` his by so much.
     """
 
     query: Query
@@ -133,6 +146,9 @@ class Evidence(NamedTuple):
     days: Dated | None = None
     curated: Collection[int] = ()
     lists: Sequence[tuple[fusion.Scores, float]] = ()
+    served: Collection[str] = (LATIN,)
+    reference: Collection[int] = ()
+    behind: float = 0.0
 
     def day(self) -> date:
         """The day that ages and ends are told from."""
@@ -220,24 +236,35 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     query = evidence.query
     spoken_by = {candidate.id: speakers(candidate) for candidate in candidates}
     persons = _persons(Counter(chain.from_iterable(spoken_by.values())), query)
-    heard, speaker = (persons, settings.speaker) if persons else (OWNER, settings.owner)
+    heard, speaker = (persons, settings.speaker) if persons else (turns.OWNER, settings.owner)
     vector = settings.vector if evidence.semantic else 0.0
-    latin = 1 - query.wide
+    if vector and query.wide and not serves(evidence.served, wide_script(query.words)):
+        vector *= 1 - query.wide
     ranked = []
     for candidate in candidates:
         own = candidate.id
-        # Meaning counts the less, the more of the passage is CJK.
-        weight = vector * (latin * (1 - lexicon.cjk_share(candidate.text))) if vector else 0.0
+        wide = lexicon.cjk_share(candidate.text) if vector else 0.0
+        # Meaning counts the less, the more of the passage is in a script that the model does not serve.
+        unread = wide and not serves(evidence.served, wide_script(candidate.text))
+        weight = vector * (1.0 - wide) if unread else vector
         words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
+        if weight and meaning > 0:
+            foreign = 1 - wide if query.wide > MOST else wide
+            words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * foreign * evidence.terms.own)
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
         if not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = speaker
+        if candidate.turns and candidate.text.rstrip()[-1:] in _ASKING:
+            parts["asks"] = ASKS
         if evidence.days:
             parts["date"] = settings.dated * closeness(evidence.dates.get(own), evidence.days.spans)
+        if evidence.behind and own in evidence.reference:
+            parts["collection"] = -evidence.behind
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
+    _level(ranked)
     return ranked
 
 
@@ -245,7 +272,7 @@ def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
     """Whom a question is about, among those who speak in the candidates; `labels` counts their lines."""
     asked = query.spoken
     named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in asked}
-    return frozenset(named - OWNER | (OWNER if query.first_person else frozenset()))
+    return frozenset(named - turns.OWNER | (turns.OWNER if query.first_person else frozenset()))
 
 
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
@@ -277,6 +304,18 @@ def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
             item.parts["section"] = settings.section * own.turns * other
 
 
+def _level(ranked: Sequence[Ranked]) -> None:
+    """Let turns of conversations and other text compete: what only turns get counts against the best of them.
+
+    Without it every line of a chat stands above every plain note.
+    """
+    turns = [item.parts for item in ranked if item.candidate.turns]
+    best = nlargest(LEVEL, turns, key=lambda parts: math.fsum(parts.values()))
+    usual = sum(parts.get(name, 0.0) for parts in best for name in OF_TURNS) / max(1, len(best))
+    for parts in turns:
+        parts["conversation"] = -usual
+
+
 def closeness(day: str | None, spans: Sequence[Span]) -> float:
     """How near a note of this day (YYYY-MM-DD) lies to the nearest span: 1 inside, 0 far away or undated."""
     if not day:
@@ -292,7 +331,9 @@ def speakers(candidate: Candidate) -> list[str]:
     """The labels of a passage's lines."""
     if ":" not in candidate.text and "：" not in candidate.text:
         return []
-    return [label for line in candidate.text.split("\n") if (label := structure.speaker(line)) is not None]
+    chat = candidate.turns > 0
+    labelled = (line for line in candidate.text.split("\n") if ":" in line or "：" in line)
+    return [label for line in labelled if (label := turns.speaker(line, chat=chat)) is not None]
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:

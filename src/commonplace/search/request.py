@@ -32,7 +32,8 @@ class Request(NamedTuple):
     (`search.min_score`, otherwise the calibrated threshold), `now` the day that dates are told from
     (today). `rerank` says who reads the best hits again (`search.rerank`), `expand` whether a language model
     widens the question (`search.expand`). No `collections` are all that are not excluded. `history` takes in
-    struck text, `as_of` what held at the end of a day and nothing later. `lines` are those of a question
+    struck text, `as_of` what held at the end of a day and nothing later. With `strict` nothing is a hit where
+    nothing clearly answers. `lines` are those of a question
     that is made of several; they are read from `text`, or added to it by an expansion.
     """
 
@@ -46,7 +47,9 @@ class Request(NamedTuple):
     expand: bool | None = None
     history: bool = False
     as_of: date | None = None
+    strict: bool = False
     lines: tuple[Line, ...] = ()
+    complete: bool = True
 
     @property
     def past(self) -> bool:
@@ -76,10 +79,11 @@ class Request(NamedTuple):
 class Outcome:
     """What came of a request: hits, the level that answered, all that was ranked, warnings.
 
-    `timings_ms` says where the time went, in milliseconds a stage.
+    `timings_ms` says where the time went, in milliseconds a stage. `confidence` is the best score against
+    what nonsense reaches in this memory, see `search.confidence`; None where it was not measured.
     """
 
-    __slots__ = ("hits", "level", "ranked", "timings_ms", "warnings")
+    __slots__ = ("confidence", "hits", "level", "ranked", "timings_ms", "warnings")
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
@@ -87,6 +91,7 @@ class Outcome:
         self.level: Level = 2
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
+        self.confidence: float | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

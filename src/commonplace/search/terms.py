@@ -15,7 +15,7 @@ from commonplace.search.query import Query
 IDEAL_TERMS = 6
 # BM25 costs about 2 microseconds a posting, so the rarest terms are looked for until this many postings
 # have been read. Small indexes never reach it. A CJK question's bigrams are each worth less, so it gets more.
-POSTINGS, POSTINGS_WIDE = 30_000, 60_000
+POSTINGS, POSTINGS_WIDE = 12_000, 24_000
 LEAST_TERMS = 3
 # FTS5 gives no weight to a term that half of the passages hold. In a memory of less than this many, of one
 # day or a few, that is what it is about.
@@ -27,7 +27,8 @@ class Terms(NamedTuple):
 
     `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
     are; `known` and `content` how many of those that say something are in the index, and how many there are;
-    `passages` how many the index holds; `missing` are the terms that occur nowhere.
+    `passages` how many the index holds; `missing` are the terms that occur nowhere. `own` is the share of the
+    ideal by terms that only a text in the question's language holds: no numbers, no Latin in a Chinese one.
     """
 
     wanted: Mapping[str, int] = {}
@@ -37,6 +38,7 @@ class Terms(NamedTuple):
     content: int = 0
     passages: int = 0
     missing: frozenset[str] = frozenset()
+    own: float = 1.0
 
 
 def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
@@ -47,15 +49,17 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
     every = list(zip(frequencies, sought, strict=True))
     counted = every[: len(query.terms)]
+    ideal, own = _ideal(counted, total, wide=query.wide > 0.5)
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
         wanted=_affordable(every, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
-        ideal=_ideal(counted, total),
+        ideal=ideal,
         asked=len(counted),
         known=sum(map(bool, content)) or sum(map(bool, frequencies[len(query.terms) :])),
         content=len(content),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
+        own=own,
     )
 
 
@@ -69,11 +73,20 @@ def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, 
     return wanted
 
 
-def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
-    """The BM25 of a full match. A term that nobody wrote and that holds a Chinese function word is none."""
+def _ideal(counted: Sequence[tuple[int, str]], total: int, *, wide: bool) -> tuple[float, float]:
+    """The BM25 of a full match, and the share of it by terms of the question's language alone.
+
+    A term that nobody wrote and that holds a Chinese function word is none.
+    """
     noise = stopwords.CHINESE_CHARACTERS
-    weights = [idf(count, total) for count, term in counted if count or noise.isdisjoint(term)]
-    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
+    weights = [
+        (idf(count, total), term.isalpha() and term.isascii() is not wide)
+        for count, term in counted
+        if count or noise.isdisjoint(term)
+    ]
+    rarest = sorted(weights, reverse=True)[:IDEAL_TERMS]
+    ideal = math.fsum(weight for weight, _ in rarest)
+    return ideal, math.fsum(weight for weight, own in rarest if own) / ideal if ideal else 1.0
 
 
 def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:

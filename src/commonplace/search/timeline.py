@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,27 +13,30 @@ from commonplace.base.errors import NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
+from commonplace.language import dates
+from commonplace.language.dates import Span
 from commonplace.markdown.references import Reference, parse_reference
-from commonplace.markdown.structure import atx
-from commonplace.search import references
+from commonplace.search import candidates, references
 from commonplace.types import Moment, Timeline
 
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 
 
-def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
-    """Return what surrounds a day or a reference as `get` takes it: so many passages before and after.
+def around(store: Store, anchor: str, before: int, after: int, now: date | None = None) -> Timeline:
+    """Return what surrounds a reference as `get` takes it, or a day or longer time in any words for it.
 
-    Raises NoteNotFound where nothing has a date, for a note without one and for one that is not indexed.
+    So many passages before and after. Raises NoteNotFound where nothing has a date, for a note without one
+    and for one that is not indexed.
     """
     stale, index = store.freshen(), store.index
-    if wanted := day(anchor.strip()):
-        notes = _in_order(index, wanted)
+    if (span := _span(store, anchor, now)) is not None:
+        first_day, last_day = span.first.isoformat(), span.last.isoformat()
+        anchor = first_day if first_day == last_day else f"{first_day} to {last_day}"
+        notes = _in_order(index, anchor)
         days = [str(note.date) for note in notes]
-        first, last = bisect_left(days, wanted), bisect_right(days, wanted)
+        first, last = bisect_left(days, first_day), bisect_right(days, last_day)
         own = [moment for note in notes[first:last] for moment in _moments(index, note)]
         parts: _Parts = (), own, ()
-        anchor = wanted
     else:
         reference = parse_reference(anchor)
         key = references.key_of(store, references.find(store, reference)[0])
@@ -53,12 +57,12 @@ def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
 _Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]
 
 
-def day(text: str) -> str | None:
-    """Return the day that a text is, or None."""
-    try:
-        return date.fromisoformat(text).isoformat() if len(text) == 10 and text[4:8:3] == "--" else None
-    except ValueError:
+def _span(store: Store, anchor: str, now: date | None) -> Span | None:
+    """The time that an anchor is as seen from `now`, or None; a note of that name goes before it."""
+    span = dates.read(anchor, now or date.today())
+    if span is None or os.path.lexists(os.path.join(store.sources[0].root, span.text)):
         return None
+    return span
 
 
 def _in_order(index: Index, asked: str) -> list[NoteRow]:
@@ -110,9 +114,7 @@ def _moments(index: Index, note: NoteRow) -> Iterator[Moment]:
     path = references.shown(note.collection, note.path)
     rows, headings = _rows(index, note)
     for row in rows:
-        lines = [line for line in row.text.split("\n") if line.strip()]
-        front_matter = row.start_line == 1 and lines[:1] == ["---"]
-        if not front_matter and not all(atx(line) is not None for line in lines):
+        if candidates.tells(row):
             yield Moment(
                 path,
                 row.start_line,

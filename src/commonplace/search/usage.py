@@ -40,10 +40,11 @@ def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | No
     journal.drop_old()
     since = 0.0
     if days is not None:  # from the moment at which the first of the last days began here
-        from datetime import datetime, timedelta
+        from datetime import date, timedelta
 
-        today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-        since = (today - timedelta(days=days - 1)).timestamp()
+        from commonplace.base import clock
+
+        since = clock.began(date.today() - timedelta(days - 1))
     with patient(path) as database, database.reading() as connection:
         ((began,),) = _rows(connection, "SELECT min(at) FROM questions")
         return empty if began is None else _summed(connection, empty, notes, began, since)

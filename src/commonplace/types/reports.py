@@ -19,7 +19,8 @@ class Recall:
 
     `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
     `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
-    block says already what they say. `all_tokens` is what reading every note would take, about.
+    block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
+    where nothing clearly answers.
     """
 
     query: str
@@ -34,6 +35,7 @@ class Recall:
     all_tokens: int = 0
     layers: tuple[str, ...] = ()
     repeated: int = 0
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection and what the index holds of it."""
+    """A collection and what the index holds of it; `weight` is `own` or `reference`."""
 
     name: str
     root: str
@@ -148,6 +150,7 @@ class CollectionInfo:
     ignore: tuple[str, ...]
     notes: int = 0
     passages: int = 0
+    weight: str = "own"
 
 
 @dataclass(frozen=True, slots=True)

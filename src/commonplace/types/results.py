@@ -12,6 +12,8 @@ from commonplace.types.data import cite
 Level = Literal[0, 1, 2, 3]
 Mode = Literal["hybrid", "lexical", "semantic"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
+WEAK = "weak"  # the label of hits of which none clearly answers
+WEAKLY = "nothing clearly answers"
 LEVEL_NAMES: Mapping[int, str] = {
     0: "vectors + full text",
     1: "vectors (numpy) + full text",
@@ -48,9 +50,11 @@ class Hit:
     """A ranked passage: where it stands, what it says, why it was found.
 
     `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
-    say how far it is to be trusted: `struck`, `superseded`, `expired`, `tentative`, `untrusted`. `others` are
-    the places of passages that say the same, or of a transcript of what the hit tells, newest first. `until`
-    is the day on which struck text was struck: it held before. None where nobody knows, and for all else.
+    say how far it is to be trusted: `struck`, `superseded`, `expired`, `tentative`, `untrusted`, and `weak`
+    where no hit clearly answers. `others` are the places of passages that say the same, or of a transcript of
+    what the hit tells, newest first. `until` is the day on which struck text was struck: it held before. None
+    where nobody knows, and for all else. `lead` counts the lines at the top of the text that stand further
+    above: the mark that opens a fence, the header of a table, the items around a nested one.
     """
 
     path: str
@@ -68,6 +72,7 @@ class Hit:
     labels: tuple[str, ...] = ()
     others: tuple[Place, ...] = ()
     until: str | None = None
+    lead: int = 0
 
     JSON: ClassVar = (
         "path start_line end_line score=shown_score title headings date collection docid citation contexts"
@@ -106,7 +111,9 @@ class SearchResult:
 
     `stale` counts files changed since they were indexed and not re-read in this call. `timings_ms` names
     the stages in order. `all_tokens` is what reading every note would take, about. `expanded` are the lines
-    that a language model added to the question.
+    that a language model added to the question. `confidence` is the best score divided by what nonsense
+    reaches in this memory, None where that was not measured or the question demands exact matches; the result
+    is `weak` where that says that nothing clearly answers: the hits are the nearest there is.
     """
 
     query: str
@@ -117,6 +124,8 @@ class SearchResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     all_tokens: int = 0
     expanded: tuple[str, ...] = ()
+    confidence: float | None = None
+    weak: bool = False
 
     @property
     def tokens(self) -> int:

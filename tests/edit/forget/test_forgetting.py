@@ -90,7 +90,9 @@ def test_a_dry_run_reads_the_statements_of_a_note_twice(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = memory.workspace.daily(NOW.date())
-    path.write_text("# N\n\n- The deploy was moved to Friday by the team.\n- Tea is drunk at four each day.\n")
+    path.write_text(
+        "# N\n\n- The deploy was moved to Friday by the team.\n- Tea is drunk at four each day.\n"
+    )
     read: list[str] = []
     reading = statements.read
     monkeypatch.setattr(statements, "read", lambda note: read.append(note.path) or reading(note))

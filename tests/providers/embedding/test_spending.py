@@ -20,11 +20,13 @@ from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import Costs, open_ledger
 from commonplace.providers.embedding.batch import BatchEmbedder
 from commonplace.providers.embedding.remote import GuardedEmbedder, RemoteEmbedder
+from commonplace.search import confidence, query
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
 from tests.providers.server import Reply, Request, Server
 
 NOTES = 40
+NULLS = len(confidence.questions("en"))
 
 
 @pytest.fixture(autouse=True)
@@ -72,8 +74,10 @@ def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
 
 
 def texts(server: Server) -> list[str]:
-    """Every text that was sent to be embedded directly, in order."""
-    return [text for r in server.requests if r.path == "/v1/embeddings" for text in r.json["input"]]
+    """Every text that was sent to be embedded directly, in order, but for the null questions."""
+    nulls = {query.parse(text).words for name in ("en", "zh") for text in confidence.questions(name)}
+    sent = [text for r in server.requests if r.path == "/v1/embeddings" for text in r.json["input"]]
+    return [text for text in sent if text not in nulls]
 
 
 def costs(root: Path) -> dict[str, Costs]:
@@ -91,7 +95,7 @@ def test_what_embedding_takes_is_recorded(root: Path, server: Server, settings: 
             assert memory.search("walnut desk").level == 0
     found = costs(root)
     assert (found["embed"].calls, found["embed"].failed, found["embed"].unpriced) == (1, 0, 0)
-    assert (found["question"].calls, found["question"].cached) == (2, 1)
+    assert (found["question"].calls, found["question"].cached) == (3, 1)  # the first are null questions
     assert found["embed"].tokens_in > 0
     assert found["embed"].cost > 0
     assert len(texts(server)) == NOTES + 1
@@ -256,7 +260,7 @@ class TestEstimate:
     def test_nobody_is_asked(self, root: Path, server: Server, settings: dict[str, object]) -> None:
         with Memory.open(root, overrides=settings) as memory:
             found = estimate(memory)
-            assert (found.texts, found.known, found.local) == (NOTES, 0, False)
+            assert (found.texts, found.known, found.local) == (NOTES + NULLS, 0, False)
             assert server.requests == []
             assert found.dollars is not None
             memory.sync()
@@ -273,7 +277,7 @@ class TestEstimate:
         (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
         with Memory.open(root, overrides=settings) as memory:
             found = estimate(memory)
-        assert (found.texts, found.known) == (NOTES + 1, NOTES)
+        assert (found.texts, found.known) == (NOTES + 1 + NULLS, NOTES + NULLS)
 
     def test_batches_cost_half(self, root: Path, settings: dict[str, object]) -> None:
         prices = []
@@ -282,7 +286,7 @@ class TestEstimate:
                 found = estimate(memory)
                 assert found.batched is by_batches
                 prices.append(found.dollars)
-        assert prices[1] == pytest.approx(prices[0] / 2, rel=0.01)
+        assert prices[0] / 2 < prices[1] < prices[0]  # null questions go by no batch
 
     def test_a_model_of_this_process_costs_time_alone(self, root: Path) -> None:
         with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
@@ -306,7 +310,7 @@ class TestBatches:
         with Memory.open(root, overrides=patient) as memory:
             report = memory.sync()
             assert (report.embedded, report.reused, report.pending, report.warnings) == (NOTES, 0, 0, ())
-            assert (len(batches.batches), batches.direct) == (1, 0)
+            assert (len(batches.batches), batches.direct) == (1, 1)  # null questions
             assert memory.search("walnut desk").level == 0
             assert memory.sync().embedded == 0
         found = costs(root)["embed"]
@@ -319,7 +323,7 @@ class TestBatches:
             memory.sync()
             (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
             assert memory.sync().embedded == 1
-        assert (len(batches.batches), batches.direct) == (1, 1)
+        assert (len(batches.batches), batches.direct) == (1, 2)  # and null questions
 
     @pytest.mark.parametrize("former", [False, True])
     def test_a_batch_that_takes_longer_is_taken_by_a_later_sync(

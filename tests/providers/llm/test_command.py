@@ -153,11 +153,14 @@ def test_tools_are_refused_and_a_program_is_needed() -> None:
 
 
 def test_nothing_is_left_running() -> None:
+    def dead() -> int:  # other tests of this process may have left some
+        command = ["ps", "-o", "stat=", "--ppid", str(os.getpid())]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.count("Z")
+
     model = program("print('ok')")
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    left, before = dead(), len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     for _ in range(5):
         model.answer(REQUEST)
     after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     assert after <= before + 1
-    done = subprocess.run(["ps", "-o", "stat=", "--ppid", str(os.getpid())], capture_output=True, text=True)
-    assert "Z" not in done.stdout
+    assert dead() <= left

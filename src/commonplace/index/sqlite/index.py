@@ -125,10 +125,11 @@ class SqliteIndex(IndexFile):
         self.rebuild_reason = None
 
     def take(self, rows: Iterable[tuple[str, Any, Any]]) -> None:
-        """Take on rows of another file's `meta` and `vectors`. Raises IndexUnavailable."""
+        """Take on rows of another file's `meta`, `vectors` and `words`. Raises IndexUnavailable."""
+        values = {"meta": "value", "vectors": "vector", "words": "signs"}
         with self.transaction():
             for table, key, value in rows:
-                columns = "key, value" if table == "meta" else "key, vector"
+                columns = f"key, {values[table]}"
                 self.execute(f"INSERT OR REPLACE INTO {table}({columns}) VALUES(?, ?)", (key, value))
 
     # --- changes ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ _VECTORS = (
     "SELECT key, vector FROM vectors WHERE typeof(key) = 'blob' AND length(key) = 16"
     " AND typeof(vector) = 'blob' AND length(vector) < 65536"
 )
+_WORDS = _VECTORS.replace("vectors", "words").replace("vector", "signs")
 
 
 class Opened(NamedTuple):
@@ -157,6 +158,7 @@ def _vectors(path: str) -> list[tuple[str, Any, Any]]:
             return [
                 *(("meta", *row) for row in connection.execute(_NOTED, KEPT_META)),
                 *(("vectors", *row) for row in connection.execute(_VECTORS)),
+                *(("words", *row) for row in connection.execute(_WORDS)),
             ]
     except IndexUnavailable:
         return []

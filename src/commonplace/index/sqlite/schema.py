@@ -2,7 +2,8 @@
 
 Invariants: passages and sections of a note have consecutive ids, named by the note's ranges, so that a
 note is replaced without any further index; the text of a passage is stored once (the full-text table is
-contentless); a vector is stored once per embedded text and shared by all passages that say the same;
+contentless); a vector is stored once per embedded text and shared by all passages that say the same, and so
+is what is kept of the text's words, which goes with it but stands apart: a scan reads vectors alone;
 `annotations` is JSON, NULL where a note says nothing of a passage; `day` is the day that a passage says it
 holds since. What is struck has the day until which it held in `until`, empty where nobody knows it, and a
 full text of its own, so that whoever does not ask for it finds and counts everything as if it were gone.
@@ -24,7 +25,7 @@ from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
 from commonplace.language import lexicon
 
-VERSION = "schema-4"
+VERSION = "schema-5"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
 OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
@@ -66,6 +67,7 @@ CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};
 CREATE INDEX passages_struck ON passages(until) WHERE {STRUCK};
 CREATE INDEX passages_with_day ON passages(day) WHERE {WITH_DAY};
 CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});

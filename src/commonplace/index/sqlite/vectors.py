@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -48,7 +48,7 @@ class SqliteVectors:
         """The next passages above an id, in the order of ids; with `pending` those without a vector."""
         condition = "p.vector_id IS NULL AND " if pending else ""
         rows = self.file.rows(
-            "SELECT p.id, p.text, s.headings, n.collection, n.path FROM passages p"
+            "SELECT p.id, p.text, s.headings, n.collection, n.path, s.turns FROM passages p"
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id"
             f" WHERE {condition}p.id > ? ORDER BY p.id LIMIT ?",
             (after, limit),
@@ -65,13 +65,16 @@ class SqliteVectors:
         found = ((key, self.file.rows("SELECT id FROM vectors WHERE key = ?", (key,))) for key in set(keys))
         return {key: rows[0][0] for key, rows in found if rows}
 
-    def add(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
+    def add(
+        self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None
+    ) -> dict[bytes, int]:
         """Keep vectors, one row a key; another process may have stored the same meanwhile."""
         sql = (
             "INSERT INTO vectors(key, vector) VALUES(?, ?)"
             " ON CONFLICT(key) DO UPDATE SET vector = excluded.vector RETURNING id"
         )
         with schema.translated(self.file.path), schema.transaction(self.file.connection):
+            self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", list((words or {}).items()))
             return {
                 key: self.file.rows(sql, (key, vector.tobytes()))[0][0]
                 for key, vector in zip(keys, quantize(vectors), strict=True)
@@ -97,27 +100,30 @@ class SqliteVectors:
         """
         if lost:
             rows, self.file.orphans = [(vector,) for vector in self.file.orphans], set()
-            self.file.change(f"DELETE FROM vectors WHERE id = ? AND {_UNUSED}", rows)
+            gone = f"vectors WHERE id = ? AND {_UNUSED}"
+            self.file.change(f"DELETE FROM words WHERE key = (SELECT key FROM {gone})", rows)
+            self.file.change(f"DELETE FROM {gone}", rows)
         else:
             used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
             self.file.rows(f"DELETE FROM vectors WHERE id NOT IN ({used})")
+            self.file.rows("DELETE FROM words WHERE key NOT IN (SELECT key FROM vectors)")
 
     # --- asking -------------------------------------------------------------------------------------
 
-    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
+    def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare for one question; see `index.base.VectorStore`.
 
         The first question goes to the extension, which reads the file once. For later ones the function
         holds the matrix and touches the index no more, so it may run beside a full-text query.
         """
         self._asked += 1
-        level = self.level()
+        level, scopes = self.level(), scopes or (ALL,)
         if level == 0 and self._asked == 1 and self._loaded is None:
-            return lambda vector, limit: self._scan(vector, limit, scope, struck), 0
+            return lambda vector, limit: self._scan(vector, limit, scopes, struck), 0
         ids, matrix = self._matrix()
-        covered = self._covered(ids, scope) if scope.conditions else None
+        covered = [self._covered(ids, scope) if scope.conditions else None for scope in scopes]
         if not struck and (gone := self.file.struck()):
-            covered = _standing(ids, gone, covered)
+            covered = [_standing(ids, gone, each) for each in covered]
         return lambda vector, limit: nearest_rows(ids, matrix, covered, vector, limit), level
 
     def level(self) -> Level:
@@ -153,13 +159,29 @@ class SqliteVectors:
         matrix = unit_rows([row[1] for row in rows])
         return dict(zip((row[0] for row in rows), (matrix @ vector).tolist(), strict=True))
 
+    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        """Return section and signs of the words of passages, by passage."""
+        rows = self.file.rows(
+            "SELECT p.id, p.section_id, w.signs FROM json_each(?) AS asked"
+            " JOIN passages p ON p.id = asked.value JOIN vectors v ON v.id = p.vector_id"
+            " JOIN words w ON w.key = v.key",
+            (json.dumps(list(passages)),),
+        )
+        return {passage: (section, signs) for passage, section, signs in rows}
+
     def load_extension(self) -> bool:
         """Load the vector extension into the connection; false where that is not possible."""
         if self._extension is None:
             self._extension = _load_extension(self.file.connection)
         return self._extension
 
-    def _scan(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+    def _scan(
+        self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
+    ) -> list[tuple[int, float]]:
+        best = {pair for scope in scopes for pair in self._scan_one(vector, limit, scope, struck)}
+        return sorted(best, key=lambda pair: (-pair[1], pair[0]))
+
+    def _scan_one(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
         where = self.file.where(scope)
         join = f"JOIN notes n ON n.id = s.note_id {where.after('AND')}" if where.sql else ""
         gone = 0 if struck else len(self.file.struck())  # these may be among the nearest

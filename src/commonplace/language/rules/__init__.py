@@ -46,6 +46,11 @@ def expression(name: str, languages: Iterable[str] = LANGUAGES) -> str:
     return "|".join(word for language in languages for word in listed(language, name)).replace("_", " ")
 
 
+def lines(name: str) -> tuple[str, ...]:
+    """Return the lines of a file beside the rules, without blank ones."""
+    return tuple(filter(None, Root(_FOLDER).read(name).decode("utf-8").split("\n")))
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Compile a list of expressions in all languages, in any case; of languages with blanks whole words."""

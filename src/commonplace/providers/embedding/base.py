@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 
+from commonplace.language.scripts import has_han
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["query", "passage"]
+_WORDS, _HAN = "|words=", "|han="
 
 
 class Embedder(Protocol):
@@ -35,11 +38,15 @@ class Embedder(Protocol):
 
     @property
     def scripts(self) -> frozenset[str]:
-        """Scripts it was trained on: `latin`, `cjk`."""
+        """Scripts it serves: `latin`, `cjk`, or of that `han` alone, see `language.scripts`."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes with anything that changes a vector; vectors of two fingerprints are never compared."""
+        """Changes with anything that changes a vector; vectors of two fingerprints are never compared.
+
+        One that reads Chinese by a part of its own, or gives the vectors of words as well, joins these
+        (`joined`): a new part changes no other vector.
+        """
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError."""
@@ -56,6 +63,48 @@ class Batching(Embedder, Protocol):
         """Yield places of passages and their unit rows as they come. Raises ProviderError, StillWorking."""
 
 
+class WordEmbedder(Embedder, Protocol):
+    """A model that also gives a vector for every word of a text that says something."""
+
+    def embed_words(self, texts: Sequence[str], starts: Sequence[int]) -> tuple[Floats, list[Floats]]:
+        """Embed texts as `embed` does, and the words of each from a character on, as (words, d) unit rows.
+
+        Raises ProviderError.
+        """
+
+
+def gives_words(model: object) -> TypeGuard[WordEmbedder]:
+    """Tell whether a model gives the vectors of words."""
+    return hasattr(model, "embed_words")
+
+
+def joined(fingerprint: str, *, words: str, han: str) -> str:
+    """Join the fingerprints of a model, of its vectors of words, and of what reads Chinese beside it."""
+    return fingerprint + _WORDS + words + _HAN + han
+
+
+def part_for(text: str, fingerprint: str, *, words: bool = False) -> str:
+    """Return what a text's vector depends on: without Chinese in it only the model, not what reads that.
+
+    With `words` also what the vectors of its words depend on.
+    """
+    own, _, parts = fingerprint.partition(_WORDS)
+    of_words, _, of_han = parts.partition(_HAN)
+    if words and of_words:
+        own += _WORDS + of_words
+    return own + _HAN + of_han if of_han and has_han(text) else own
+
+
+def whole(fingerprint: str) -> str:
+    """Return the fingerprint of a model without its parts."""
+    return fingerprint.partition(_WORDS)[0]
+
+
+def keeps_words(text: str, fingerprint: str) -> bool:
+    """Tell whether a model of this fingerprint gives the vectors of a text's words: of English ones."""
+    return _WORDS in fingerprint and not has_han(text)
+
+
 def batching(model: Embedder) -> TypeGuard[Batching]:
     """Tell whether many passages are to be embedded by batches."""
     return bool(getattr(model, "by_batches", False))
@@ -68,6 +117,24 @@ def quantize(vectors: Floats) -> NDArray[np.int8]:
     peak = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     scaled: NDArray[np.int8] = np.rint(vectors * (127.0 / peak)).astype(np.int8)
     return scaled
+
+
+def signs(vectors: Floats) -> bytes:
+    """Keep one bit of every dimension, its sign: (n, d) rows as n · d / 8 bytes.
+
+    The cosine with a float vector keeps its order well enough: measured, passages rank as with all bits.
+    """
+    import numpy as np
+
+    return np.packbits(vectors > 0, axis=1).tobytes()
+
+
+def of_signs(stored: bytes, dimensions: int) -> Floats:
+    """Return rows kept by `signs`: (n, d) float32 of length 1."""
+    import numpy as np
+
+    bits = np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, dimensions)
+    return (bits.astype(np.float32) * 2 - 1) / np.float32(dimensions**0.5)
 
 
 def unit_rows(stored: Sequence[bytes]) -> Floats:

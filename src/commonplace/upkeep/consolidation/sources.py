@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.language import rules
-from commonplace.markdown import comments, metadata, references, statements, struck, structure
+from commonplace.markdown import comments, metadata, references, statements, struck, turns
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
@@ -206,9 +206,9 @@ def of_note(
             continue
         text = " ".join(statement.text.split())
         text = text.removeprefix(next(filter(text.startswith, _KEPT_LABELS), ""))
-        speaker = structure.speaker(text) or ""
+        speaker = turns.speaker(text) or ""
         if speaker in rules.words("people"):
-            text = text[structure.behind(text) :].lstrip("*_ ")
+            text = text[turns.behind(text) :].lstrip("*_ ")
         if not grounding.weight(text):
             continue
         asked = [n for first, last, n in lines if first <= statement.last and last >= statement.first]
@@ -220,7 +220,7 @@ def of_note(
 
 def _people(stated: Sequence[Statement]) -> set[str]:
     """The labels of those who speak: the owner's, and what begins several statements of a note."""
-    labels = Counter(structure.speaker(statement.text) for statement in stated)
+    labels = Counter(turns.speaker(statement.text) for statement in stated)
     return {label for label, count in labels.items() if label and count >= _SPEAKS} | rules.words("people")
 
 
@@ -244,12 +244,12 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
             level = levels.get(number, level)
             line = note.lines[number - 1]
             # Who speaks, in bold, in a line that states nothing: a block of code left open may hide it.
-            label = structure.speaker(line) if "**" in line else None
+            label = turns.speaker(line) if "**" in line else None
             if number in levels and level <= inside:
                 answers = False
             elif label in machines or label in people:
                 answers, inside = label in machines, level
-        if (label := structure.speaker(statement.text)) in machines:
+        if (label := turns.speaker(statement.text)) in machines:
             answers, inside = True, level
         elif label in people:
             answers = False

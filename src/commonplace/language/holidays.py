@@ -1,0 +1,88 @@
+"""Feasts and other days with a name: on a date, on a weekday of a month, by Easter, by the Chinese calendar.
+
+A language lists its names with their days (`rules`): `12-25`, `10-01~10-07`, `11/4/4` (of November the fourth
+Thursday), `easter`, `lunar1` (a column of `lunar.txt`, from 1990 to 2060), each with `:-1~6` for days from a
+first to a last one beside it. The table holds the days of the Chinese New Year, the Dragon Boat, Qixi,
+Mid-Autumn and Double Ninth festivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import cache
+
+from commonplace.language import rules
+from commonplace.language.periods import Period
+
+
+@cache
+def names(language: str) -> Mapping[str, str]:
+    """Return what each name of a language stands for, the longest name first."""
+    pairs = (entry.rpartition("=") for entry in rules.listed(language, "holidays"))
+    known = {name.replace("_", " "): spec for name, _, spec in pairs}
+    return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
+
+
+def nearest(spec: str, now: date, said: int | None, which: int | None) -> Period | None:
+    """Return a feast: of a year; the last (-1), this year's (0) or the next (1); else the latest begun."""
+    if said is not None or which == 0:
+        return of_year(spec, said or now.year)
+    near = (of_year(spec, now.year + step) for step in (-1, 0, 1))
+    each = [period for period in near if period is not None]
+    if which == 1:
+        return next((period for period in each if period.first > now), None)
+    begun = [period for period in each if (period.last if which else period.first) < now]
+    if which is None:
+        begun += [period for period in each if period.first == now]
+    return begun[-1] if begun else None
+
+
+def of_year(spec: str, year: int) -> Period | None:
+    """Return a feast of a year; None outside the table."""
+    base, _, beside = spec.partition(":")
+    period = _base(base, year)
+    if period is None or not beside:
+        return period
+    first, _, last = beside.partition("~")
+    start = period.first
+    return Period(start + timedelta(int(first)), start + timedelta(int(last or first)))
+
+
+def _base(base: str, year: int) -> Period | None:
+    if base == "easter":
+        return Period(easter(year), easter(year))
+    if base.startswith("lunar"):
+        days = _lunar().get(year)
+        return None if days is None else Period(*[days[int(base[5:]) - 1]] * 2)
+    if "/" in base:
+        month, nth, weekday = map(int, base.split("/"))
+        return Period(*[_nth(year, month, nth, weekday)] * 2)
+    first, _, last = base.partition("~")
+    return Period(_day(year, first), _day(year, last or first))
+
+
+def _day(year: int, written: str) -> date:
+    month, day = map(int, written.split("-"))
+    return date(year, month, day)
+
+
+def _nth(year: int, month: int, nth: int, weekday: int) -> date:
+    """The first, second, … Monday (1) to Sunday (7) of a month."""
+    first = date(year, month, 1)
+    return first + timedelta((weekday - first.isoweekday()) % 7 + 7 * (nth - 1))
+
+
+def easter(year: int) -> date:
+    """Return Easter Sunday of the western churches (Meeus, Astronomical Algorithms, 1991, chapter 8)."""
+    a, b, c = year % 19, year // 100, year % 100
+    d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
+    f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
+    return date(year, f // 31, f % 31 + 1)
+
+
+@cache
+def _lunar() -> Mapping[int, tuple[date, ...]]:
+    rows = (line.split() for line in rules.lines("lunar.txt"))
+    return {int(year): tuple(_day(int(year), day) for day in days) for year, *days in rows}

@@ -1,0 +1,124 @@
+"""Who says a line, in whichever way a chat is written down.
+
+In a conversation a line leans on the one before it ("Yes, last May"); in a list of facts it does not. Ranking
+uses this to let neighbours speak for each other in the one and not in the other.
+
+| written | by |
+|---|---|
+| `Ann: …`, `- Ann: …`, `**User:** …`, `14:05 Bob: …`, 小王：… | notes, transcripts |
+| `[14/08/2022, 18:12:00] Ann: …`, `14/08/2022, 18:12 - Ann: …` | WhatsApp, bots |
+| `**Ann** 6:12 PM`, `Ann  [10:32 AM]`, `Ann — Today at 10:32`, text below | Slack, Discord |
+| `Ann, [14.08.22 18:12]`, text below | Telegram |
+| `张三 2024-05-01 10:32`, `张三 10:32`, text below | WeChat |
+| `2024-05-01 10:32:01 张三(12345)`, text below | QQ |
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+_CLOCK = (
+    r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
+)
+_DATE = (
+    r"(?:\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}日?|(?:[Tt]oday|[Yy]esterday)(?: at)?|今天|昨天"
+    r"|(?:星期|周)[一二三四五六日天])"
+)
+_STAMP = rf"(?:{_DATE},?\s{{0,2}})?{_CLOCK}"
+_UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
+_PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
+_NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
+# What is said stands in the same line.
+_LABEL = re.compile(
+    rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?"
+    rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
+)
+# What is said stands in the lines below.
+_OPENING = re.compile(
+    rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?"
+    rf"|({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
+    rf"|({_NAME})\s+{_DATE},?\s{{0,2}}{_CLOCK}"
+    rf"|{_DATE}\s+{_CLOCK}\s+({_NAME})\s*(?:[(（][\w.@-]{{3,40}}[)）]|<[^<>\s]{{3,60}}>)"
+)
+# The same in a chat alone: elsewhere it is an appointment.
+_BRIEF_OPENING = re.compile(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{_CLOCK}")
+_LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
+_LONGEST_OPENING = 80  # characters
+_LABEL_WITHIN = 64  # characters in which the colon of a label must stand
+# What opens a guess is no name, nor is the level of a log.
+_NOBODY = frozenset(
+    {"tentative", "暂定", "待证", "trace", "debug", "info", "warn", "warning", "error", "fatal"}
+)
+# Names under which an assistant's transcript keeps what its owner said.
+OWNER = frozenset({"user", "human", "me", "用户", "用戶", "使用者", "我"})
+_LEAST = 4  # fewer labels are a list of keys and values
+_HALF = 0.5  # from this share of labelled lines on, a section counts as a conversation in part
+
+
+def speaker(line: str, *, chat: bool = False) -> str | None:
+    """Return who says a line, or the first line of a text, in lower case; None where it does not say.
+
+    `chat` tells that it is one of a conversation.
+    """
+    if match := _label(line):
+        return match[1].lower()
+    return opening(line.partition("\n")[0], chat=chat)
+
+
+def behind(line: str, start: int = 0) -> int:
+    """Return where what is said begins in a line, behind the label; `start` for one without a label."""
+    match = _label(line, start)
+    return match.end() if match else start
+
+
+def opening(line: str, *, chat: bool = False) -> str | None:
+    """Return the speaker in lower case of a line that only says who speaks and when; None for others."""
+    bare = line.strip()
+    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _has_colon(bare):
+        return None
+    match = _OPENING.fullmatch(bare) or (_BRIEF_OPENING.fullmatch(bare) if chat else None)
+    return next(filter(None, match.groups())).lower() if match else None
+
+
+def share(lines: Sequence[str]) -> float:
+    """Return how much lines are a conversation, 0..1.
+
+    The share of non-blank lines said by somebody who speaks again in the section, rescaled so that half of
+    them is 0 and all of them 1; 0 with fewer than four such turns.
+    """
+    total = sum(map(bool, map(str.strip, lines)))
+    labelled = [line for line in lines if _has_colon(line)]
+    few = len(labelled) < total * _HALF and not any(opening(line, chat=True) for line in labelled)
+    if few or len(labelled) < _LEAST:
+        return 0.0
+    turns = Counter[str | None]()
+    said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
+    current: str | None = None
+    for line in filter(str.strip, lines):
+        opened = opening(line, chat=True)
+        own = opened or speaker(line)
+        current = opened or (None if own else current)
+        turns[own] += own is not None
+        said[own or current] += 1
+    recurring = [who for who, count in turns.items() if who and count > 1 and who.split()[0] not in _NOBODY]
+    if sum(turns[who] for who in recurring) < _LEAST:
+        return 0.0
+    return max(0.0, (sum(said[who] for who in recurring) / total - _HALF) / (1 - _HALF))
+
+
+def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
+    """Return the lines, counted from `first`, that only say who speaks, where these are turns of a chat."""
+    found = {at: who for at, line in enumerate(lines, first) if (who := opening(line, chat=True))}
+    counts = Counter(found.values())
+    turns = frozenset(at for at, who in found.items() if counts[who] > 1)
+    return turns if len(turns) >= _LEAST else frozenset()
+
+
+def _label(line: str, start: int = 0) -> re.Match[str] | None:
+    return _LABEL.match(line, start) if _has_colon(line, start, start + _LABEL_WITHIN) else None
+
+
+def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:
+    return line.find(":", start, end) > start or line.find("：", start, end) > start

@@ -1,0 +1,313 @@
+"""What is shown of a hit: its lines completed to what stands by itself.
+
+Passages of a few lines rank best (`chunking.passages`). Whoever reads one needs the whole sentence, item,
+fence or short section around it; of a long fence the mark that opens it, of a table its header, of a nested
+item those around it. The lines come from the passages beside the hit, as the index holds them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.base import filetypes
+from commonplace.chunking import breakpoints
+from commonplace.chunking.settings import DEFAULT
+from commonplace.markdown import statements, structure, turns
+
+if TYPE_CHECKING:
+    from commonplace.index.base import Candidate
+    from commonplace.markdown.statements import Place
+    from commonplace.types import Hit
+
+# Sizes in characters, a wide one counting as several (`ChunkSettings`): of what is shown at most, of a
+# section and a fence that are shown whole, of the items nested in one.
+SHOWN = DEFAULT.shown
+SECTION, FENCE, NESTED = 0.5 * SHOWN, 2.0 * SHOWN, 0.4 * SHOWN
+REACH = 4  # passages on either side of a hit that are read
+FAR = 128  # and above it, where a fence or a table may have begun
+OUTER = 3  # items that one may be nested in for all of them to be named
+TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
+_ENDS = re.compile(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
+_GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
+_INTRODUCES = (":", "：")
+_ROW = re.compile(r"\s*\|")
+_DIVIDER = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
+
+Passages = Callable[[Sequence[int]], Iterable["Candidate"]]
+
+
+Span = tuple[int, int]  # first and last line, 1-based and inclusive
+
+
+class Around(NamedTuple):
+    """The lines around a passage that belong to its section, the first of them numbered `start`.
+
+    `begins` and `ends` say that the section has none above them, and none below.
+    """
+
+    start: int
+    lines: Sequence[str]
+    begins: bool
+    ends: bool
+
+
+def complete(passages: Passages, pairs: Sequence[tuple[Candidate, Hit]], limit: int) -> list[Hit]:
+    """Complete hits, the best first; one whose lines a better one shows already is left out.
+
+    `passages` reads passages by their ids, in their order.
+    """
+    shown: dict[int, list[Span]] = {}  # by note
+    hits: list[Hit] = []
+    step = max(1, limit)
+    for start in range(0, len(pairs), step):
+        batch = pairs[start : start + step]
+        around = _around(passages, [own for own, hit in batch if _is_part(own, hit)])
+        for own, hit in batch:
+            if len(hits) >= limit:
+                return hits
+            known = shown.setdefault(own.note_id, [])
+            section = _Section(around[own.id]) if own.id in around else None
+            lines = own.start_line, own.end_line
+            span = _free(section.complete(*lines) if section else lines, own, known)
+            if span is not None:
+                hits.append(section.shown(hit, span, known) if section else hit)
+                known.append(span)
+    return hits
+
+
+def _is_part(own: Candidate, hit: Hit) -> bool:
+    """Whether more may belong to a passage: not of struck text, talk and programs."""
+    return own.until is None and own.turns < TALK and not filetypes.of(hit.path)
+
+
+def _free(span: Span, own: Candidate, known: Iterable[Span]) -> Span | None:
+    """Lines without what better hits show of them; None if these show the whole passage."""
+    start, end = span
+    lines = own.start_line, own.end_line  # pieces of one long line have the same
+    for first, last in known:
+        if first <= lines[0] and lines[1] <= last and (first, last) != lines:
+            return None
+        if start <= last < lines[0]:
+            start = last + 1
+        if lines[1] < first <= end:
+            end = first - 1
+    return start, end
+
+
+# --- the lines around a passage -------------------------------------------------------------------------
+
+
+def _around(passages: Passages, owns: Sequence[Candidate]) -> dict[int, Around]:
+    """The lines around each of some passages that have more of their section beside them."""
+    beside = {passage for own in owns for passage in range(own.id - REACH, own.id + REACH + 1)}
+    rows = {one.id: one for one in passages(sorted(beside))}
+    cut = [own for own in owns if _may_be_inside(own, rows)]
+    above = {passage for own in cut for passage in range(own.id - FAR, own.id - REACH)}
+    if above:
+        rows |= {one.id: one for one in passages(sorted(above))}
+    found = {}
+    for own in owns:
+        before, begins = _run(own, rows, -1)
+        behind, ends = _run(own, rows, 1)
+        if before or behind:
+            found[own.id] = _joined([*reversed(before), own, *behind], begins, ends)
+    return found
+
+
+def _run(own: Candidate, rows: Mapping[int, Candidate], step: int) -> tuple[list[Candidate], bool]:
+    """Passages one after the other from one on, and whether the section ends with the last.
+
+    Not beyond what the note says something else of, nor beyond a line that is cut.
+    """
+    found: list[Candidate] = []
+    last = own
+    while (one := rows.get(last.id + step)) is not None and one.section_id == own.section_id:
+        upper, lower = (one, last) if step < 0 else (last, one)
+        if one.until is not None or one.annotations != own.annotations or upper.end_line >= lower.start_line:
+            return found, False
+        found.append(one)
+        last = one
+    return found, one is not None or abs(last.id - own.id) < REACH
+
+
+def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
+    """Whether a fence may be open, or a table begun, above the lines that were read of a section.
+
+    The first mark of a fence that names its language opens one.
+    """
+    first = rows.get(own.id - REACH)
+    if first is None or first.section_id != own.section_id:
+        return False
+    if _ROW.match(own.text):
+        return True
+    read = (rows.get(passage) for passage in range(own.id - REACH, own.id + REACH + 1))
+    lines = (
+        line
+        for one in read
+        if one is not None and structure.may_fence(one.text)
+        for line in one.text.split("\n")
+    )
+    mark = next(filter(structure.may_fence, lines), "").strip()
+    return mark != "" and not mark[-1].isalnum()
+
+
+def _joined(passages: Sequence[Candidate], begins: bool, ends: bool) -> Around:
+    lines: list[str] = []
+    start = passages[0].start_line
+    for one in passages:
+        lines += [""] * (one.start_line - start - len(lines))
+        lines += one.text.split("\n")
+    return Around(start, lines, begins, ends)
+
+
+# --- what stands by itself ------------------------------------------------------------------------------
+
+
+class _Section:
+    """The lines of a section, or of a part of it."""
+
+    def __init__(self, around: Around) -> None:
+        self._away, self._lines, self._ends = around.start - 1, around.lines, around.ends
+        self._whole = around.begins and around.ends
+        _, fences = structure.read(self._lines)
+        self._fenced = statements.fence_lines(self._lines, fences)
+        numbers = range(1, len(self._lines) + 1)  # inside, lines are numbered from 1
+        self._places = statements.places(self._lines, numbers, self._fenced)
+        self._firsts = [place.first for place in self._places]
+        widths = (self._width(line) for line in self._lines)
+        self._sums = list(accumulate((width + (width > 0) for width in widths), initial=0))
+
+    def complete(self, first: int, last: int) -> Span:
+        """Complete some of the lines."""
+        first, last = first - self._away, last - self._away
+        if self._whole and self._fits(1, len(self._lines), SECTION):
+            first, last = 1, len(self._lines)
+        elif self._places and self._firsts[0] <= first:
+            first, last = self._introduced(*self._own(first, last))
+        return first + self._away, last + self._away
+
+    def shown(self, hit: Hit, span: Span, known: Sequence[Span]) -> Hit:
+        """Show some of the lines as a hit, with its fences closed; `known` are lines that others show."""
+        first, last = span[0] - self._away, span[1] - self._away
+        lead = [
+            self._lines[number - 1]
+            for number in self._lead(first)
+            if number in self._fenced or not any(a <= number + self._away <= b for a, b in known)
+        ]
+        text = structure.closed("\n".join([*lead, *self._lines[first - 1 : last]]))
+        if text == hit.text:
+            return hit
+        return replace(hit, text=text, start_line=span[0], end_line=span[1], lead=len(lead))
+
+    def _at(self, number: int) -> int:
+        """The place that a line stands in."""
+        return max(0, bisect_right(self._firsts, number) - 1)
+
+    def _width(self, line: str) -> int:
+        return breakpoints.width(line, DEFAULT.wide)
+
+    def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
+        return self._sums[last] - self._sums[first - 1] <= size
+
+    def _is_fence(self, place: Place) -> bool:
+        """Whether a place is a fence that is closed: an open one has all of the note below it.
+
+        One that goes on below what was read is taken to be closed.
+        """
+        if place.first not in self._fenced:
+            return False
+        if not self._ends and place.last == len(self._lines):
+            return True
+        opening, last = (self._lines[number - 1].lstrip(" \t>") for number in (place.first, place.last))
+        mark = structure.fence_mark(opening)
+        return mark != "" and place.first < place.last and structure.closes_fence(last, mark)
+
+    def _own(self, first: int, last: int) -> tuple[int, int]:
+        """Complete to whole fences, items and sentences, as far as these fit."""
+        start, end = first, last
+        opening, closing = self._places[self._at(first)], self._places[self._at(last)]
+        if self._is_fence(opening):
+            start = opening.first if self._fits(opening.first, max(last, opening.last), FENCE) else first
+        while start > opening.first and self._goes_on(opening, start - 1) and self._fits(start - 1, first):
+            start -= 1
+        if self._is_fence(closing):
+            return start, closing.last if self._fits(start, closing.last, FENCE) else end
+        while end < closing.last and self._goes_on(closing, end) and self._fits(last, end + 1):
+            end += 1
+        if end == closing.last < closing.end and self._fits(end + 1, closing.end, NESTED):
+            end = closing.end if self._fits(start, closing.end) else end
+        return start, end
+
+    def _goes_on(self, place: Place, number: int) -> bool:
+        """Whether an item or a sentence goes on behind a line: by how that ends, or as it is full."""
+        line, following = self._lines[number - 1], self._lines[number].lstrip()
+        if place.is_silent or not following:
+            return False
+        if place.is_item and structure.indent(self._lines[number]) > place.depth:
+            return True
+        if _ENDS.search(line):
+            return False
+        bare = line.rstrip()
+        if bare.endswith(_GOES_ON) or following[0].islower():
+            return True
+        broadest = max(map(self._width, self._lines[place.first - 1 : place.last]))
+        word = following.split(None, 1)[0] if following[0].isascii() else following[0]
+        return self._width(bare) + 1 + self._width(word) > broadest
+
+    def _introduced(self, start: int, end: int) -> tuple[int, int]:
+        """Put a list, a table or a fence together with the sentence above it that ends with a colon."""
+        at = self._at(start)
+        if at and start == self._firsts[at] and self._introduces(at - 1):
+            size = FENCE if self._is_fence(self._places[at]) else SHOWN
+            if self._fits(self._firsts[at - 1], end, size):
+                start = self._firsts[at - 1]
+        at = self._at(end)
+        if end == self._places[at].last and self._introduces(at):
+            for below in self._places[at + 1 :]:
+                size = FENCE if self._is_fence(below) else SHOWN
+                listed = below.is_item or below.is_silent or below.outer is not None
+                if not listed or not self._fits(start, below.last, size):
+                    break
+                end = below.last
+                if self._is_fence(below):
+                    break
+        return start, end
+
+    def _introduces(self, at: int) -> bool:
+        """Whether a place announces what follows it: a list, a table, a fence. Not what somebody says."""
+        place, below = self._places[at], self._places[at + 1 : at + 2]
+        announces = self._lines[place.last - 1].rstrip(" *_").endswith(_INTRODUCES)
+        listed = any(one.is_item or one.is_silent for one in below)
+        if not announces or not listed or place.is_silent:
+            return False
+        return turns.speaker(self._lines[place.first - 1]) is None
+
+    def _lead(self, start: int) -> Iterator[int]:
+        """Yield lines from further above without which a text is not understood; for most there are none."""
+        place = self._places[self._at(start)] if self._places else None
+        if place is None or not place.first <= start <= place.last:
+            return
+        outer, around = place.outer, list[int]()
+        while outer is not None and len(around) < OUTER:
+            around.append(outer.first)
+            outer = outer.outer
+        if self._size(around) <= NESTED:
+            yield from reversed(around)
+        if self._is_fence(place):
+            if start > place.first:
+                yield place.first
+        elif _ROW.match(self._lines[start - 1]):
+            header = start
+            while header > 1 and _ROW.match(self._lines[header - 2]):
+                header -= 1
+            rows = range(header, min(start, header + 2))
+            if rows and _DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
+                yield from rows
+
+    def _size(self, numbers: Iterable[int]) -> int:
+        return sum(self._width(self._lines[number - 1]) for number in numbers)

@@ -1,0 +1,126 @@
+"""How sure a search is that what it found answers the question.
+
+The same score means another thing in another memory: among friends everything is near to everything. So each
+memory is asked questions that no memory answers (`language/rules/nulls.*.txt`), and a score is measured
+against what they reach there: `confidence` is the best score divided by the one that nine in ten of them stay
+below. Collections of reference have a level of their own: there is more of them, and so more that is near to
+anything. Measured with the threshold of each data set taken from the others, one figure then serves all
+(`docs/quality.md`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.base.errors import IndexUnavailable
+from commonplace.language import rules
+
+if TYPE_CHECKING:
+    from commonplace.index.base import Index
+    from commonplace.search.query import Query
+    from commonplace.search.ranking import Ranked
+
+# From here a question counts as answered; what is injected unasked must reach it.
+CLEAR = 1.2
+# Below this not even the nearest passages are shown.
+NOISE = 0.6
+QUANTILE = 0.9  # of the null questions' scores
+# The least that nonsense is taken to reach: in a memory of a few lines it finds nothing at all.
+LEAST = 0.15
+# A memory that has grown or shrunk by this share is asked anew at the next sync, or by a question.
+GROWN, OUTGROWN = 0.1, 1.0
+META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
+VERSION = 4  # raise it when the same notes would be scored otherwise
+
+
+class Level(NamedTuple):
+    """A score among the owner's own passages, and one among those of reference collections."""
+
+    own: float
+    reference: float = 0.0
+
+    @property
+    def apart(self) -> float:
+        """How much more it takes to stand out among the reference, as there is so much of it."""
+        return max(0.0, self.reference - self.own)
+
+
+Score = Callable[[str], Level]  # a question to the scores of its best passages
+
+
+def language_of(query: Query) -> str:
+    """The language whose null questions a question is compared with."""
+    return "zh" if query.wide > 0.5 else "en"
+
+
+def questions(language: str) -> tuple[str, ...]:
+    """Questions of a language that no memory answers."""
+    return rules.lines(f"nulls.{language}.txt")
+
+
+def best(ranked: Sequence[Ranked], reference: Collection[int]) -> Level:
+    """The best scores by what the question asks, whatever the day of the note and its collection's weight."""
+    scores = {True: 0.0, False: 0.0}
+    for item in ranked:
+        parts, group = item.parts, item.candidate.id in reference
+        scores[group] = max(scores[group], item.score - parts.get("date", 0.0) - parts.get("collection", 0.0))
+    return Level(scores[False], scores[True])
+
+
+def of(scores: Level, level: Level) -> float:
+    """How far the best passage stands out of its own kind; 1 is where one null question in ten stands."""
+    return max(score / usual for score, usual in zip(scores, level, strict=True) if usual)
+
+
+class Levels:
+    """What null questions reach in one index, by language and by who scores them; kept in the index."""
+
+    def __init__(self, reference: Collection[str] = ()) -> None:
+        """Know nothing yet; `reference` names the collections that are no notes of the owner."""
+        self._reference = sorted(reference)
+        self._unkept: dict[str, Any] = {"passages": 0, "levels": {}}  # where the index cannot be written
+
+    def get(self, index: Index, language: str, scorer: str) -> Level | None:
+        """Return what null questions of a language reach, or None where that is not known, or no longer."""
+        level = self._read(index)["levels"].get(f"{language} {scorer}")
+        return Level(*level) if level and not self.is_due(index, OUTGROWN) else None
+
+    def is_due(self, index: Index, grown: float = GROWN) -> bool:
+        """Whether the memory has changed so much since it was asked that it must be asked anew."""
+        fewer, more = sorted((int(self._read(index)["passages"]), _passages(index)))
+        return more - fewer > grown * fewer
+
+    def measure(self, index: Index, language: str, scorer: str, score: Score) -> Level:
+        """Ask the null questions of a language and keep what they reach. Raises IndexUnavailable."""
+        with index.transaction(write=False):
+            scores = [score(text) for text in questions(language)]
+        at = math.ceil(QUANTILE * len(scores)) - 1
+        level = Level(*(round(max(LEAST, sorted(each)[at]), 4) for each in zip(*scores, strict=True)))
+        former = {} if self.is_due(index) else self._read(index)["levels"]
+        levels = {**former, f"{language} {scorer}": level}
+        self._unkept = {
+            "version": VERSION,
+            "passages": _passages(index),
+            "reference": self._reference,
+            "levels": levels,
+        }
+        with suppress(IndexUnavailable):  # a full disk or a lock
+            if not index.readonly:
+                index.meta[META] = json.dumps(self._unkept)
+        return level
+
+    def _read(self, index: Index) -> dict[str, Any]:
+        try:
+            noted = json.loads(index.meta.get(META) or "{}")
+        except ValueError:
+            noted = {}
+        known = noted.get("version") == VERSION and noted.get("reference") == self._reference
+        return noted if known else self._unkept
+
+
+def _passages(index: Index) -> int:
+    return index.frequencies(())[1]

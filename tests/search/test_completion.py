@@ -1,0 +1,162 @@
+"""What is shown of a hit: whole sentences, items, fences and short sections, with the lines that they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace import Memory
+from commonplace.types import Hit
+
+Search = Callable[[str, str], list[Hit]]
+FILL = (
+    "Nothing of this paragraph has to do with what is asked, and it is long enough to stand for itself. " * 3
+)
+
+
+@pytest.fixture
+def search(tmp_path: Path) -> Search:
+    """Search a note of some text for the best hits by words."""
+
+    def found(text: str, question: str) -> list[Hit]:
+        root = tmp_path / "w"
+        (root / "memory").mkdir(parents=True, exist_ok=True)
+        (root / "memory/note.md").write_text(text, "utf-8")
+        with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+            memory.sync()
+            return list(memory.search(question, min_score=0.01).hits)
+
+    return found
+
+
+def test_a_sentence_over_several_lines_is_whole(search: Search) -> None:
+    wrapped = (
+        "The second paragraph begins here and says that the export runs on the machine in the cellar, which was\n"
+        "bought in spring, because the one upstairs is too loud and the fans of it wake everybody who sleeps in\n"
+        "the room beside it; the zebrafish database therefore moved, and nobody has complained about that move\n"
+        "since then, although the stairs are steep.\n"
+    )
+    hit = search(f"# N\n\n{FILL}\n\n{wrapped}\n{FILL}\n", "zebrafish database")[0]
+    assert hit.text == wrapped.rstrip()
+    assert (hit.start_line, hit.end_line) == (5, 8)
+
+
+def test_an_item_has_its_lines_and_what_it_stands_in(search: Search) -> None:
+    nested = "\n".join(
+        f"  - detail {n} of the plan, which is long enough to fill most of a line" for n in range(9)
+    )
+    text = f"# N\n\n- Deploys of kestrel\n{nested}\n  - the zebrafish goes\n    first, before all others\n- Other\n"
+    hit = search(text, "zebrafish goes")[0]
+    assert hit.text.startswith("- Deploys of kestrel\n  - ")
+    assert hit.text.endswith("  - the zebrafish goes\n    first, before all others")
+    assert hit.lead == 1
+    assert hit.end_line == 14
+
+
+def test_fences_stay_whole_and_come_with_what_announces_them(search: Search) -> None:
+    lines = "\n".join(f"run step_{n} --with-an-option-that-is-long --and-another-one" for n in range(9))
+    text = f"# N\n\n{FILL}\n\nTo restore the zebrafish, do this:\n\n```sh\n{lines}\n```\n\n{FILL}\n"
+    for question in ["restore the zebrafish", "step_7"]:
+        hit = search(text, question)[0]
+        assert hit.text == f"To restore the zebrafish, do this:\n\n```sh\n{lines}\n```"
+        assert (hit.start_line, hit.end_line) == (5, 17)
+
+
+def test_a_fence_that_is_too_long_is_cut_and_closed(search: Search) -> None:
+    lines = [f"run step_{n} --with-an-option-that-is-long --and-another-one" for n in range(90)]
+    hit = search("# N\n\n```sh\n" + "\n".join(lines) + "\n```\n", "step_80")[0]
+    assert hit.text.split("\n")[0] == "```sh"
+    assert hit.text.split("\n")[-1] == "```"
+    assert lines[80] in hit.text
+    assert len(hit.text) < 1500
+    assert hit.text.split("\n")[1:-1] == lines[hit.start_line - 4 : hit.end_line - 3]
+
+
+def test_deep_inside_a_fence_lines_are_lines(search: Search) -> None:
+    lines = [f"run step_{n} --with-an-option-that-is-long --and-another-one" for n in range(200)]
+    hit = search("# N\n\n```sh\n" + "\n".join(lines) + "\n```\n", "step_100")[0]
+    assert hit.text.split("\n") == lines[hit.start_line - 4 : hit.end_line - 3]
+
+
+def test_what_is_never_closed_is_no_fence(search: Search) -> None:
+    code = "\n".join(
+        f"    step({n}); // a comment that makes the line long enough to count" for n in range(20)
+    )
+    hit = search(f"# N\n\n```c\n{code}\n\nThe zebrafish is back.\n", "zebrafish back")[0]
+    assert "```" not in hit.text
+
+
+def test_a_row_of_a_table_has_its_header(search: Search) -> None:
+    rows = "\n".join(
+        f"| key_{n} | value of the key number {n}, in some more words than needed |" for n in range(40)
+    )
+    hit = search(f"# N\n\n| key | value |\n|---|---|\n{rows}\n", "key_30")[0]
+    assert hit.text.startswith("| key | value |\n|---|---|\n| key_")
+    assert hit.lead == 2
+
+
+def test_a_short_section_is_whole(search: Search) -> None:
+    own = (
+        "First one thing is said about the zebrafish, in a line of its own that is long. " + "It is so. " * 6
+    )
+    more = "Then another, which nobody asked about, in a line of its own. " + "It is not. " * 6
+    hit = search(f"# N\n\n## A\n\n{own}\n\n{more}\n\n## B\n\n{FILL}\n", "zebrafish")[0]
+    assert hit.text == f"{own}\n\n{more}"
+
+
+def test_what_a_better_hit_shows_is_no_hit(search: Search) -> None:
+    items = "\n".join(
+        f"- point {n} about the zebrafish that is kept in the cellar of the house" for n in range(5)
+    )
+    hits = search(
+        f"# N\n\n{FILL}\n\nThe zebrafish needs five things:\n\n{items}\n\n{FILL}\n", "zebrafish things"
+    )
+    told = [line for hit in hits for line in hit.text.split("\n") if line.startswith("- point")]
+    assert sorted(told) == items.split("\n")
+
+
+def test_turns_are_whole_as_they_are(search: Search) -> None:
+    turns = "\n".join(
+        f"{who}: we spoke of {n} and other things for a good while, and then"
+        for n in range(20)
+        for who in ("Ann", "Bo")
+    )
+    hit = search(f"# N\n\n{turns}\n", "spoke of 7")[0]
+    assert hit.end_line - hit.start_line < 5
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["", "```", "```py", "~~~", "- a", "  - b", "    c", "> q", "| a | b |", "|---|---|", "## H", "---",
+             "A line that ends here.", "A line that goes on,", "text: zebrafish", "1. one", "zebrafish " * 30,
+             "斑马鱼在地下室，", "斑马鱼在这里。", "\tx", "<!-- note -->", "=="]
+        ),
+        st.text(alphabet="ab `|-#>:.\t测", max_size=40),
+    ),
+    max_size=60,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(lines=LINES)
+def test_what_is_shown_is_lines_of_the_note(
+    lines: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("w")
+    text = "\n".join([*lines, "the zebrafish"])
+    (root / "note.md").write_text(text, "utf-8", newline="")
+    with Memory.open(root, overrides={"embedding.provider": "none", "index.include": ["**/*.md"]}) as memory:
+        memory.sync()
+        hits = memory.search("zebrafish OR 斑马 OR line", min_score=0.0, limit=30).hits
+    written = memory.get("note.md").lines if hits else ()
+    for hit in hits:
+        own = [line.rstrip() for line in written[hit.start_line - 1 : hit.end_line]]
+        shown = [line.rstrip() for line in hit.text.split("\n")][hit.lead :]
+        assert shown[: len(own)] == own or re.sub(r"\s", "", hit.text) in re.sub(r"\s", "", "".join(own))
+        assert len(shown) - len(own) in (0, 1)  # the mark that closes a fence

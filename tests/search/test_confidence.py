@@ -1,0 +1,119 @@
+"""How sure a search is: null questions, what they reach, the two dials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.language import lexicon
+from commonplace.search import confidence
+from commonplace.types.results import WEAK
+
+NOTES = {
+    "memory/2026-02-13.md": "# 13 February\n\n- The release moved to Thursday, Maren signs it off.\n"
+    "- The boiler was serviced by Ruiz & Sons.\n- 周五下午不部署。\n",
+    "memory/garden.md": "# Garden\n\nThe tomatoes go out after the ice saints.\n\nThe shed key hangs by the door.\n",
+    "memory/trips.md": "# Trips\n\nWe stayed at the Hotel Aurora in Lisbon and walked to the aquarium.\n",
+}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    for path, text in NOTES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    with Memory.open(tmp_path) as opened:
+        opened.sync()
+        yield opened
+
+
+def levels(memory: Memory) -> dict[str, object]:
+    noted = memory._store.index.meta.get(confidence.META)
+    return json.loads(str(noted)) if noted else {}
+
+
+def test_null_questions_are_of_their_language_and_all_different() -> None:
+    for language, wide in (("en", False), ("zh", True)):
+        questions = confidence.questions(language)
+        assert len(set(questions)) == len(questions) >= 50
+        assert all((lexicon.cjk_share(question) > 0.5) is wide for question in questions)
+
+
+def test_what_answers_is_clear_and_what_does_not_is_weak(memory: Memory) -> None:
+    clear = memory.search("when is the release?")
+    assert not clear.weak
+    assert clear.confidence is not None
+    assert clear.confidence > confidence.CLEAR
+    assert WEAK not in clear.hits[0].labels
+    nonsense = memory.search("who tuned the harpsichord of the bishop?")
+    assert nonsense.weak or not nonsense.hits
+    assert all(hit.labels[-1] == WEAK for hit in nonsense.hits)
+
+
+def test_what_is_nearest_is_shown_unless_only_a_clear_answer_will_do(memory: Memory) -> None:
+    question = "when does the school start?"
+    shown, strict = memory.search(question), memory.search(question, strict=True)
+    assert shown.weak
+    assert shown.hits
+    assert strict.hits == ()
+    assert strict.confidence == shown.confidence
+    assert memory.recall(question).weak
+    assert memory.recall(question, strict=True).text == ""
+    assert memory.search("when is the release?", strict=True).hits
+
+
+@pytest.mark.parametrize("question", ['"the release"', "zeppelin AND walrus", "on:2026-02-13", "walr*"])
+def test_a_demand_is_neither_sure_nor_weak(memory: Memory, question: str) -> None:
+    result = memory.search(question, now=date(2026, 2, 14))
+    assert result.confidence is None
+    assert not result.weak
+
+
+def test_a_threshold_of_ones_own_replaces_confidence(memory: Memory) -> None:
+    result = memory.search("the harpsichord of the bishop", min_score=0.0)
+    assert result.hits
+    assert result.confidence is None
+
+
+def test_each_language_has_a_level_of_its_own(memory: Memory) -> None:
+    assert memory.search("什么时候不部署？").confidence is not None
+    assert {name.split()[0] for name in levels(memory)["levels"]} == {"en", "zh"}  # type: ignore[attr-defined]
+
+
+def test_a_memory_is_asked_anew_when_it_has_grown(memory: Memory, tmp_path: Path) -> None:
+    before = levels(memory)
+    (tmp_path / "memory/garden.md").write_text(NOTES["memory/garden.md"] + "\nThe hose leaks.\n", "utf-8")
+    lines = "".join(f"\nThe bishop's harpsichord number {number} needs tuning.\n" for number in range(30))
+    (tmp_path / "memory/music.md").write_text(f"# Music\n{lines}", "utf-8")
+    assert memory.search("who tunes the harpsichord of the bishop?").hits  # it finds the new note, and asks
+    after = levels(memory)
+    assert after["passages"] > before["passages"]  # type: ignore[operator]
+    assert after["levels"] != before["levels"]
+
+
+def test_a_level_is_asked_for_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*_: object) -> float:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr(confidence.Levels, "measure", measure)
+    assert memory.search("when is the release?").confidence is not None
+    memory.sync()
+
+
+@pytest.mark.parametrize("damaged", ["{", "{}", '{"version": 0}', '{"version": -1, "levels": {}}'])
+def test_a_damaged_note_of_levels_is_measured_anew(memory: Memory, damaged: str) -> None:
+    memory._store.index.meta[confidence.META] = damaged
+    with Memory.open(memory.workspace.root) as opened:
+        assert opened.search("when is the release?").confidence is not None
+        assert levels(opened)["version"] == confidence.VERSION
+
+
+def test_an_empty_memory_answers_nothing(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as opened:
+        opened.sync()
+        assert opened.search("when is the release?").hits == ()

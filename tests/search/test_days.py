@@ -1,0 +1,140 @@
+"""Questions that name days: listings, what is looked for within a day, and every door that takes a date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.agent import tools
+
+NOW = date(2026, 11, 23)  # a Monday
+NOTES = {
+    "memory/2026-11-16.md": "# 2026-11-16\n\n- Talked to Rosa about the greenhouse heater; she lends us hers.\n",
+    "memory/2026-11-17.md": """# 2026-11-17
+
+## Morning
+
+- Repaired the pump in the cellar with Ole.
+
+## Evening
+
+- Noodles at the station, then chess until ten.
+""",
+    "memory/2026-11-18.md": "# 2026-11-18\n\n- 和老周去看了新仓库，屋顶漏水。\n",
+    "memory/2026-11-21.md": "# 2026-11-21\n\n- Wrote to the landlord about the cellar and the pump.\n",
+    "memory/2026-11-22.md": "# 2026-11-22\n\n- 晚上和小雨包饺子。\n",
+    "notes/cellar.md": "# Cellar\n\n- The pump in the cellar is from 1998; spare parts from Henrik.\n",
+}
+OF_THE_17TH = ["Repaired the pump", "Noodles at the station"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("days")
+    for path, text in NOTES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def memory(root: Path) -> Iterator[Memory]:
+    with Memory.open(root) as opened:
+        opened.sync()
+        yield opened
+
+
+def texts(memory: Memory, question: str, **options: object) -> list[str]:
+    return [hit.text for hit in memory.search(question, now=NOW, **options).hits]  # type: ignore[arg-type]
+
+
+# --- days alone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what did I do last Tuesday?",
+        "What happened on 17 November?",
+        "on:2026-11-17 what did I do",
+        'on:"last Tuesday"',
+        "上周二我做了什么？",
+        "上週二我做了什麼？",
+        "on:2026-11-17 我做了什么",
+    ],
+)
+def test_a_day_alone_is_listed_in_the_order_of_its_notes(memory: Memory, question: str) -> None:
+    assert [[part in text for part in OF_THE_17TH].index(True) for text in texts(memory, question)] == [0, 1]
+
+
+def test_a_longer_time_is_listed_from_its_first_day(memory: Memory) -> None:
+    days = [hit.date for hit in memory.search("what happened last week?", now=NOW).hits]
+    assert days == ["2026-11-16", "2026-11-17", "2026-11-17", "2026-11-18", "2026-11-21", "2026-11-22"]
+
+
+def test_of_many_passages_some_of_each_day_are_listed(memory: Memory) -> None:
+    days = [hit.date for hit in memory.search("上周发生了什么", now=NOW, limit=5).hits]
+    assert days == ["2026-11-16", "2026-11-17", "2026-11-18", "2026-11-21", "2026-11-22"]
+
+
+def test_a_listing_holds_no_headings_alone(memory: Memory) -> None:
+    assert not any(text.startswith("#") for text in texts(memory, "what did I note on 17 November?"))
+
+
+def test_a_filter_with_words_that_ask_for_more_ranks(memory: Memory) -> None:
+    assert "chess" in texts(memory, "on:2026-11-17 what did we play in the evening?", min_score=0)[0]
+
+
+# --- a date over every door -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("anchor", "shown", "days"),
+    [
+        ("last Tuesday", "2026-11-17", {"2026-11-17"}),
+        ("昨天", "2026-11-22", {"2026-11-22"}),
+        ("16 to 18 Nov", "2026-11-16 to 2026-11-18", {"2026-11-16", "2026-11-17", "2026-11-18"}),
+    ],
+)
+def test_a_timeline_takes_any_expression(memory: Memory, anchor: str, shown: str, days: set[str]) -> None:
+    around = memory.timeline(anchor, before=0, after=0, now=NOW)
+    assert around.anchor == shown
+    assert {one.date for one in around.moments} == days
+    assert all(one.is_anchor for one in around.moments)
+
+
+def test_a_note_that_is_called_like_a_day_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "today").write_text("x")
+    with Memory.open(tmp_path) as memory, pytest.raises(Exception, match="no note has a date"):
+        memory.timeline("today")
+
+
+def test_the_past_takes_any_expression(memory: Memory) -> None:
+    for when in ("yesterday", "昨天", "2026-11-22", date(2026, 11, 22)):
+        assert memory.search("pump", as_of=when, now=NOW).hits, when
+    assert not [hit for hit in memory.search("饺子", as_of="3 days ago", now=NOW).hits if "饺子" in hit.text]
+
+
+def test_tools_take_any_expression(tmp_path: Path) -> None:
+    today = date.today()
+    with Memory.open(tmp_path) as memory:
+        for days in (1, 9):
+            day = (today - timedelta(days)).isoformat()
+            (tmp_path / "memory").mkdir(exist_ok=True)
+            (tmp_path / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Pruned {days} pear trees.\n")
+        memory.sync()
+
+        def call(name: str, **arguments: object) -> str:
+            answer = tools.call(memory, name, arguments)
+            assert not answer.is_error, answer.text
+            return answer.text
+
+        assert "Pruned 1 pear" in call("memory_timeline", anchor="yesterday", before=0, after=0)
+        assert "Pruned 1 pear" in call("memory_search", query="what did I do yesterday?")
+        past = call("memory_search", query="pear trees", as_of="3 days ago")
+        assert "Pruned 9" in past
+        assert "Pruned 1 " not in past

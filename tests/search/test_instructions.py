@@ -1,0 +1,55 @@
+"""Standing instructions surface with answers about their matter, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace import Memory
+
+NOTES = """# Shop
+
+- The blue running shoes cost 80 euros and come in three sizes.
+- Running shoes last some 700 kilometres.
+- New running shoes arrived on Monday, two pairs are left.
+- Shoes for hiking stand on the upper shelf.
+- Always mention whether they are sustainable when I ask about footwear.
+
+## House
+
+- The kettle in the kitchen is broken again.
+
+## Bills
+
+- The invoice of the plumber who repaired the kettle is paid.
+
+## Kitchen
+
+- The new kettle should be red, and boil a litre in two minutes.
+"""
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    root = tmp_path_factory.mktemp("instructions")
+    (root / "MEMORY.md").write_text(NOTES, "utf-8")
+    made = Memory.open(root)
+    made.sync()
+    return made
+
+
+def test_an_instruction_stands_among_the_first_three(memory: Memory) -> None:
+    found = memory.search("which running shoes do we have?").hits
+    (place,) = [at for at, hit in enumerate(found) if "sustainable" in hit.text]
+    assert 0 < place < 3
+    assert "running shoes" in found[0].text
+
+
+def test_an_instruction_for_something_else_stays_where_it_is(memory: Memory) -> None:
+    found = memory.search("what is wrong with the kettle?").hits
+    assert "kettle" in found[0].text
+    assert not any("sustainable" in hit.text for hit in found[:3])
+
+
+def test_words_alone_know_it_by_its_matter(memory: Memory) -> None:
+    found = memory.search("footwear", mode="lexical").hits
+    assert "sustainable" in found[0].text

@@ -1,0 +1,77 @@
+"""What serves other text is no hit of its own: front matter, headings without text, rules, images, bylines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.markdown import structure
+
+TRIP = """---
+aliases: [Tokyo adventure, 东京之行]
+---
+# Japan
+
+We land on 3 May and stay near the river.
+
+## Hotels
+
+The Blue Lantern, two nights.
+"""
+HOUSE = "# Chores\n\n## Gratitude\n\n## Plants\n\n![ficus](y.png)\n\n---\n\nWater them on Sundays.\n"
+BARE = "---\naliases: [Zanzibar]\n---\n"
+
+
+@pytest.fixture
+def memory(root: Path) -> Iterator[Memory]:
+    for name, text in {"trip": TRIP, "house": HOUSE, "bare": BARE}.items():
+        (root / "memory" / f"{name}.md").write_text(text, "utf-8")
+    with Memory.open(root) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("question", ["Tokyo adventure", "东京之行", "東京之行"])
+def test_front_matter_finds_the_first_passage_of_its_note(memory: Memory, question: str) -> None:
+    hit, *rest = memory.search(question, min_score=0).hits
+    assert (hit.citation, hit.text) == ("memory/trip.md#L6", "We land on 3 May and stay near the river.")
+    assert [factor.name for factor in hit.factors] == ["front matter"]
+    assert sum(factor.value for factor in hit.factors) == pytest.approx(hit.score)
+    assert all("aliases: [Tokyo" not in other.text for other in rest)
+    assert "land on 3 May" in memory.recall(question).text
+
+
+def test_what_front_matter_serves_keeps_to_the_question(memory: Memory) -> None:
+    assert memory.search('"Tokyo adventure"').hits[0].start_line == 1  # what follows does not hold the phrase
+    assert not memory.search("Tokyo adventure -river", min_score=0.1).hits[0].text.startswith("We land")
+
+
+def test_what_says_nothing_stands_behind_what_does(memory: Memory) -> None:
+    texts = [hit.text for hit in memory.search("gratitude plants zanzibar river", min_score=0).hits]
+    silent = [structure.says_nothing(text) for text in texts]
+    assert silent == sorted(silent)
+    assert set(texts[silent.index(True) :]) == {"## Gratitude", BARE.strip()}
+    assert "Zanzibar" not in memory.recall("zanzibar river").text
+
+
+def test_it_is_found_where_it_is_all_there_is(memory: Memory) -> None:
+    assert [hit.text for hit in memory.search("gratitude").hits] == ["## Gratitude"]
+    assert [hit.text for hit in memory.search("Zanzibar").hits] == [BARE.strip()]
+
+
+def test_a_heading_finds_what_stands_below_it(memory: Memory) -> None:
+    assert "Blue Lantern" in memory.search("hotels").hits[0].text
+    assert "Sundays" in memory.search("plants").hits[0].text
+    assert "chores" not in " ".join(hit.text.lower() for hit in memory.search("chores").hits)
+
+
+def test_what_says_nothing() -> None:
+    for text in ["---", "* * *", "![a](b.png)", "[![a](b)](c) ![d][e]", "<img src=x>", "# A", "A\n===", "# A\n---",
+                 "By Jane Doe, 3 March 2024", "*Written by Jane*", "5 min read", "Author: Jane", "作者：张三",
+                 "文／李四", "來源: 新華網", "---\na: b\n---\n", "---\na: b\n..."]:  # fmt: skip
+        assert structure.says_nothing(text), text
+    for text in ["a", "- a", "---\na", "![a](b) and more", "By the sea.", "- Author: Jane", "## A\ntext", "| - |",
+                 "By train.", "作者说他不来。", "```\n---\n```", "来源是他。"]:  # fmt: skip
+        assert not structure.says_nothing(text), text

@@ -1,0 +1,82 @@
+"""Names that are spelt otherwise than in the notes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import Memory
+from commonplace.search import spelling
+
+NOTES = """# People
+
+- Muhammad repairs the boiler on Fridays; Muhammad has a key.
+- Catherine keeps the bees. Catherine sells honey in autumn.
+- Inès wrote the letter about the roof.
+- The settle in the hall is from 1820.
+
+# Chat
+
+Nicolas: I moved to the harbour.
+Ann: And the dog?
+Nicolas: The dog came along.
+Ann: Lovely.
+Nicolas: He likes the boats.
+"""
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    root = tmp_path_factory.mktemp("spelling")
+    (root / "MEMORY.md").write_text(NOTES, "utf-8")
+    made = Memory.open(root)
+    made.sync()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "first"),
+    [
+        ("What does Mohammed repair?", "Mohammed for Muhammad", "boiler"),
+        ("what does mohammed repair", "mohammed for Muhammad", "boiler"),
+        ("What does Katherine sell?", "Katherine for Catherine", "honey"),
+        ("Where did Nicholas move?", "Nicholas for Nicolas", "harbour"),
+    ],
+)
+def test_a_name_spelt_otherwise_is_told(memory: Memory, question: str, name: str, first: str) -> None:
+    for mode in ("hybrid", "lexical"):
+        result = memory.search(question, mode=mode)
+        assert first in result.hits[0].text
+        assert result.warnings == (f"no note holds this spelling: took {name}",)
+
+
+def test_other_words_and_other_names_stay(memory: Memory) -> None:
+    for question in (
+        "Is the kettle broken?",
+        "What does Maximilian repair?",
+        "Who is Bob?",
+        "repair Muhammad",
+    ):
+        assert memory.search(question).warnings == ()
+
+
+def test_distances() -> None:
+    for one, other, steps in [
+        ("mohammed", "muhammad", 2),
+        ("katherine", "catherine", 1),
+        ("inez", "ines", 1),
+        ("mira", "maria", 2),
+        ("ann", "anna", 1),
+        ("brain", "brian", 1),
+        ("same", "same", 0),
+    ]:
+        assert spelling.distance(one, other) == steps
+    assert spelling.distance("elizabeth", "bob") > 2
+
+
+@given(st.text("abcd", max_size=8), st.text("abcd", max_size=8))
+def test_a_distance_is_the_same_both_ways(one: str, other: str) -> None:
+    there, back = spelling.distance(one, other, 8), spelling.distance(other, one, 8)
+    assert there == back
+    assert (there == 0) == (one == other)
