@@ -136,6 +136,7 @@ def excess(lines: Sequence[str]) -> str:
     import yaml
 
     depth = aliases = 0
+    nested = f"nested more than {DEEPEST} times"
     try:
         for event in yaml.parse(text, Loader=_loader()):
             if isinstance(event, yaml.CollectionStartEvent):
@@ -144,11 +145,13 @@ def excess(lines: Sequence[str]) -> str:
                 depth -= 1
             aliases += isinstance(event, yaml.AliasEvent)
             if depth > DEEPEST:
-                return f"nested more than {DEEPEST} times"
+                return nested
             if aliases > MOST_ALIASES:
                 return f"of more than {MOST_ALIASES} aliases"
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return ""  # damaged, which `read` finds as well
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # LibYAML reads ahead, and since PyYAML 6.0.4 no further than a depth of its own; whatever else ends
+        # the reading is damage, which `read` finds as well.
+        return nested if "nesting depth" in str(error) else ""
     return ""
 
 
