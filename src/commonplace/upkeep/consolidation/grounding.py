@@ -230,17 +230,22 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
     if not days:
         return text
     is_past = reading.was(read(text))
+    seen_from: dict[date | None, tuple[dates.Span, ...]] = {}
+
+    def spans(day: date | None) -> tuple[dates.Span, ...]:
+        if day not in seen_from:
+            seen_from[day] = dates.spans(language.fold_width(text), day or date.min)
+        return seen_from[day]
 
     def full(seen: dates.Span) -> str:
         source = next((one for one in days if seen.text in language.fold_width(one.text)), days[0])
-        own = dates.spans(language.fold_width(text), source.day or seen.first)
-        span = next((span for span in own if span.text == seen.text), seen)
+        span = next((span for span in spans(source.day) if span.text == seen.text), seen)
         written = reading.in_full(span, source.day)
         is_guess = is_past and span.relative and written > f"{source.day}"  # of what is over: in which year?
         return "" if is_guess else written
 
-    spans = dates.spans(language.fold_width(text), days[0].day or date.min)
-    return reading.rewritten(text, ((span.text.rstrip("."), full(span)) for span in spans))
+    told = ((span.text.rstrip("."), full(span)) for span in spans(days[0].day))
+    return reading.rewritten(text, told)
 
 
 def named(text: str, sources: Sequence[Said]) -> str:
