@@ -123,6 +123,7 @@ class MemoryIndex:
             candidate = Candidate(
                 state.next(2), own, sections[cut], passage.start_line, passage.end_line, passage.text,
                 entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
+                base.traits(passage.text, entry.sections[cut].turns),
             )  # fmt: skip
             source = Source(*file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut])
             texts = {"body": passage.text, "header": base.header(note, heads[cut])}

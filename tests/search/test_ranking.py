@@ -7,14 +7,14 @@ from datetime import date
 
 import pytest
 
-from commonplace.index.base import Candidate
+from commonplace.index.base import Candidate, traits
 from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf
 
 
 def candidate(number: int, text: str = "some words", section: int = 1, turns: float = 0.0) -> Candidate:
-    return Candidate(number, 1, section, number, number, text, turns)
+    return Candidate(number, 1, section, number, number, text, turns, traits=traits(text, turns))
 
 
 def evidence(question: str = "plain question", **named: object) -> Evidence:

@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from commonplace.language import lexicon, scripts
+from commonplace.markdown import turns as conversation
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -54,6 +57,25 @@ def header(note: Note, headings: Sequence[str]) -> str:
     return " › ".join(dict.fromkeys(filter(None, parts)))
 
 
+class Traits(NamedTuple):
+    """What ranking asks of every candidate's text, read once where the passage is indexed.
+
+    `speakers` are the labels of its lines, one a line; `wide` is the share of CJK in it, 0..1, and `script`
+    what this is written in (`language.scripts`), empty where there is none.
+    """
+
+    speakers: str = ""
+    wide: float = 0.0
+    script: str = ""
+
+
+def traits(text: str, turns: float) -> Traits:
+    """Return the traits of a passage; `turns` says how much its section is a conversation."""
+    wide = lexicon.cjk_share(text)
+    speakers = "\n".join(conversation.speakers(text, chat=turns > 0))
+    return Traits(speakers, wide, scripts.wide_script(text) if wide else "")
+
+
 class Known(NamedTuple):
     """What the index remembers of a file; a tuple, since ten thousand are made to answer one question."""
 
@@ -77,6 +99,7 @@ class Candidate(NamedTuple):
     turns: float
     annotations: str | None = None
     until: str | None = None
+    traits: Traits = Traits()
 
 
 class Source(NamedTuple):

@@ -67,6 +67,14 @@ def speaker(line: str, *, chat: bool = False) -> str | None:
     return opening(line.partition("\n")[0], chat=chat)
 
 
+def speakers(text: str, *, chat: bool = False) -> list[str]:
+    """Return who says the lines of a text, in lower case: those that say it, in order."""
+    if ":" not in text and "：" not in text:
+        return []
+    labelled = filter(_has_colon, text.split("\n"))
+    return [label for line in labelled if (label := speaker(line, chat=chat)) is not None]
+
+
 def behind(line: str, start: int = 0) -> int:
     """Return where what is said begins in a line, behind the label; `start` for one without a label."""
     match = _label(line, start)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import Candidate
-from commonplace.language import lexicon
 from commonplace.language.scripts import LATIN, MOST, serves, wide_script
 from commonplace.markdown import turns
 from commonplace.search import fusion
@@ -234,7 +233,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     # BM25 on an absolute scale, 0..1.5; where the question is an expression, relative to its best hit.
     ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0)
     query = evidence.query
-    spoken_by = {candidate.id: speakers(candidate) for candidate in candidates}
+    spoken_by = {one.id: one.traits.speakers.split("\n") for one in candidates if one.traits.speakers}
     persons = _persons(Counter(chain.from_iterable(spoken_by.values())), query)
     heard, speaker = (persons, settings.speaker) if persons else (turns.OWNER, settings.owner)
     vector = settings.vector if evidence.semantic else 0.0
@@ -243,9 +242,9 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     ranked = []
     for candidate in candidates:
         own = candidate.id
-        wide = lexicon.cjk_share(candidate.text) if vector else 0.0
+        _, wide, script = candidate.traits
         # Meaning counts the less, the more of the passage is in a script that the model does not serve.
-        unread = wide and not serves(evidence.served, wide_script(candidate.text))
+        unread = wide and not serves(evidence.served, script)
         weight = vector * (1.0 - wide) if unread else vector
         words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
@@ -254,7 +253,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * foreign * evidence.terms.own)
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if not heard.isdisjoint(spoken_by[own]):
+        if own in spoken_by and not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = speaker
         if candidate.turns and candidate.text.rstrip()[-1:] in _ASKING:
             parts["asks"] = ASKS
@@ -325,15 +324,6 @@ def closeness(day: str | None, spans: Sequence[Span]) -> float:
     own = date.fromisoformat(day)
     away = min(max((span.first - own).days, (own - span.last).days, 0) for span in spans)
     return float(0.5 ** (away / HALF_DAYS)) if away <= NEAR_DAYS else 0.0
-
-
-def speakers(candidate: Candidate) -> list[str]:
-    """The labels of a passage's lines."""
-    if ":" not in candidate.text and "：" not in candidate.text:
-        return []
-    chat = candidate.turns > 0
-    labelled = (line for line in candidate.text.split("\n") if ":" in line or "：" in line)
-    return [label for line in labelled if (label := turns.speaker(line, chat=chat)) is not None]
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:

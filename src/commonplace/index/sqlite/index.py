@@ -22,6 +22,7 @@ from commonplace.index.base import (
     Scope,
     Source,
     Statistics,
+    Traits,
 )
 from commonplace.index.sqlite import conditions, schema
 from commonplace.index.sqlite.file import IndexFile
@@ -270,12 +271,12 @@ class SqliteIndex(IndexFile):
         """Where passages stand and what they say, in no particular order; unknown ids are left out."""
         rows = self.rows(
             "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations,"
-            " p.until"
+            " p.until, p.speakers, p.wide, p.script"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id",
             (json.dumps(list(ids)),),
         )
-        return [Candidate(*row) for row in rows]
+        return [Candidate._make((*row[:9], Traits._make(row[9:]))) for row in rows]
 
     def sources(self, ids: Iterable[int]) -> dict[int, Source]:
         """The notes and sections around passages, by passage id."""

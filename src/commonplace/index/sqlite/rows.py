@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.base import LONGEST_HEADING, Entry, header
+from commonplace.index.base import LONGEST_HEADING, Entry, header, traits
 from commonplace.language import lexicon
 
 
@@ -46,7 +46,9 @@ def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> 
             said = _compact(own) if own else None
             until = own.get("until", "") if STRUCK in own else None
             days = own.get("since"), until
-            rows.passages.append((passage, note, first_section + p.section, *place, p.text, said, *days))
+            read = traits(p.text, entry.sections[p.section].turns)
+            ids = (passage, note, first_section + p.section)
+            rows.passages.append((*ids, *place, p.text, said, *days, *read))
             body = lexicon.index_text(p.text)
             texts = rows.texts if until is None else rows.struck
             texts.append((passage, None if body is p.text else body, headers[p.section]))
@@ -69,7 +71,8 @@ def insert(connection: apsw.Connection, rows: Rows) -> None:
     )
     connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", rows.notes)
     connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", rows.sections)
-    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)", rows.passages)
+    without_vector = f"{'?, ' * 7}NULL{', ?' * 5}"
+    connection.executemany(f"INSERT INTO passages VALUES({without_vector})", rows.passages)
     for struck, texts in enumerate((rows.texts, rows.struck)):
         sql = f"INSERT INTO temp.fresh VALUES(?, {struck}, ?, ?)"
         connection.executemany(sql, texts)
