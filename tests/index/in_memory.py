@@ -13,12 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from commonplace.chunking.settings import STRUCK
 from commonplace.index import base
 from commonplace.index.base import ALL, DOCID, UNSERVED, Candidate, Entry, Key, Known, Scope, Source, Text
-from commonplace.index.vectors import nearest_rows
 from commonplace.language import lexicon
 from commonplace.notes.scan import FileState
 from commonplace.types import Level
@@ -274,12 +271,16 @@ class MemoryVectors:
         return 1 if any(row.vector for row in self.index.state.rows.values()) else 2
 
     def ready(self, *scopes: Scope, struck: bool = False) -> tuple[base.Nearest, Level]:
-        rows, covered = self.index.state.rows, scopes or (ALL,)
-        held = [set(self.index.select(scope, struck=struck)) for scope in covered]
-        ids = [i for i in rows if rows[i].vector and any(i in each for each in held)]
-        matrix = np.array([self.index.state.vectors[rows[i].vector or 0][1] for i in ids], np.float32)
-        masks = [np.array([i in each for i in ids], bool) for each in held]
-        return lambda vector, limit: nearest_rows(np.array(ids), matrix, masks, vector, limit), self.level()
+        held = [set(self.index.select(scope, struck=struck)) for scope in scopes or (ALL,)]
+
+        def nearest(vector: base.Floats, limit: int) -> list[tuple[int, float]]:
+            best: dict[int, float] = {}
+            for each in held:
+                near = self.cosines(vector, sorted(each))
+                best |= dict(sorted(near.items(), key=lambda pair: (-pair[1], pair[0]))[:limit])
+            return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+
+        return nearest, self.level()
 
     def cosines(self, vector: base.Floats, passages: Sequence[int]) -> dict[int, float]:
         rows, vectors = self.index.state.rows, self.index.state.vectors

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from commonplace.base.errors import IndexUnavailable, ProviderError
+from commonplace.base.errors import IndexUnavailable
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
@@ -19,10 +19,7 @@ from commonplace.markdown.standing import matter
 from commonplace.providers.embedding.base import keeps_words, part_for, whole
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from commonplace.index.base import Floats
+    pass
 
 _ROWS = 8192  # texts that are read at once
 
@@ -167,35 +164,6 @@ class Vectors:
         """Forget vectors that no passage uses, unless another model's are being made beside them."""
         if "staging" not in self.index.meta:
             self.store.prune()
-
-
-def nearest_rows(
-    ids: NDArray[np.int64],
-    matrix: Floats,
-    scopes: Sequence[NDArray[np.bool_] | None],
-    vector: Floats,
-    limit: int,
-) -> list[tuple[int, float]]:
-    """The rows of a matrix nearest to a vector, so many of each scope, as (id, cosine), best first.
-
-    A scope says which rows it covers, (n,) bool, or None for all of them.
-    """
-    import numpy as np
-
-    if not len(ids):
-        return []
-    if matrix.shape[1] != len(vector):
-        told = f"its vectors have {len(vector)} dimensions, those of the index {matrix.shape[1]}"
-        raise ProviderError("embedding", told)
-    cosines = matrix @ vector
-    best: set[int] = set()
-    for covered in scopes:
-        rows = np.arange(len(ids)) if covered is None else np.flatnonzero(covered)
-        near = -cosines if covered is None else -cosines[rows]
-        best.update(rows[np.argpartition(near, limit - 1)[:limit] if limit < len(rows) else ...].tolist())
-    top = np.fromiter(best, np.int64, len(best))
-    top = top[np.lexsort((ids[top], -cosines[top]))]
-    return list(zip(ids[top].tolist(), cosines[top].tolist(), strict=True))
 
 
 def embedded_text(text: str, headings: Sequence[str], contexts: Sequence[str] = ()) -> str:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import apsw
 
 from commonplace.base.errors import IndexUnavailable
 from commonplace.index.base import ALL, UNSERVED, Scope, Text
 from commonplace.index.sqlite import schema
-from commonplace.index.vectors import nearest_rows
 from commonplace.providers.embedding.base import quantize, unit_rows
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.base import Floats, Nearest
     from commonplace.index.sqlite.file import IndexFile
+    from commonplace.index.sqlite.matrix import Matrix
     from commonplace.types import Level
 
 _LOAD_ROWS = 8192
@@ -40,7 +40,7 @@ class SqliteVectors:
         self.file = file
         self._extension: bool | None = None
         self._asked = 0
-        self._loaded: tuple[int, Any, Any] | None = None
+        self._loaded: tuple[int, Matrix] | None = None
 
     # --- filling ------------------------------------------------------------------------------------
 
@@ -120,11 +120,12 @@ class SqliteVectors:
         level, scopes = self.level(), scopes or (ALL,)
         if level == 0 and self._asked == 1 and self._loaded is None:
             return lambda vector, limit: self._scan(vector, limit, scopes, struck), 0
-        ids, matrix = self._matrix()
+        matrix = self._matrix()
+        ids = matrix.ids
         covered = [self._covered(ids, scope) if scope.conditions else None for scope in scopes]
         if not struck and (gone := self.file.struck()):
             covered = [_standing(ids, gone, each) for each in covered]
-        return lambda vector, limit: nearest_rows(ids, matrix, covered, vector, limit), level
+        return lambda vector, limit: matrix.nearest(covered, vector, limit), level
 
     def level(self) -> Level:
         """What vectors can do here: 0 with the extension, 1 without it, 2 while no passage has one."""
@@ -139,16 +140,8 @@ class SqliteVectors:
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
         """Cosines of given passages with a unit vector; those without a vector are left out."""
-        import numpy as np
-
         if self._loaded is not None and self._loaded[0] == self.file.version:
-            ids, matrix = self._matrix()
-            wanted = np.array(passages, np.int64)
-            if not len(ids):
-                return {}  # and the matrix has no width either
-            places = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-            found = places[ids[places] == wanted]
-            return dict(zip(ids[found].tolist(), (matrix[found] @ vector).tolist(), strict=True))
+            return self._matrix().cosines(vector, passages)
         rows = self.file.rows(
             "SELECT p.id, v.vector FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN vectors v ON v.id = p.vector_id",
@@ -199,17 +192,19 @@ class SqliteVectors:
         )
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
-    def _matrix(self) -> tuple[Any, Any]:
-        """Passage ids and their unit vectors, (n,) int64 and (n, d) float32, as fresh as the file."""
+    def _matrix(self) -> Matrix:
+        """The vectors of all passages, as fresh as the file."""
         version = self.file.version
         if self._loaded is None or self._loaded[0] != version:
             self._loaded = None  # before the new one is made: two of them are the peak of memory
-            self._loaded = (version, *self._load())
-        return self._loaded[1], self._loaded[2]
+            self._loaded = (version, self._load())
+        return self._loaded[1]
 
-    def _load(self) -> tuple[Any, Any]:
+    def _load(self) -> Matrix:
         """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
         import numpy as np
+
+        from commonplace.index.sqlite.matrix import Matrix
 
         count, length, shortest = self.file.rows(
             "SELECT count(*), coalesce(max(length(v.vector)), 0), coalesce(min(length(v.vector)), 0)"
@@ -217,7 +212,7 @@ class SqliteVectors:
         )[0]
         if shortest != length:
             raise IndexUnavailable(self.file.path, schema.DAMAGED)  # one model's vectors have one length
-        ids, matrix = np.empty(count, np.int64), np.empty((count, length), np.float32)
+        ids, vectors = np.empty(count, np.int64), np.empty((count, length), np.int8)
         last = done = 0
         sql = (
             "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id"
@@ -227,10 +222,11 @@ class SqliteVectors:
             rows = rows[: count - done]  # another process may have added some since they were counted
             if not rows:
                 break
+            read = b"".join([row[1] for row in rows])
             ids[done : done + len(rows)] = [row[0] for row in rows]
-            matrix[done : done + len(rows)] = unit_rows([row[1] for row in rows])
+            vectors[done : done + len(rows)] = np.frombuffer(read, np.int8).reshape(len(rows), length)
             done, last = done + len(rows), rows[-1][0]
-        return ids[:done], matrix[:done]
+        return Matrix(ids[:done], vectors[:done])
 
     def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
         """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
