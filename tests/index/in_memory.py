@@ -235,7 +235,7 @@ class MemoryIndex:
                 return any(self.covers(scope, row) for scope in scopes)
 
     def match(
-        self, expression: str, limit: int, scope: Scope = ALL, *, header: float = 1.0
+        self, expression: str, limit: int, *scopes: Scope, header: float = 1.0
     ) -> list[tuple[int, float]]:
         standing = [row for row in self.state.rows.values() if row.candidate.until is None]
         holds = parse(expression)
@@ -250,9 +250,12 @@ class MemoryIndex:
                 frequency = find(row.tokens["body"]) + header * find(row.tokens["header"])
                 norm = frequency + K1 * (1 - B + B * length / average)
                 scores[row.candidate.id] += idf * frequency * (K1 + 1) / norm
-        found = [row for row in standing if holds(row.tokens) and self.covers(scope, row)]
-        ranked = [(row.candidate.id, scores[row.candidate.id]) for row in found]
-        return sorted(ranked, key=lambda pair: (-pair[1], pair[0]))[:limit]
+        best: set[tuple[int, float]] = set()
+        for scope in scopes or (ALL,):
+            found = [row.candidate.id for row in standing if holds(row.tokens) and self.covers(scope, row)]
+            ranked = sorted(((i, scores[i]) for i in found), key=lambda pair: (-pair[1], pair[0]))
+            best |= set(ranked[:limit])
+        return sorted(best, key=lambda pair: (-pair[1], pair[0]))
 
     def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
         rows = [row for row in self.state.rows.values() if struck or row.candidate.until is None]

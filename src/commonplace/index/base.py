@@ -358,9 +358,11 @@ class Index(Protocol):
         """
 
     def match(
-        self, expression: str, limit: int, scope: Scope = ALL, *, header: float = 1.0
+        self, expression: str, limit: int, *scopes: Scope, header: float = 1.0
     ) -> list[tuple[int, float]]:
         """The best passages that stand for an expression as (id, BM25), higher is better; ties by id.
+
+        There are so many of each scope, of all passages where none is given.
 
         BM25 has k1 1.2, b 0.75 and the idf of Robertson and Spärck Jones, never negative; `header` weighs
         that column, the body weighs 1.

@@ -195,9 +195,7 @@ def _matched(question: Question, expression: str, own: Terms) -> dict[int, float
     scopes = question.scopes
     if question.days is not None:
         scopes = [*scopes, question.covered & within(question.days.spans)]
-    matched: dict[int, float] = {}
-    for scope in scopes:
-        matched |= index.match(expression, settings.candidates, scope, header=settings.header)
+    matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
     scores = terms.score(index, own, matched)
     if question.request.past:
         from commonplace.search import as_of

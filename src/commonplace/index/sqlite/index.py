@@ -33,7 +33,9 @@ from commonplace.notes.scan import FileState
 # which model's are being made beside them, which contexts are embedded with the passages.
 KEPT_META = ("model", "scripts", "staging", "contexts")
 _NOTE_COLUMNS = ", ".join(NoteRow._fields)
-_JOIN_NOTES = "JOIN notes n ON n.id = s.note_id"
+# By either side: a scope may know the notes that it covers, or the passages.
+_JOIN_NOTES = "JOIN notes n ON n.id = s.note_id AND s.id BETWEEN n.first_passage AND n.last_passage"
+_JOIN_MATCHED = "JOIN passages s ON s.id = m.id JOIN notes n ON n.id = s.note_id"
 
 
 class SqliteIndex(IndexFile):
@@ -313,16 +315,25 @@ class SqliteIndex(IndexFile):
         return [row[0] for row in rows]
 
     def match(
-        self, expression: str, limit: int, scope: Scope = ALL, *, header: float = 1.0
+        self, expression: str, limit: int, *scopes: Scope, header: float = 1.0
     ) -> list[tuple[int, float]]:
-        """The best passages that stand for an expression, by FTS5's own BM25; see `index.base.Index`."""
-        where = self.where(scope)
-        join = f"JOIN passages s ON s.id = passages_fts.rowid {_JOIN_NOTES}" if where.sql else ""
+        """The best passages that stand for an expression, by FTS5's own BM25; see `index.base.Index`.
+
+        However many scopes there are, each passage is scored once.
+        """
+        each = [self.where(scope) for scope in scopes or (ALL,)]
+        parts = [
+            f"SELECT * FROM (SELECT m.id, m.score FROM matched m {_JOIN_MATCHED if where.sql else ''}"
+            f" {where.after('WHERE')} ORDER BY m.score DESC, m.id LIMIT ?)"
+            for where in each
+        ]
+        bindings = [bound for where in each for bound in (*where.bindings, limit)]
+        score = f"-bm25(passages_fts, 1.0, {header})"
         return self.rows(
-            f"SELECT passages_fts.rowid, -bm25(passages_fts, 1.0, {header}) AS score FROM passages_fts {join}"
-            f" WHERE passages_fts MATCH ? {where.after('AND')}"
-            " ORDER BY score DESC, passages_fts.rowid LIMIT ?",
-            (expression, *where.bindings, limit),
+            f"WITH matched(id, score) AS {'MATERIALIZED' if len(each) > 1 else ''}"
+            f" (SELECT rowid, {score} FROM passages_fts WHERE passages_fts MATCH ?)"
+            f" {' UNION '.join(parts)} ORDER BY 2 DESC, 1",
+            (expression, *bindings),
         )
 
     def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
