@@ -239,26 +239,27 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     vector = settings.vector if evidence.semantic else 0.0
     if vector and query.wide and not serves(evidence.served, wide_script(query.words)):
         vector *= 1 - query.wide
+    lexical, semantic, own_words = evidence.lexical, evidence.semantic, evidence.terms.own
+    asked_wide, days = query.wide > MOST, evidence.days
     ranked = []
-    for candidate in candidates:
+    for candidate in candidates:  # hundreds of them: what does not depend on one stands above
         own = candidate.id
-        _, wide, script = candidate.traits
+        speakers, wide, script = candidate.traits
         # Meaning counts the less, the more of the passage is in a script that the model does not serve.
-        unread = wide and not serves(evidence.served, script)
-        weight = vector * (1.0 - wide) if unread else vector
-        words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
-        meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
-        if weight and meaning > 0:
-            foreign = 1 - wide if query.wide > MOST else wide
-            words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * foreign * evidence.terms.own)
+        weight = vector * (1.0 - wide) if wide and vector and not serves(evidence.served, script) else vector
+        words = min(WORDS_MAX, lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
+        meaning = semantic[own] if own in semantic else MEANING_UNKNOWN * min(1.0, words)
+        if weight and meaning > 0 and (asked_wide or wide):
+            foreign = 1 - wide if asked_wide else wide
+            words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * foreign * own_words)
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if own in spoken_by and not heard.isdisjoint(spoken_by[own]):
+        if speakers and not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = speaker
         if candidate.turns and candidate.text.rstrip()[-1:] in _ASKING:
             parts["asks"] = ASKS
-        if evidence.days:
-            parts["date"] = settings.dated * closeness(evidence.dates.get(own), evidence.days.spans)
+        if days:
+            parts["date"] = settings.dated * closeness(evidence.dates.get(own), days.spans)
         if evidence.behind and own in evidence.reference:
             parts["collection"] = -evidence.behind
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
@@ -276,29 +277,30 @@ def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
 
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
     """Add what the passages around each one say, where they are turns of one conversation."""
-    places = {item.candidate.id: item for item in ranked}
-    # The two highest relevances of each section: one of them is another passage's than any passage's own.
-    relevances: dict[int, list[float]] = {}
+    # What each one says, and in which section; and the two highest relevances of each section: one of them
+    # is another passage's than any passage's own.
+    told = {item.candidate.id: (item.candidate.section_id, item.parts["words"]) for item in ranked}
+    best: dict[int, tuple[float, float]] = {}
     for item in ranked:
-        relevances.setdefault(item.candidate.section_id, [0.0]).append(item.relevance)
-    best = {section: sorted(each, reverse=True)[:2] for section, each in relevances.items()}
+        first, second = best.get(item.candidate.section_id, (0.0, 0.0))
+        if item.relevance > second:
+            two = (item.relevance, first) if item.relevance > first else (first, item.relevance)
+            best[item.candidate.section_id] = two
 
     def around(own: Candidate, steps: int) -> list[float]:
         """The words of the candidates so many passages before and after one, in its section."""
-        beside = (places.get(own.id - steps), places.get(own.id + steps))
-        return [
-            i.parts["words"] for i in beside if i is not None and i.candidate.section_id == own.section_id
-        ]
+        beside = (told.get(own.id - steps), told.get(own.id + steps))
+        return [one[1] for one in beside if one is not None and one[0] == own.section_id]
 
     for item in ranked:
         own = item.candidate
         beside = around(own, 1)
-        beyond = around(own, 2) if own.turns else []  # only in a conversation does it say anything
+        beyond = around(own, 2) if own.turns else ()  # only in a conversation does it say anything
         if beside or beyond:
             near = settings.turns * max(beside, default=0.0) + settings.beyond * max(beyond, default=0.0)
             item.parts["neighbours"] = own.turns * near + TIE * sum(beside)
         if own.turns:
-            first, second = best[own.section_id]
+            first, second = best.get(own.section_id, (0.0, 0.0))
             other = second if item.relevance == first else first
             item.parts["section"] = settings.section * own.turns * other
 
