@@ -258,6 +258,9 @@ class Contract:
         dated = Scope((Days("2026-01-05", "2026-01-10"),))
         assert self.texts(index, [i for i, _ in index.match('"lamp"', 10, dated)]) == ["the lamp costs"]
         assert index.match('"lamp"', 1) == index.match('"lamp"', 10)[:1]
+        both = [passage for passage, _ in index.match('"lamp"', 1, ALL, dated)]
+        assert both == [i for i, _ in index.match('"lamp"', 10) if i in both]
+        assert set(both) == {i for scope in (ALL, dated) for i, _ in index.match('"lamp"', 1, scope)}
 
     def test_frequencies(self, index: Index) -> None:
         asked = ['"lamp"', '"zeppelin"']
