@@ -122,7 +122,9 @@ class MemoryIndex:
                 entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
                 base.traits(passage.text, entry.sections[cut].turns),
             )  # fmt: skip
-            source = Source(*file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut])
+            source = Source(
+                *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns
+            )
             texts = {"body": passage.text, "header": base.header(note, heads[cut])}
             tokens = {name: tokenize(lexicon.index_text(text)) for name, text in texts.items()}
             row = Row(candidate, source, said.get("since"), tokens, file.mtime_ns, said=said)

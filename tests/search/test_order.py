@@ -34,10 +34,6 @@ def made(
     return order.entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()))
 
 
-def unchanged(source: Source) -> int:
-    return 0
-
-
 def groups(*entries: Entry, limit: int = 10) -> list[list[int]]:
     return [[one.item.candidate.id for one in group] for group in order.gather(entries, limit)]
 
@@ -71,7 +67,7 @@ def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: i
     assert sorted(one.item.candidate.id for group in found for one in group) == list(range(reached))
     assert reached == len(entries) or len(found) >= limit
     for group in found:
-        told = order.tell(group, unchanged)
+        told = order.tell(group)
         assert len(told.others) == len(group) - 1
         for other in told.others:
             alike = compare.same(told.shown.said, other.said)
@@ -85,7 +81,7 @@ def test_a_note_that_repeats_a_transcript_word_for_word_is_not_taken_for_the_not
 
 @given(ENTRIES, st.integers(1, 12), st.floats(0, 1))
 def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: float) -> None:
-    told = [order.tell(group, unchanged) for group in order.gather(entries, limit)]
+    told = [order.tell(group) for group in order.gather(entries, limit)]
     spread = order.spread(told, share)
     items = [one.shown.item for one in spread]
     assert all(a.score >= b.score for a, b in pairwise(items))
@@ -95,7 +91,7 @@ def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: f
 
 def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
     old, new = made(1, DANA, "2026-01-02", score=0.9), made(2, DANA, "2026-02-03", score=0.5)
-    told = order.tell([old, new], unchanged)
+    told = order.tell([old, new])
     assert (told.shown.source.date, told.shown.item.score) == ("2026-02-03", 0.9)
     assert told.shown.item.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
     assert told.others == (old,)
@@ -103,15 +99,19 @@ def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
 
 def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
     first, second = made(1, DANA, path="a.md"), made(2, DANA, path="b.md")
-    for changed, newest in (({"a.md": 2, "b.md": 1}, first), ({"a.md": 1, "b.md": 2}, second)):
-        told = order.tell([first, second], lambda source, times=changed: times[source.path])
-        assert told.shown.source == newest.source
+    for times in ((2, 1), (1, 2)):
+        both = [
+            one._replace(source=one.source._replace(mtime_ns=changed))
+            for one, changed in zip((first, second), times, strict=True)
+        ]
+        newest = both[times.index(2)]
+        assert order.tell(both).shown.source == newest.source
 
 
 def test_of_the_day_asked_for_a_statement_is_shown_as_of_that_day() -> None:
     asked = made(1, DANA, "2026-01-02", parts={"words": 0.8, "date": 0.1})
     later = made(2, DANA, "2026-02-03")
-    assert order.tell([asked, later], unchanged).shown.source.date == "2026-01-02"
+    assert order.tell([asked, later]).shown.source.date == "2026-01-02"
 
 
 def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
@@ -122,7 +122,7 @@ def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
     )
     for arrived in ([heard, note, again], [heard, again, note], [note, heard, again]):
         (group,) = order.gather(arrived, 10)
-        told = order.tell(group, unchanged)
+        told = order.tell(group)
         assert told.shown.source == note.source
         assert {one.source.path for one in told.others} == {heard.source.path, again.source.path}
 

@@ -103,7 +103,10 @@ class Candidate(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The note and section around a passage, as a hit shows them; `date` is the passage's own, if any."""
+    """The note and section around a passage, as a hit shows them; `date` is the passage's own, if any.
+
+    `mtime_ns` says when the file was last changed.
+    """
 
     collection: str
     path: str
@@ -112,6 +115,7 @@ class Source(NamedTuple):
     kind: str
     docid: str
     headings: tuple[str, ...]
+    mtime_ns: int = 0
 
 
 class NoteRow(NamedTuple):

@@ -507,11 +507,11 @@ def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
     )
 
 
-def tell(group: Sequence[Entry], modified: Callable[[Source], int]) -> Statement:
+def tell(group: Sequence[Entry]) -> Statement:
     """Choose what is shown of a group: the newest, with the score of the best.
 
-    A note comes before a transcript, and one of the days that the question names before a newer one;
-    `modified` says when a file was last changed, in ns, which decides within a day.
+    A note comes before a transcript, and one of the days that the question names before a newer one; within
+    a day the file that was changed last decides.
     """
     if len(group) == 1:
         return Statement(group[0])
@@ -519,7 +519,7 @@ def tell(group: Sequence[Entry], modified: Callable[[Source], int]) -> Statement
     def age(one: Entry) -> tuple[bool, float, str, int, int]:
         named = one.item.parts.get("date", 0.0)
         line = one.item.candidate.start_line
-        return (not one.is_transcript, named, one.source.date or "", modified(one.source), line)
+        return (not one.is_transcript, named, one.source.date or "", one.source.mtime_ns, line)
 
     newest = max(group, key=age)
     best = max(one.item.score for one in group)
@@ -599,8 +599,7 @@ def _hits(
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
     entries = _entries(index, [item for item in ranked if item.score >= least], limit)
     groups = gather(entries, limit, frozenset(question.query.terms))
-    manifest = index.manifest
-    statements = [tell(group, lambda s: manifest()[s.collection, s.path].mtime_ns) for group in groups]
+    statements = [tell(group) for group in groups]
     shown = spread(statements, diversity)
     if successors and diversity < 1:
         shown = _in_order(shown, successors)

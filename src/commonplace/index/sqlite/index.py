@@ -283,15 +283,15 @@ class SqliteIndex(IndexFile):
     def sources(self, ids: Iterable[int]) -> dict[int, Source]:
         """The notes and sections around passages, by passage id."""
         rows = self.rows(
-            "SELECT p.id, n.collection, n.path, n.title, coalesce(p.day, n.date), n.kind, n.hash, s.headings"
-            " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            "SELECT p.id, n.collection, n.path, n.title, coalesce(p.day, n.date), n.kind, n.hash, n.mtime_ns,"
+            " s.headings FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
         )
         with schema.translated(self.path):
             return {
-                passage: Source(collection, path, title, date, kind, digest[:DOCID], tuple(json.loads(heads)))
-                for passage, collection, path, title, date, kind, digest, heads in rows
+                passage: Source._make((*note, digest[:DOCID], tuple(json.loads(headings)), mtime_ns))
+                for passage, *note, digest, mtime_ns, headings in rows
             }
 
     # --- questions ----------------------------------------------------------------------------------
