@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
 from commonplace.language import lexicon
 from commonplace.markdown import structure
-from commonplace.search import fusion, terms
+from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
 from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
@@ -94,6 +94,21 @@ class Question:
         if self.query.required:
             scope &= Matches(self.query.required)
         return frozenset(self.index.select(scope, DAY_CANDIDATES, struck=self.request.past, newest=True))
+
+    def promising(self, found: Candidates) -> set[int]:
+        """What is worth reading of both lists, among the owner's notes as well as among all."""
+
+        def promising(lexical: fusion.Scores, semantic: fusion.Scores) -> Collection[int]:
+            limit = self.request.limit or 0
+            return ranking.promising(lexical, semantic, found.terms, self.ranking, limit)
+
+        best = {*promising(found.lexical, found.semantic)}
+        for scope in self.scopes[1:]:
+            own = facts.within(self.index, {*found.lexical, *found.semantic}, scope)
+            lexical = {passage: score for passage, score in found.lexical.items() if passage in own}
+            semantic = {passage: cosine for passage, cosine in found.semantic.items() if passage in own}
+            best.update(promising(lexical, semantic))
+        return best
 
     @property
     def meaning(self) -> str:

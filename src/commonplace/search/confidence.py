@@ -34,7 +34,7 @@ LEAST = 0.15
 # A memory that has grown or shrunk by this share is asked anew at the next sync, or by a question.
 GROWN, OUTGROWN = 0.1, 1.0
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
-VERSION = 4  # raise it when the same notes would be scored otherwise
+VERSION = 5  # raise it when the same notes would be scored otherwise
 
 
 class Level(NamedTuple):

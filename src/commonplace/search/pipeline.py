@@ -93,7 +93,7 @@ def score(index: Index, means: Means, text: str) -> Level:
     asked, request, outcome = query.parse(text), Request(text), Outcome()
     question = _question(index, means, asked, request, ALL, None, outcome)
     found = candidates.gather(question, means.embed, outcome)
-    passages = index.passages(sorted({*found.lexical, *found.semantic}))
+    passages = index.passages(sorted(question.promising(found)))
     evidence = _evidence(question, found, passages, means)
     return confidence.best(ranking.rank(passages, evidence, means.ranking), evidence.reference)
 
@@ -164,7 +164,7 @@ def _passages(
     they stood, with what replaced the struck ones.
     """
     index, request, covered = question.index, question.request, question.covered
-    wanted = {*found.lexical, *found.semantic, *question.of_days, *triggered}
+    wanted = {*question.promising(found), *question.of_days, *triggered}
     if request.min_score is not None and request.min_score <= 0:
         wanted |= candidates.others(question, wanted)
     passages = index.passages(sorted(wanted))

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Search
     from commonplace.language.dates import Span
 
+# Of two lists of several hundred so many passages are read (twice the hits, where somebody wants many): half
+# of them the best of both together, a quarter the best of each. It halves the time of ranking; prefeval and
+# vehicle gain .010 and .012, no other set changes by more than .001.
+PROMISING = 240
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
 # A label counts as a person when it opens this many lines of the candidates; a rarer one is a key ("Note:").
@@ -211,6 +215,28 @@ def outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
 
 
 # --- scores ---------------------------------------------------------------------------------------------
+
+
+def promising(
+    lexical: fusion.Scores, semantic: fusion.Scores, terms: Terms, settings: RankSettings, limit: int
+) -> Collection[int]:
+    """Return what is worth reading of both lists: the best of each and of both together, and neighbours.
+
+    The ends of two long lists cost as much to read as their heads, and nothing of them comes to the front.
+    """
+    most = max(PROMISING, 2 * limit)
+    if len(lexical) + len(semantic) <= most:
+        return {*lexical, *semantic}
+    ideal = terms.ideal or max(lexical.values(), default=0.0) or 1.0
+    both = {passage: settings.vector * cosine for passage, cosine in semantic.items()}
+    for passage, score in lexical.items():
+        words = (1 - settings.vector) * min(WORDS_MAX, score / ideal)
+        both[passage] = both.get(passage, 0.0) + words
+    best = {*nlargest(most // 2, both, key=both.__getitem__)}
+    for scores in (lexical, semantic):
+        best.update(nlargest(most // 4, scores, key=scores.__getitem__))
+    beside = {passage + step for passage in best for step in (-2, -1, 1, 2)}
+    return best | (both.keys() & beside)
 
 
 def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
