@@ -51,7 +51,7 @@ NEEDED = (
     Library("click", "click", "8.1"),
     Library("h11", "h11", "0.14"),
     Library("httpx", "httpx", "0.27"),
-    Library("numpy", "numpy", "1.26"),
+    Library("numpy", "numpy", "2"),
     Library("onnxruntime", "onnxruntime", "1.19"),
     Library("pyyaml", "yaml", "6.0"),
     Library("rich", "rich", "13.7"),
