@@ -258,7 +258,8 @@ class Endpoint:
                     return
                 body = self._read(response, request, deadline)
         except httpx.TimeoutException as error:
-            message = f"{self.origin} did not answer within {min(request.silence_s, left):g} s"
+            waited = max(0.1, round(min(request.silence_s, left), 1))
+            message = f"{self.origin} did not answer within {waited:g} s"
             unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             raise (ProviderError if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:

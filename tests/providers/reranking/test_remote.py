@@ -189,7 +189,7 @@ def test_it_gives_up_in_time(make: Make, server: Server) -> None:
     server.answer = lambda request: Reply({}, delay_s=20)
     began = time.monotonic()
     error = refused(make(query_deadline_s=0.3))
-    assert re.search(r"did not answer within 0\.\d+ s", str(error))
+    assert "did not answer within 0.3 s" in str(error)
     assert not error.permanent
     assert time.monotonic() - began < 10
 
