@@ -101,7 +101,7 @@ def test_a_line_in_a_script_that_the_model_does_not_serve_is_left_to_the_others(
         )
         assert result.level in (0, 1)
         found = {hit.text: {factor.name for factor in hit.factors} for hit in result.hits}
-        assert found["- 金曜の午後はデプロイしない。"] == {"words"}
+        assert found["- 金曜の午後はデプロイしない。"] == {"words", "length"}
         assert "meaning" in found["- The deploy moved to Thursday."]
         only = memory.search("vec: デプロイはいつですか？", min_score=0.001)
         assert (only.hits, only.level) == ((), 2)

@@ -132,7 +132,7 @@ def test_what_a_model_adds_counts_half(opened: Open, server: Server) -> None:  #
         factor.name: factor.value for hit in alone.hits if "Rollback" in hit.text for factor in hit.factors
     }
     assert EXPANDED == 0.5
-    assert added == pytest.approx(min(1.0, factors["words"] / 2))
+    assert added == pytest.approx(min(1.0, factors["words"] / 2 + factors["length"]))
     assert typed > added
 
 

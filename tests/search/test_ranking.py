@@ -27,14 +27,15 @@ def evidence(question: str = "plain question", **named: object) -> Evidence:
 
 
 def scores(found: list[ranking.Ranked]) -> dict[int, float]:
-    return {item.candidate.id: round(item.score, 4) for item in found}
+    """Scores without what length costs."""
+    return {item.candidate.id: round(item.score - item.parts.get("length", 0.0), 4) for item in found}
 
 
 def test_words_and_meaning_are_added() -> None:
     found = ranking.rank(
         [candidate(1), candidate(5)], evidence(lexical={1: 5.0}, semantic={1: 0.4, 5: 0.5}), RankSettings()
     )
-    assert scores(found) == {1: round(0.7 * 0.4 + 0.3 * 0.5, 4), 5: 0.35}
+    assert scores(found) == {1: round(0.68 * 0.4 + 0.32 * 0.5, 4), 5: 0.34}
     assert [item.candidate.id for item in found] == [1, 5]
     for item in found:
         assert sum(item.parts.values()) == pytest.approx(item.score)
@@ -69,9 +70,9 @@ def test_neighbours_count_in_conversations_only() -> None:
         [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
     )
     assert scores(facts)[2] == 0.1
-    usual = (0.6 * 0.1 + 0.6 * 1.0 + 0.2 * 1.0 + 0.2 * 0.1) / 2  # what turns get as turns
-    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0 + 0.2 * 1.0 - usual, abs=1e-2)
-    assert talk[1].parts["section"] == pytest.approx(0.2 * 1.0)
+    usual = (0.6 * 0.1 + 0.6 * 1.0 + 0.15 * 1.0 + 0.15 * 0.1) / 2  # what turns get as turns
+    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0 + 0.15 * 1.0 - usual, abs=1e-2)
+    assert talk[1].parts["section"] == pytest.approx(0.15 * 1.0)
     assert talk[0].parts["conversation"] == talk[1].parts["conversation"] == pytest.approx(-usual, abs=1e-2)
 
 
@@ -80,6 +81,19 @@ def test_a_chat_does_not_stand_above_a_plain_note_as_such() -> None:
     note = candidate(20, section=2)
     found = ranking.rank([*talk, note], evidence(lexical={1: 4.0, 2: 4.0, 3: 4.0, 20: 6.0}), RankSettings())
     assert found[0].candidate is note
+
+
+def test_of_two_passages_that_answer_alike_the_shorter_one_is_first() -> None:
+    long, short = candidate(1, "the boat " * 20), candidate(2, "the boat " * 5)
+    found = ranking.rank([long, short], evidence(lexical={1: 5.0, 2: 5.0}), RankSettings())
+    assert [item.candidate for item in found] == [short, long]
+    assert [item.parts["length"] for item in found] == pytest.approx([-0.00016 * 45, -0.00016 * 180])
+
+
+def test_length_costs_no_more_than_a_share_of_what_a_passage_answers() -> None:
+    long, nothing = candidate(1, "the boat " * 900), candidate(2, "the boat " * 5)
+    found = ranking.rank([long, nothing], evidence(lexical={1: 1.0}), RankSettings())
+    assert [item.score for item in found] == pytest.approx([0.07, 0.0], abs=1e-6)
 
 
 def test_a_turn_that_asks_gives_way_to_one_that_answers() -> None:
@@ -105,7 +119,7 @@ def test_the_best_of_a_section_speaks_for_the_others() -> None:
     talk = [candidate(1, turns=1.0), candidate(9, turns=1.0), candidate(20, section=2, turns=1.0)]
     found = ranking.rank(talk, evidence(lexical={1: 10.0, 9: 2.0, 20: 2.0}), RankSettings())
     parts = {item.candidate.id: item.parts.get("section", 0.0) for item in found}
-    assert parts == pytest.approx({1: 0.2 * 0.2, 9: 0.2 * 1.0, 20: 0.0})
+    assert parts == pytest.approx({1: 0.15 * 0.2, 9: 0.15 * 1.0, 20: 0.0})
     apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
     said = {1: 10.0, 2: 1.0}
     assert scores(ranking.rank(apart, evidence(lexical=said), RankSettings()))[2] == 0.1
@@ -140,7 +154,7 @@ def test_other_fusions() -> None:
         today=date(2026, 1, 31),
     )
     by_score = ranking.rank([candidate(1), candidate(2)], both, RankSettings(fusion="scores", recency=0.2))
-    assert scores(by_score) == {1: round(0.14 + 0.3 + 0.1, 4), 2: round(0.42 + 0.15, 4)}
+    assert scores(by_score) == {1: round(0.68 * 0.2 + 0.3 + 0.1, 4), 2: round(0.68 * 0.6 + 0.15, 4)}
     by_rank = ranking.rank(
         [candidate(1), candidate(2)], both, RankSettings(fusion="ranks", vector=0.5, lexical=0.5)
     )

@@ -33,8 +33,9 @@ QUANTILE = 0.9  # of the null questions' scores
 LEAST = 0.15
 # A memory that has grown or shrunk by this share is asked anew at the next sync, or by a question.
 GROWN, OUTGROWN = 0.1, 1.0
+BESIDE = ("date", "length", "collection")  # parts of a score that do not say how well a passage answers
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
-VERSION = 5  # raise it when the same notes would be scored otherwise
+VERSION = 6  # raise it when the same notes would be scored otherwise
 
 
 class Level(NamedTuple):
@@ -63,11 +64,12 @@ def questions(language: str) -> tuple[str, ...]:
 
 
 def best(ranked: Sequence[Ranked], reference: Collection[int]) -> Level:
-    """The best scores by what the question asks, whatever the day of the note and its collection's weight."""
+    """The best scores by what the question asks, whatever the day, the length and the collection."""
     scores = {True: 0.0, False: 0.0}
     for item in ranked:
         parts, group = item.parts, item.candidate.id in reference
-        scores[group] = max(scores[group], item.score - parts.get("date", 0.0) - parts.get("collection", 0.0))
+        beside = math.fsum(parts.get(name, 0.0) for name in BESIDE)
+        scores[group] = max(scores[group], item.score - beside)
     return Level(scores[False], scores[True])
 
 

@@ -52,6 +52,9 @@ TIE = 1e-6
 # nothing beyond so many: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
 
+# What a character of a passage costs, and the share of its relevance that all of them cost at most: a reader
+# takes so much text and no more; of two passages that answer alike the shorter one leaves room for a third.
+LENGTH, LENGTH_MOST = 0.00016, 0.3
 # A turn that ends in a question rarely holds the answer.
 ASKS, _ASKING = -0.03, ("?", "？")
 # What only turns of a conversation get, taken against what so many of the best turns get on the mean.
@@ -93,14 +96,14 @@ class RankSettings(NamedTuple):
     """
 
     fusion: Literal["calibrated", "scores", "ranks"] = "calibrated"
-    vector: float = 0.7
+    vector: float = 0.68
     lexical: float = 0.3
     header: float = 0.5
     speaker: float = 0.10
     owner: float = 0.05
     turns: float = 0.6
     beyond: float = 0.3
-    section: float = 0.2
+    section: float = 0.15
     dated: float = 0.25
     recency: float = 0.0
     half_life_days: float = 30.0
@@ -280,6 +283,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * foreign * own_words)
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
+        parts["length"] = -min(LENGTH * len(candidate.text), LENGTH_MOST * relevance)
         if speakers and not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = speaker
         if candidate.turns and candidate.text.rstrip()[-1:] in _ASKING:
