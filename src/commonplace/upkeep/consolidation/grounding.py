@@ -31,7 +31,12 @@ def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) ->
         return strange
     readings = [(read(statement, source.day), source) for source in sources]
     count = max((len(known) for known, _ in readings), default=0)
+    checked: set[tuple[object, ...]] = set()  # a sentence that is said again is supported as it was before
     for at in range(count):
+        key = (not at, *(some[at] if at < len(some) else None for some, _ in readings))
+        if key in checked:
+            continue
+        checked.add(key)
         reasons = [unsupported(some[at], at, source, share) for some, source in readings if at < len(some)]
         if all(reasons):
             return min(reasons, key=len)
