@@ -15,6 +15,8 @@ NOTES = """# People
 - Catherine keeps the bees. Catherine sells honey in autumn.
 - Inès wrote the letter about the roof.
 - The settle in the hall is from 1820.
+- Cello lesson at 16:30. Cello strings cost 62 euros.
+- Make the list; Make it short, then make tea. The make is German.
 
 # Chat
 
@@ -53,10 +55,14 @@ def test_a_name_spelt_otherwise_is_told(memory: Memory, question: str, name: str
 
 def test_other_words_and_other_names_stay(memory: Memory) -> None:
     for question in (
+        "hello",
+        "Hello, what is new?",
+        "what does katherine sell",  # Catherine opens sentences only, as a cello may
         "Is the kettle broken?",
         "What does Maximilian repair?",
         "Who is Bob?",
         "repair Muhammad",
+        "how to bake, cake, take",
     ):
         assert memory.search(question).warnings == ()
 

@@ -1,17 +1,19 @@
 """Names that are spelt otherwise than in the notes: Mohammed for Muhammad, Katherine for Catherine.
 
-A name of the question that no note holds is taken for the nearest one that the candidates hold: who speaks in
-them, or is written large there more than once. Nobody is taken for somebody without being told.
+A name of the question that no note holds is taken for the nearest one that the candidates hold more than once,
+and never in small letters: who speaks in them, or is written large inside a sentence. A name that only opens
+sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* too) is one where the question writes it
+large as well. A warning says who is taken for whom.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.markdown import turns
+from commonplace.markdown import structure, turns
 from commonplace.search import query
 
 if TYPE_CHECKING:
@@ -20,33 +22,34 @@ if TYPE_CHECKING:
 
 SHORTEST, LONG = 3, 7  # letters of a name, and of one in which two may differ
 TIMES = 2  # as often must a name be written that nobody speaks under
-_NAME = re.compile(r"\b[A-Z][a-zà-öø-ÿ’'-]+\b")
+_LARGE = r"[A-Z][a-zà-öø-ÿ’'-]+\b"
+_OPENING, _INSIDE = re.compile(rf"\b{_LARGE}"), re.compile(rf"(?<=[\w,;)’'] ){_LARGE}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def likely(asked: Query, missing: Collection[str]) -> list[str]:
-    """Return the words of a question that may be names which no note holds.
+def likely(asked: Query, missing: Collection[str]) -> dict[str, bool]:
+    """Return the words of a question that may be names which no note holds, and whether each surely is one.
 
-    They are written large, or nothing in the question is.
+    They are written large, or nothing in the question is. The first word is large in any case.
     """
-    words = _WORD.findall(asked.words)
+    words = list(dict.fromkeys(_WORD.findall(asked.words)))
     is_small = asked.words.islower()
-    return [
-        word
-        for word in dict.fromkeys(words)
+    return {
+        word: word != words[0] and word[0].isupper()
+        for word in words
         if word.lower() in missing and len(word) >= SHORTEST and (is_small or word[0].isupper())
-    ]
+    }
 
 
-def meant(words: Iterable[str], candidates: Iterable[Candidate]) -> dict[str, str]:
-    """Return what each of some words is taken for, where a name in the candidates is near enough."""
+def meant(words: Mapping[str, bool], candidates: Sequence[Candidate]) -> dict[str, str]:
+    """Return what each word is taken for, where a name in the candidates is near enough."""
     names = _names(candidates)
     found = {}
-    for word in words:
+    for word, is_name in words.items():
         near = [
             (distance(word.lower(), name.lower()), -count, name)
-            for name, count in names.items()
-            if abs(len(name) - len(word)) <= 2
+            for name, (count, inside) in names.items()
+            if (inside or is_name) and abs(len(name) - len(word)) <= 2
         ]
         steps, _, name = min(near, default=(9, 0, ""))
         if steps <= allowed(word):
@@ -70,15 +73,27 @@ def _terms(term: str, names: dict[str, str]) -> list[str]:
     return query.terms(lower[term]) if term in lower else [term]
 
 
-def _names(candidates: Iterable[Candidate]) -> Counter[str]:
-    """Names in some passages with how often they stand there; who speaks counts most."""
-    names = Counter[str]()
+def _names(candidates: Iterable[Candidate]) -> dict[str, tuple[int, bool]]:
+    """Names in some passages: how often each stands there, and whether anywhere inside a sentence.
+
+    Who speaks is a name wherever it stands.
+    """
+    names, inside, small = Counter[str](), set[str](), set[str]()
     for own in candidates:
         for line in own.text.split("\n"):
             label = turns.speaker(line, chat=own.turns > 0) if ":" in line or "：" in line else None
-            names.update({word.title(): TIMES for word in _WORD.findall(label or "")})
-        names.update(_NAME.findall(own.text))
-    return Counter({name: count for name, count in names.items() if count >= TIMES})
+            speakers = {word.title() for word in _WORD.findall(label or "")}
+            names.update(dict.fromkeys(speakers, TIMES))
+            inside.update(speakers)
+            if structure.atx(line) is None:  # in a heading every word may be large
+                names.update(_OPENING.findall(line))
+                inside.update(_INSIDE.findall(line))
+        small.update(word for word in _WORD.findall(own.text) if word.islower())
+    return {
+        name: (count, name in inside)
+        for name, count in names.items()
+        if count >= TIMES and name.lower() not in small
+    }
 
 
 def allowed(word: str) -> int:
