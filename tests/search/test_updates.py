@@ -52,7 +52,7 @@ def test_a_newer_one_that_is_first_stays() -> None:
 
 def test_what_is_no_update_stays_behind() -> None:
     for newer, why in [
-        ("**User:** My Zotero library has 52 sources.", "speaks of no change"),
+        ("**User:** My garden has 52 sources of light.", "speaks of no change, and of something else"),
         ("**User:** I've now added 45 sources to my Zotero library.", "the same value"),
         ("**User:** I've now added many sources to my Zotero library.", "no value"),
         ("**User:** I've now added 52 pictures to the gallery.", "about something else"),
@@ -164,3 +164,46 @@ def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question
     assert sorted(item.candidate.id for item in found) == sorted(item.candidate.id for item in before)
     head = found[:COMPARED]
     assert [item.score for item in head] == sorted((item.score for item in head), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("组会是每周二下午三点。", "组会改到周四上午十点。", "组会几点"),
+        ("组会是每周二下午三点。", "组会改到周四上午十点。", "组会现在几点"),
+        ("住在杭州滨江区。", "搬家了，现在住在上海徐汇区。", "我住在哪里"),
+        (
+            "The deadline for the Gdansk integration is 30 April.",
+            "The Gdansk deadline slips to 29 May, since the customs interface is late.",
+            "What is the deadline for the Gdansk integration?",
+        ),
+        (
+            "Maja's cello lesson is on Thursdays at 16:30.",
+            "Maja's cello lesson moved from Thursday to Saturday.",
+            "When is Maja's cello lesson?",
+        ),
+    ],
+)
+def test_a_later_day_goes_before_an_earlier_one(tmp_path: Path, old: str, new: str, question: str) -> None:
+    for day, text in (("2026-02-01", old), ("2026-03-01", new)):
+        path = tmp_path / f"memory/{day}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(
+            f"# {day}\n\n- 10:00 Called mum; 买了菜。\n- {text}\n- 11:30 Fixed the bike.\n", "utf-8"
+        )
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        hits = [hit.text for hit in memory.search(question).hits]
+    places = [next(at for at, hit in enumerate(hits) if text in hit) for text in (new, old)]
+    assert places == sorted(places)
+
+
+def test_long_term_memory_is_older_than_a_day_that_speaks_of_a_change(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n- 过敏药吃的是氯雷他定。\n", "utf-8")
+    (tmp_path / "memory").mkdir()
+    for day, drug in (("2026-01-01", "左西替利嗪"), ("2026-03-01", "西替利嗪")):
+        (tmp_path / f"memory/{day}.md").write_text(f"# {day}\n\n- 过敏药从今天起换成{drug}。\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        for question in ("我现在吃什么过敏药", "我的过敏药是什么"):
+            assert memory.search(question).hits[0].path == "memory/2026-03-01.md", question

@@ -27,6 +27,8 @@ from commonplace.index import facts
 from commonplace.index.base import Index, Source
 from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.compare import Wording
+from commonplace.language.scripts import has_han
+from commonplace.markdown import statements as entries
 from commonplace.markdown import structure, turns
 from commonplace.search import references
 from commonplace.search.query import Query
@@ -234,8 +236,11 @@ OLDER = 2  # of them, those at the top that something newer may go before
 # The newer statement may lie this much lower: it shares fewer words with the question. With .35 two of 18
 # updates are missed, with .55 nothing more is found.
 GAP = 0.45
-SHARED = 0.2  # share of the words of the shorter passage that both must hold, where a value is asked for
+# Share of the words of the shorter one that both must hold, where a value is asked for; of a Chinese one half
+# of it, as its words are pairs of characters, and some of these are of two words.
+SHARED = 0.2
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
+SURELY = 0.6  # the same share where it does not speak of a change, two words at least
 ALIKE = 0.5  # the same share, and the share of the older one's relevance, where no value is asked for
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
@@ -243,8 +248,8 @@ STEP = 1e-4  # puts it right before the older one
 # What a question says of the kind of its value: the first list that matches decides, else any will do.
 _ASKED_KINDS = {
     "asks_percent": ("percent",),
-    "asks_clock": ("clock",),
-    "asks_date": ("date", "clock"),
+    "asks_clock": ("clock", "day"),
+    "asks_date": ("date", "day", "clock"),
     "asks_money": ("money", "number", "percent"),
     "asks_number": ("number", "percent"),
 }
@@ -275,30 +280,32 @@ class _Statement(NamedTuple):
     def is_later(self, old: _Statement) -> bool:
         """Later by day, or further down in the same note; of two notes of one day neither came first.
 
-        Where something that says since when it holds stands in its note tells nothing.
+        Where something that says since when it holds stands in its note tells nothing. What has no day is
+        older than what speaks of a change on some day: long-term memory follows the days.
         """
         (day, note, line), (old_day, old_note, old_line) = self.place, old.place
         if note == old_note and not (self.dated or old.dated):
             return line > old_line
-        return bool(old_day) and day > old_day
+        return day > old_day and (bool(old_day) or self.changes)
 
     def updates(self, old: _Statement, asked: _Asked) -> bool:
         """Whether it is a later statement on what another says, with something of its own."""
-        if old.item.score - self.item.score > GAP or not (self.changes or asked.present):
+        if old.item.score - self.item.score > GAP or not (self.changes or asked.present or asked.exact):
             return False
         if not self.is_later(old):
             return False
         words, former = _words(self.text), _words(old.text)
         common, known = len(words & asked.words), len(former & asked.words)
-        shared = len(words & former) >= SHARED * max(1, min(len(words), len(former)))
+        least = SHARED / 2 if has_han(old.text) else SHARED
+        shared = len(words & former) >= least * max(1, min(len(words), len(former)))
         now, before = (_values(self.text), _values(old.text)) if asked.kinds else ({}, {})
         if valued := [kind for kind in asked.kinds if before.get(kind)]:
             other = any(now.get(kind, frozenset()) - before[kind] for kind in valued)
             if other and shared and self.changes and common >= max(1.0, ASKED * known):
                 return True
             if asked.exact:
-                return False
-        if not asked.short:
+                return bool(other and shared and common >= max(2.0, SURELY * known))
+        if not asked.short or not (self.changes or asked.present):
             return False
         short = shared and max(len(self.text), len(old.text)) <= SHORT
         alike = known and common >= ALIKE * known and self.item.relevance >= ALIKE * old.item.relevance
@@ -330,22 +337,26 @@ def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None])
     In a conversation with an assistant only the owner's statements count: the answers repeat what was asked.
     """
     head, asked = ranked[:COMPARED], _asked(query)
-    statements = _statements(head, days)
+    statements = _statements(head, asked, days)
     top = {item.candidate.id for item in head[:OLDER]}
     ahead: dict[int, float] = {}  # what each newer statement gets, by passage
     for at, old in enumerate(statements):
         if old.item.candidate.id not in top:
             break
-        newer = next((new.item for new in statements[at + 1 :] if new.updates(old, asked)), None)
-        if newer is not None:
-            passage, lead = newer.candidate.id, old.item.score + STEP - newer.score
+        if newer := [new for new in statements[at + 1 :] if new.updates(old, asked)]:
+            # The first of them; of those that follow something without a day the last that was said.
+            latest = newer[0] if old.place[0] else max(newer, key=lambda new: new.place)
+            passage, lead = latest.item.candidate.id, old.item.score + STEP - latest.item.score
             ahead[passage] = max(lead, ahead.get(passage, lead))
     lifted = [adjusted(item, "update", ahead.get(item.candidate.id, 0.0)) for item in head]
     return [*sorted(lifted, key=lambda item: -item.score), *ranked[COMPARED:]]
 
 
-def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[_Statement]:
-    """What is said in the head by those whose word counts, in its order."""
+def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | None]) -> list[_Statement]:
+    """What is said in the head by those whose word counts, in its order.
+
+    Of a list it is the items that hold most words of the question, without the hours of writing.
+    """
     speakers = {
         item.candidate.id: turns.speaker(item.candidate.text, chat=item.candidate.turns > 0) for item in head
     }
@@ -357,6 +368,13 @@ def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[
         own, text = item.candidate, item.candidate.text[:LONGEST]
         if not owned or speakers[own.id] in turns.OWNER:
             place = (days.get(own.id) or "", own.note_id, own.start_line)
+            lines = text.split("\n")
+            if all(map(structure.ITEM.match, lines)):
+                shares = [len(_words(line) & asked.words) for line in lines]
+                best = max(shares)
+                text = "\n".join(
+                    entries.clock(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
+                )
             changes = rules.pattern("changes").search(text) is not None
             statements.append(_Statement(item, text, place, changes, "since" in said(own)))
     return statements
