@@ -12,7 +12,9 @@ import pytest
 from commonplace import Memory
 from commonplace.index.base import Candidate
 from commonplace.providers.embedding.base import signs
-from commonplace.search.reranking import NEIGHBOUR, LateInteraction
+from commonplace.search import query
+from commonplace.search.ranking import Ranked
+from commonplace.search.reranking import LATE_MOST, LATE_WEIGHT, NEIGHBOUR, LateInteraction, Reranker, rerank
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -107,3 +109,15 @@ def test_turns_are_kept_and_found_by_their_words(tmp_path: Path) -> None:
         (tmp_path / "MEMORY.md").write_text("# Chat\n\n茶\n", "utf-8")
         memory.sync()
         assert memory._store.index.vectors.words(range(100)) == {}
+
+
+def test_a_few_lines_of_chat_are_lifted_by_so_much_at_most() -> None:
+    note = Ranked(passage(1, "boat", turns=0.0), 0.7, {"meaning": 0.7})
+    chat = Ranked(passage(5, "red"), 0.2, {"meaning": 0.2})
+    other = Ranked(passage(9, "boat", section=2), 0.2, {"meaning": 0.2})
+    ordered = rerank(
+        [note, chat, other], query.parse("red"), Reranker("local", lambda _, __: [0.0, 1.0, 0.0])
+    )
+    assert [item.candidate.id for item in ordered] == [1, 5, 9]
+    assert ordered[1].parts["late interaction"] == pytest.approx(LATE_MOST)
+    assert ordered[2].parts["late interaction"] == pytest.approx(LATE_MOST - LATE_WEIGHT)
