@@ -166,7 +166,7 @@ def read(answer: str) -> list[tuple[Kind, str]]:
         except (ValueError, RecursionError):
             pass  # brackets around lines
     lines = ((kind.lower(), said.rstrip(" \t\r\f\v\"'`*_,")) for kind, said in _TYPED.findall(text))
-    return [(cast("Kind", kind), said) for kind, said in lines if said]
+    return [(cast("Kind", kind), said) for kind, said in lines if said.strip()]
 
 
 def _typed(data: object, kind: Kind | None = None) -> Iterator[tuple[Kind, str]]:
