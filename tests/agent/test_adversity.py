@@ -156,7 +156,7 @@ def persistently(work: Callable[[], object]) -> None:
 def test_an_index_that_is_rebuilt_meanwhile(begin: Begin, model: Model, root: Path) -> None:
     for number in range(200):
         path = root / "memory" / f"2025-01-{number % 28 + 1:02}-{number}.md"
-        path.write_text(f"# Day\n\n- Crate {number} stands in hall {number % 7}.\n" * 20, "utf-8")
+        path.write_text(f"# Day\n\n- The walnut{number} crate stands in hall {number % 7}.\n" * 20, "utf-8")
     loop = begin()
     with (
         Memory.open(root, overrides={"embedding.provider": "fake"}) as rebuilding,
@@ -165,7 +165,7 @@ def test_an_index_that_is_rebuilt_meanwhile(begin: Begin, model: Model, root: Pa
         done = pool.submit(lambda: [persistently(rebuilding.sync) for _ in range(2)])
         answered = 0
         while not done.done() or answered < 3:
-            assert loop.respond(f"Where stands crate {answered}?").text == "Noted."
+            assert loop.respond(f"Where stands the walnut{answered} crate?").text == "Noted."
             answered += 1
         done.result()
     assert "stands in hall" in recalled(model.chats[-1])

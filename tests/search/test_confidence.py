@@ -92,7 +92,7 @@ def test_a_memory_is_asked_anew_when_it_has_grown(memory: Memory, tmp_path: Path
     (tmp_path / "memory/music.md").write_text(f"# Music\n{lines}", "utf-8")
     assert memory.search("who tunes the harpsichord of the bishop?").hits  # it finds the new note, and asks
     after = levels(memory)
-    assert after["passages"] > before["passages"]  # type: ignore[operator]
+    assert after["amounts"] > before["amounts"]  # type: ignore[operator]
     assert after["levels"] != before["levels"]
 
 
@@ -117,3 +117,25 @@ def test_an_empty_memory_answers_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as opened:
         opened.sync()
         assert opened.search("when is the release?").hits == ()
+
+
+def test_a_few_common_words_are_no_question(tmp_path: Path) -> None:
+    lines = [f"- Mira said thanks for parcel {n}, and Tom went on to shelf {n}." for n in range(60)]
+    (tmp_path / "MEMORY.md").write_text("# Parcels\n\n" + "\n".join(lines), "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        for message in ("thanks!", "ok, go on", "thanks, go on"):
+            assert not memory.search(message, strict=True).hits, message
+        assert memory.search("what did Mira say about parcel 41?", strict=True).hits
+
+
+def test_levels_follow_the_vectors(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("\n".join(f"# Bed {n}\n\nBed {n} grows leeks." for n in range(50)))
+    with Memory.open(tmp_path) as memory:
+        memory.sync(embed=False)
+        memory.search("which bed grows leeks?")
+        before = levels(memory)
+        memory.sync()
+        after = levels(memory)
+    assert (before["amounts"][1], after["amounts"][1]) == (0, after["amounts"][0])  # type: ignore[index]
+    assert before["levels"] != after["levels"]

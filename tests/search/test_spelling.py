@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory
+from commonplace import Memory, config
 from commonplace.search import spelling
 
 NOTES = """# People
@@ -86,3 +88,17 @@ def test_a_distance_is_the_same_both_ways(one: str, other: str) -> None:
     there, back = spelling.distance(one, other, 8), spelling.distance(other, one, 8)
     assert there == back
     assert (there == 0) == (one == other)
+
+
+def test_what_the_question_does_not_cover_corrects_nothing(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "notes/MEMORY.md").write_text(NOTES, "utf-8")
+    (tmp_path / "shelf/people.md").write_text("# People\n\nThe painter Mohammed and old Mohammed.\n", "utf-8")
+    config.add_collection(tmp_path / "notes", "shelf", str(tmp_path / "shelf"))
+    with Memory.open(tmp_path / "notes") as memory:
+        memory.sync()
+        question = "What does Mohammed repair?"
+        assert memory.search(question).warnings == ()
+        covered = memory.search(f"in:memory {question}")
+        assert covered.warnings == ("no note holds this spelling: took Mohammed for Muhammad",)

@@ -21,7 +21,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
 from commonplace.language import lexicon
-from commonplace.markdown import structure
+from commonplace.markdown import structure, turns
 from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
 from commonplace.search.ranking import WORDS_MAX, RankSettings
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # The cosine of a question and what an instruction is about (or its share of a full match) from which it is
 # about that. Of 20 questions of beam_100k that an instruction is for, 15 reach it; of 159 others 62.
 ABOUT = 0.4
+# Who wrote a note, where it says so. What those wrote lifts nothing: they are read, and not obeyed.
+OWNER, FOREIGN = "owner", ("tool", "untrusted")
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 HEADINGS = 2  # as many times the passages of a listing are read: some are headings alone
 _SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
@@ -322,7 +324,10 @@ def others(question: Question, known: set[int]) -> set[int]:
 
 
 def triggered(question: Question) -> set[int]:
-    """Passages that have a trigger in the question, found without a model; no cost where none has one."""
+    """Passages that have a trigger in the question, found without a model; no cost where none has one.
+
+    Those of the owner alone: reference, tools and strangers lift nothing.
+    """
     index = question.index
     if not index.select(Scope((Has("trigger"),)), 1, struck=True):
         return set()
@@ -330,20 +335,34 @@ def triggered(question: Question) -> set[int]:
     found = {
         passage
         for passage, said in facts.annotated(index, "trigger")
-        if any(_holds(asked, phrase) for phrase in phrases(said))
+        if json.loads(said).get("by") not in FOREIGN
+        and any(_holds(asked, phrase) for phrase in phrases(said))
     }
-    return question.allowed(facts.within(index, found, question.covered)) if found else found
+    return question.allowed(facts.within(index, found, question.scopes[-1])) if found else found
 
 
-def instructing(question: Question, passages: Iterable[Candidate], found: Candidates) -> set[int]:
-    """Standing instructions of the owner among some passages whose matter the question is about."""
-    named = [one for one in passages if one.annotations and MATTER in json.loads(one.annotations)]
+def instructing(
+    question: Question, passages: Iterable[Candidate], found: Candidates, level: float = 0.0
+) -> set[int]:
+    """Standing instructions of the owner among some passages whose matter the question is about.
+
+    `level` is the score that null questions reach. What nobody asked for must be nearer than their cosine. A
+    line of a conversation is the owner's where it says so; reference, agents and strangers instruct nobody.
+    """
+    least = max(ABOUT, level / question.ranking.vector) if question.request.strict else ABOUT
     ideal = question.terms.ideal or 1.0
+    named = []
+    for one in passages:
+        said = json.loads(one.annotations) if one.annotations else {}
+        spoken = not one.turns or not turns.OWNER.isdisjoint(one.traits.speakers.split("\n"))
+        if MATTER in said and said.get("by", OWNER) == OWNER and spoken:
+            named.append(one)
+    own = facts.within(question.index, [one.id for one in named], question.scopes[-1]) if named else ()
 
     def near(passage: int) -> float:
         return found.semantic.get(passage, found.lexical.get(passage, 0.0) / ideal)
 
-    return {one.id for one in named if one.until is None and near(one.id) >= ABOUT}
+    return {one.id for one in named if one.id in own and one.until is None and near(one.id) >= least}
 
 
 def phrases(said: str) -> Iterable[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
 from commonplace.index import facts
 from commonplace.index.base import ALL, Candidate, In, Index, Matches, Not, Scope
+from commonplace.language import lexicon
 from commonplace.search import candidates, confidence, order, query, ranking, reranking, terms
 from commonplace.search.candidates import Candidates, Embed, Question
 from commonplace.search.confidence import Level
@@ -65,12 +66,15 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     with outcome.timed("ranking"):
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
-        triggered |= candidates.instructing(question, passages, found)
+        triggered |= candidates.instructing(
+            question, passages, found, means.level.own if means.level else 0.0
+        )
         evidence = _evidence(question, found, passages, means)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
     if question.refusable and means.level:
-        outcome.confidence = confidence.of(confidence.best(ranked, evidence.reference), means.level)
+        words = confidence.telling(question.terms) if request.strict and not request.lines else 1.0
+        outcome.confidence = confidence.of(confidence.best(ranked, evidence.reference, words), means.level)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
     if means.reranker is not None and not refused:
@@ -115,12 +119,19 @@ def _question(
 
 def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query | None:
     """The question with the names that its own are near to, where no note holds them; None for most."""
-    asked = question.query
-    if not question.terms.missing or question.request.lines or asked.required:
+    asked, covered = question.query, question.covered
+    if question.request.lines or asked.required or not (question.terms.missing or covered.conditions):
         return None
     from commonplace.search import spelling
 
-    words = spelling.likely(asked, question.terms.missing)
+    missing = set(question.terms.missing)
+    if covered.conditions:  # what stands elsewhere alone does not count
+        missing.update(
+            term
+            for term in asked.terms
+            if term.isalpha() and not question.index.select(covered & Matches(lexicon.sought(term)), 1)
+        )
+    words = spelling.likely(asked, missing)
     if not words:
         return None
     with outcome.timed("spelling"):

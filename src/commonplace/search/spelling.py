@@ -1,9 +1,9 @@
 """Names that are spelt otherwise than in the notes: Mohammed for Muhammad, Katherine for Catherine.
 
-A name of the question that no note holds is taken for the nearest one that the candidates hold more than once,
-and never in small letters: who speaks in them, or is written large inside a sentence. A name that only opens
-sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* too) is one where the question writes it
-large as well. A warning says who is taken for whom.
+A name of the question that no note holds is taken for the nearest one that the candidates hold more than
+once, and never in small letters: who speaks in them, or is written large inside a sentence. A name that only
+opens sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* too) is one where the question
+writes it large as well. A warning says who is taken for whom.
 """
 
 from __future__ import annotations
