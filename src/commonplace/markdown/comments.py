@@ -363,7 +363,7 @@ def _valid(values: Values) -> dict[str, str]:
 
 
 class _Range(NamedTuple):
-    """Lines that something is said of, whether they are a section, the line that says it, and what it says."""
+    """Lines that something is said of, whether they are a section, the line that says it, what it says."""
 
     first: int
     last: int
