@@ -44,7 +44,7 @@ def _formats() -> Iterator[object]:
 def _markdown() -> Iterator[object]:
     for note in notes():
         metadata = json.dumps(dict(note.metadata), default=str, sort_keys=True)
-        yield note.title, note.date, note.kind, metadata, note.lines, note.headings
+        yield note.title, note.date, note.kind, metadata, note.lines, note.headings, note.days
 
 
 def _cut() -> Iterator[object]:

@@ -138,3 +138,28 @@ def test_tools_take_any_expression(tmp_path: Path) -> None:
         past = call("memory_search", query="pear trees", as_of="3 days ago")
         assert "Pruned 9" in past
         assert "Pruned 1 " not in past
+
+
+# --- the days of chats ----------------------------------------------------------------------------------
+
+CHAT = """# Family
+
+[05/03/2026, 20:10:00] Rosa: The lemon cake is in the oven.
+[05/03/2026, 20:12:00] Ole: I bring the tea.
+[14/03/2026, 09:00:00] Ole: The second cake had walnuts in it.
+"""
+
+
+def test_turns_are_found_by_the_day_of_their_stamp(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-03-20.md").write_text(f"{CHAT}\n# Own\n\n- Bought a cake tin.\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        (first,) = memory.search("on:2026-03-05 cake", now=NOW).hits
+        assert (first.date, first.start_line, first.end_line) == ("2026-03-05", 3, 4)
+        (second,) = memory.search("which cake was there on 14 March 2026?", now=NOW, limit=1).hits
+        assert (second.date, second.start_line) == ("2026-03-14", 5)
+        assert [hit.date for hit in memory.search("on:2026-03-20 cake", now=NOW).hits] == ["2026-03-20"]
+        then = memory.search("walnuts cake", now=NOW, as_of="2026-03-10", min_score=0).hits
+        assert [hit.date for hit in then] == ["2026-03-05"]
+        assert memory.timeline("2026-03-05")

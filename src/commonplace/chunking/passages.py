@@ -64,7 +64,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
 
 def _annotations(note: Note) -> Annotations | None:
-    if not (note.annotations or note.metadata):  # as nearly all notes
+    if not (note.annotations or note.metadata or note.days):  # as nearly all notes
         return None
     from commonplace.markdown.comments import Annotations
 

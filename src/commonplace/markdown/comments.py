@@ -3,7 +3,8 @@
 Only what means something is metadata; any other comment or key (`status: done`, `source: a book`) stays the
 ordinary text it is. `Annotations` brings it to the lines that it is about: front matter is about the whole
 note; a comment on a heading, or on a line of its own directly below one, about all that stands under the
-heading; any other comment about its entry. What stands nearer wins.
+heading; the stamp of a chat says the day of its turns (`stamps`); any other comment is about its entry. What
+stands nearer wins.
 """
 
 from __future__ import annotations
@@ -276,12 +277,14 @@ class Annotations:
         self._lines: dict[int, Values] = {}
         self._facts: dict[int, int] = {}  # the line that says since when a line holds, unless a heading does
         comments_of = {line: own for line in note.annotations if (own := _valid(note.annotations[line]))}
+        ranges = [_Range(first, last, True, first, {"since": day}) for first, last, day in note.days]
         if comments_of:
-            ranges = [one for one in _ranges(note) if one.line in comments_of]
+            ranges += _ranges(note, comments_of)
+        if ranges:
             ranges.sort(key=lambda one: (not one.section, one.first))  # entries last: nearest
-            self._fill(ranges, comments_of)
+            self._fill(ranges)
 
-    def _fill(self, ranges: Sequence[_Range], comments_of: Mapping[int, Values]) -> None:
+    def _fill(self, ranges: Sequence[_Range]) -> None:
         """Say of each line what the ranges around it do, the last of them above all; one pass over the lines.
 
         What is said grows and shrinks by the ranges that begin and end, which are within each other: as a
@@ -292,7 +295,7 @@ class Annotations:
             del said[same + 1 :]
             for one in others:
                 before, fact = said[-1]
-                own = comments_of[one.line]
+                own = one.said
                 if not one.section and own.get("since", before.get("since")) != before.get("since"):
                     fact = one.line
                 said.append(({**before, **own}, fact))
@@ -360,12 +363,13 @@ def _valid(values: Values) -> dict[str, str]:
 
 
 class _Range(NamedTuple):
-    """Lines that a comment is about, whether they are a section, and the comment's line."""
+    """Lines that something is said of, whether they are a section, the line that says it, what it says."""
 
     first: int
     last: int
     section: bool
     line: int
+    said: Values
 
 
 def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[_Range]]]:
@@ -388,8 +392,8 @@ def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[
         yield range(place, after), same, [ranges[rank] for rank in around[same:]]
 
 
-def _ranges(note: Note) -> Iterator[_Range]:
-    """Yield the lines that each comment of a note is about."""
+def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
+    """Yield the lines that each comment of a note is about; `comments_of` are those that say something."""
     lines = note.lines
     sections = structure.extents(note.headings, len(lines))
     headings = set(sections)
@@ -400,10 +404,12 @@ def _ranges(note: Note) -> Iterator[_Range]:
     ends = cache(lambda: _paragraph_ends(note, headings))  # only guesses need it
     entry = cache(lambda line: _entry(note, line, borders, ends))
     for line, at in _subjects(note, sections):
+        if line not in comments_of:
+            continue
         if at in sections and at <= line:  # what stands above a heading is not about all that is below
-            yield _Range(*sections[at], True, line)
+            yield _Range(*sections[at], True, line, comments_of[line])
         else:
-            yield _Range(*entry(at), False, line)
+            yield _Range(*entry(at), False, line, comments_of[line])
 
 
 def _subjects(note: Note, sections: Collection[int]) -> Iterator[tuple[int, int]]:

@@ -38,7 +38,7 @@ from typing import NamedTuple, Self
 
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.markdown import comments, metadata, references, statements, struck, structure
+from commonplace.markdown import comments, metadata, references, stamps, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, cite
@@ -88,8 +88,10 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         day = day or (metadata.date_of(match[0]) if match else metadata.day_said(said))
     if not day:
         note = _dated(note, path)
-    title = _title(note, settings, month)
-    return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
+    return replace(
+        note, title=_title(note, settings, month), date=day, kind=metadata.kind_of(path), metadata=settings,
+        days=stamps.days(note),
+    )  # fmt: skip
 
 
 def _dated(note: Note, path: str) -> Note:

@@ -33,7 +33,7 @@ _DAY = re.compile(
 _CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21)\d\d(?!\d)")
 _LONGEST_DAY = 40  # characters of a heading that is one
-_YEARS = range(1900, 2200)  # other eight-digit runs are numbers
+YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 
 
 def kind_of(path: str) -> NoteKind:
@@ -64,14 +64,14 @@ def date_of(path: str) -> str | None:
             day = date(*map(int, parts))
         except ValueError:
             continue
-        if day.year in _YEARS:
+        if day.year in YEARS:
             return day.isoformat()
     return None
 
 
 def year_of(text: str) -> int | None:
     """Return the last year that a path or a heading names, if it names one."""
-    years = [year for year in map(int, _YEAR.findall(text)) if year in _YEARS]
+    years = [year for year in map(int, _YEAR.findall(text)) if year in YEARS]
     return years[-1] if years else None
 
 
@@ -89,7 +89,7 @@ def day_said(text: str, year: int | None = None) -> str | None:
         return None
     from commonplace.language import dates  # most notes have no such heading
 
-    spans = dates.spans(text, date(year or _YEARS[0], 12, 31))
+    spans = dates.spans(text, date(year or YEARS[0], 12, 31))
     if not spans or spans[0].first != spans[0].last or (spans[0].relative and year is None):
         return None
     rest = re.sub(r"[^\w]|\d+:\d\d", " ", text.replace(spans[0].text, " ")).lower().split()

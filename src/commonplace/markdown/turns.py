@@ -19,14 +19,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-_CLOCK = (
+CLOCK = (
     r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
 )
-_DATE = (
+DATE = (
     r"(?:\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}日?|(?:[Tt]oday|[Yy]esterday)(?: at)?|今天|昨天"
     r"|(?:星期|周)[一二三四五六日天])"
 )
-_STAMP = rf"(?:{_DATE},?\s{{0,2}})?{_CLOCK}"
+_STAMP = rf"(?:{DATE},?\s{{0,2}})?{CLOCK}"
 _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
@@ -39,11 +39,11 @@ _LABEL = re.compile(
 _OPENING = re.compile(
     rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?"
     rf"|({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
-    rf"|({_NAME})\s+{_DATE},?\s{{0,2}}{_CLOCK}"
-    rf"|{_DATE}\s+{_CLOCK}\s+({_NAME})\s*(?:[(（][\w.@-]{{3,40}}[)）]|<[^<>\s]{{3,60}}>)"
+    rf"|({_NAME})\s+{DATE},?\s{{0,2}}{CLOCK}"
+    rf"|{DATE}\s+{CLOCK}\s+({_NAME})\s*(?:[(（][\w.@-]{{3,40}}[)）]|<[^<>\s]{{3,60}}>)"
 )
 # The same in a chat alone: elsewhere it is an appointment.
-_BRIEF_OPENING = re.compile(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{_CLOCK}")
+_BRIEF_OPENING = re.compile(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{CLOCK}")
 _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
 _LONGEST_OPENING = 80  # characters
 _LABEL_WITHIN = 64  # characters in which the colon of a label must stand
@@ -83,11 +83,26 @@ def behind(line: str, start: int = 0) -> int:
 
 def opening(line: str, *, chat: bool = False) -> str | None:
     """Return the speaker in lower case of a line that only says who speaks and when; None for others."""
-    bare = line.strip()
-    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _has_colon(bare):
-        return None
-    match = _OPENING.fullmatch(bare) or (_BRIEF_OPENING.fullmatch(bare) if chat else None)
-    return next(filter(None, match.groups())).lower() if match else None
+    match = _opening(line.strip(), chat=chat)
+    return match[match.lastindex or 0].lower() if match else None
+
+
+def stamped(line: str) -> tuple[str, str] | None:
+    """Return who says a line of a chat, in lower case, and all that stands around the name: when, in signs.
+
+    None for a line without a speaker; without a time there are no digits in what stands around.
+    """
+    if match := _label(line):
+        return match[1].lower(), line[: match.start(1)]
+    if match := _opening(bare := line.strip(), chat=True):
+        start, end = match.span(match.lastindex or 0)
+        return bare[start:end].lower(), bare[:start] + bare[end:]
+    return None
+
+
+def is_nobody(name: str) -> bool:
+    """Tell whether a label names no person: the level of a log, or what opens a guess."""
+    return name.split()[0] in _NOBODY
 
 
 def share(lines: Sequence[str]) -> float:
@@ -110,7 +125,7 @@ def share(lines: Sequence[str]) -> float:
         current = opened or (None if own else current)
         turns[own] += own is not None
         said[own or current] += 1
-    recurring = [who for who, count in turns.items() if who and count > 1 and who.split()[0] not in _NOBODY]
+    recurring = [who for who, count in turns.items() if who and count > 1 and not is_nobody(who)]
     if sum(turns[who] for who in recurring) < _LEAST:
         return 0.0
     return max(0.0, (sum(said[who] for who in recurring) / total - _HALF) / (1 - _HALF))
@@ -122,6 +137,13 @@ def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
     counts = Counter(found.values())
     turns = frozenset(at for at, who in found.items() if counts[who] > 1)
     return turns if len(turns) >= _LEAST else frozenset()
+
+
+def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
+    """What matches a stripped line that only says who speaks and when; its one group that counts is who."""
+    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _has_colon(bare):
+        return None
+    return _OPENING.fullmatch(bare) or (_BRIEF_OPENING.fullmatch(bare) if chat else None)
 
 
 def _label(line: str, start: int = 0) -> re.Match[str] | None:

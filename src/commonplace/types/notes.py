@@ -25,7 +25,8 @@ class Note:
     """A parsed Markdown file, as it may be indexed: redacted, private parts blanked.
 
     `lines` has one entry a line of the file, so that line numbers are the file's own. `fences` holds the
-    1-based inclusive line ranges of code fences, `front_matter` that of the YAML block, if any.
+    1-based inclusive line ranges of code fences, `front_matter` that of the YAML block, if any. `days` are
+    the first line, the last line and the day (ISO) of stretches of a chat whose stamps say it.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Note:
     front_matter: tuple[int, int] | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     annotations: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    days: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
