@@ -280,11 +280,11 @@ class _Statement(NamedTuple):
     def is_later(self, old: _Statement) -> bool:
         """Later by day, or further down in the same note; of two notes of one day neither came first.
 
-        Where something that says since when it holds stands in its note tells nothing of another day. What
-        has no day is older than what speaks of a change on some day: long-term memory follows the days.
+        Where something that says since when it holds stands in its note tells nothing. What has no day is
+        older than what speaks of a change on some day: long-term memory follows the days.
         """
         (day, note, line), (old_day, old_note, old_line) = self.place, old.place
-        if note == old_note and (day == old_day or not (self.dated or old.dated)):
+        if note == old_note and not (self.dated or old.dated):
             return line > old_line
         return day > old_day and (bool(old_day) or self.changes)
 
@@ -376,7 +376,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
                     entries.clock(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
                 )
             changes = rules.pattern("changes").search(text) is not None
-            statements.append(_Statement(item, text, place, changes, "since" in said(own)))
+            statements.append(_Statement(item, text, place, changes, not own.turns and "since" in said(own)))
     return statements
 
 
