@@ -213,6 +213,19 @@ def test_what_is_no_date() -> None:
         assert dates.spans(text, NOW) == ()
 
 
+def test_what_lies_outside_all_calendars_is_no_date() -> None:
+    for text, now in [
+        ("2100 years before Christmas", NOW),
+        ("9999 years before 3 May", NOW),
+        ("the week before 3 January", date(1, 1, 9)),
+        ("12月31日后三天", date.max),
+        ("this week to 3 March", date.max),
+    ]:
+        assert all(span.first <= span.last for span in dates.spans(text, now)), text
+    assert dates.spans("2100 years before Christmas", NOW) == ()
+    assert dates.read("3000 years before Easter", NOW) is None
+
+
 def test_sundays_and_mondays() -> None:
     for now, text, day in [
         (date(2026, 3, 22), "last Sunday", "2026-03-15"),

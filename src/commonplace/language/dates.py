@@ -8,11 +8,11 @@ whole week, the last two weeks are the time up to now.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from commonplace import language
 from commonplace.language import rules
@@ -29,6 +29,7 @@ _BETWEEN = rf"(?:{rules.expression('range_between')})\s{{1,3}}{_THE}$"
 _AMONG = rf"\s{{0,3}}(?:{rules.expression('range_among')})"
 _SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
 _ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
+_Seen = TypeVar("_Seen", date, Period)
 
 
 class Span(NamedTuple):
@@ -87,7 +88,7 @@ def _expressions(text: str, now: date) -> list[_Expression]:
     expressions: list[_Expression] = []
     for rule, hints in rows:
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
-            if period := _resolved(rule, match, now):
+            if period := _resolved(rule.resolve, match, now):
                 expressions.append(_Expression(match, rule, period, _kind(rule, match)))
     apart: list[_Expression] = []
     for one in sorted(expressions, key=lambda one: (one.match.start(), -one.match.end())):
@@ -121,10 +122,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _resolved(rule: Rule, match: re.Match[str], now: date) -> Period | None:
-    """The period of a match; None for the 31st of February, and for what lies outside all calendars."""
+def _resolved(
+    resolve: Callable[[re.Match[str], _Seen], Period | None], match: re.Match[str], seen: _Seen
+) -> Period | None:
+    """The period of a match, seen from a day, or from the date that it stands beside.
+
+    None for the 31st of February, and for what lies outside all calendars.
+    """
     try:
-        return rule.resolve(match, now)
+        return resolve(match, seen)
     except (ValueError, OverflowError):
         return None
 
@@ -145,7 +151,10 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
             )
             place += 1
             continue
-        (first, last), start, end = _beside(one)
+        period, start, end = _beside(one)
+        if period is None:
+            continue
+        first, last = period
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
         yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one))
@@ -157,7 +166,7 @@ def _is_named(one: _Expression) -> bool:
     return "holiday" in one.match.groupdict() or (is_long and one.kind != "relative")
 
 
-def _beside(one: _Expression) -> tuple[Period, int, int]:
+def _beside(one: _Expression) -> tuple[Period | None, int, int]:
     """What an expression means and where it stands, with words that say what lies beside the date."""
     text, (start, end) = one.match.string, one.match.span()
     for pattern, resolve, behind in _besides():
@@ -166,7 +175,8 @@ def _beside(one: _Expression) -> tuple[Period, int, int]:
             where.match(text, end) if behind else where.search(text, max(0, start - _BESIDE_WITHIN), start)
         )
         if found is not None:
-            return resolve(found, one.period), min(start, found.start()), max(end, found.end())
+            period = _resolved(resolve, found, one.period)
+            return period, min(start, found.start()), max(end, found.end())
     return one.period, start, end
 
 
@@ -196,9 +206,11 @@ def _range(one: _Expression, other: _Expression, now: date) -> Period:
     """From the first day of one to the last of the other; what lacks a year takes it from the other."""
     first, last = one.period.first, other.period.last
     if one.kind == "nearest":
-        again = _resolved(one.rule, one.match, last)
+        again = _resolved(one.rule.resolve, one.match, last)
         first = again.first if again else first
     elif other.kind == "nearest" and last < first:
-        again = _resolved(other.rule, other.match, shifted(first, "year", 1))
+        again = _resolved(
+            lambda match, day: other.rule.resolve(match, shifted(day, "year", 1)), other.match, first
+        )
         last = again.last if again else last
     return Period(min(first, last), max(first, last))
