@@ -89,55 +89,6 @@ def test_a_filter_with_words_that_ask_for_more_ranks(memory: Memory) -> None:
     assert "chess" in texts(memory, "on:2026-11-17 what did we play in the evening?", min_score=0)[0]
 
 
-# --- days without a note --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("question", "days"),
-    [
-        ("what did I do on 19 November?", "2026-11-19"),
-        ("what did I do three days ago?", "2026-11-20"),
-        ("我上周四做了什么？", "2026-11-19"),
-        ("what happened the week before last?", "2026-11-09 to 2026-11-15"),
-    ],
-)
-def test_a_day_without_a_note_finds_nothing_and_says_so(memory: Memory, question: str, days: str) -> None:
-    result = memory.search(question, now=NOW)
-    assert result.hits == ()
-    assert result.warnings == (f"no note is of {days}",)
-    recalled = memory.recall(question, now=NOW, strict=True)
-    assert (recalled.text, recalled.warnings) == ("", result.warnings)
-
-
-def test_days_without_a_note_beside_other_words_are_a_warning(memory: Memory) -> None:
-    question = "what did Ole say about the pump on 19 November or on 20 November?"
-    result = memory.search(question, now=NOW)
-    assert "pump" in result.hits[0].text
-    assert result.warnings == ("no note is of 2026-11-19 or 2026-11-20",)
-    assert memory.search("what about the pump on 17 November?", now=NOW).warnings == ()
-
-
-@pytest.mark.parametrize(
-    "question", ["what happened at Christmas?", "what did I do in 1998?", "1998年发生了什么？", "12月"]
-)
-def test_what_notes_say_of_a_feast_or_a_year_that_has_none_is_weak(tmp_path: Path, question: str) -> None:
-    (tmp_path / "memory").mkdir()
-    for path, text in {
-        **NOTES,
-        "memory/family.md": "# Family\n\n- Rosa comes at Christmas.\n\n- 我们1998年12月搬家。\n",
-    }.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text, "utf-8")
-    with Memory.open(tmp_path) as memory:
-        memory.sync()
-        result = memory.search(question, now=NOW)
-        assert result.weak
-        assert result.hits[0].labels == ("weak",)
-        assert any(name in result.hits[0].text for name in ("Christmas", "1998"))
-        assert result.warnings[0].startswith("no note is of ")
-        assert memory.search(question, now=NOW, strict=True).hits == ()
-
-
 # --- a date over every door -----------------------------------------------------------------------------
 
 
@@ -154,13 +105,6 @@ def test_a_timeline_takes_any_expression(memory: Memory, anchor: str, shown: str
     assert around.anchor == shown
     assert {one.date for one in around.moments} == days
     assert all(one.is_anchor for one in around.moments)
-
-
-def test_a_timeline_says_that_no_note_is_of_a_day(memory: Memory) -> None:
-    around = memory.timeline("3 days ago", now=NOW)
-    assert around.moments
-    assert around.warnings == ("no note is of 2026-11-20",)
-    assert "no note is of 2026-11-20" in tools.call(memory, "memory_timeline", {"anchor": "2026-11-20"}).text
 
 
 def test_a_note_that_is_called_like_a_day_is_a_note(tmp_path: Path) -> None:

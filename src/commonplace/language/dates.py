@@ -19,7 +19,6 @@ from commonplace.language import rules
 from commonplace.language.periods import Beside, Kind, Period, Rule, shifted
 
 MAX_CHARACTERS = 8000
-SHORTEST_MONTH = 28  # days
 _BESIDE_WITHIN = 40  # characters in front of a date in which words say what lies beside it
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
 _THE = rf"(?:(?:{rules.expression('range_article')})\s{{1,3}})?"
@@ -35,21 +34,13 @@ _Seen = TypeVar("_Seen", date, Period)
 class Span(NamedTuple):
     """Days from the first to the last, both included, and the part of the text that says so.
 
-    `relative` is whether another reference date would give others, `named` whether notes of any day may speak
-    of it: a feast, a month, a year.
+    `relative` is whether another reference date would give others.
     """
 
     first: date
     last: date
     text: str
     relative: bool = False
-    named: bool = False
-
-    @property
-    def written(self) -> str:
-        """The days in digits: `2026-02-13`, `2026-02-13 to 2026-02-15`."""
-        first, last = self.first.isoformat(), self.last.isoformat()
-        return first if first == last else f"{first} to {last}"
 
 
 class _Expression(NamedTuple):
@@ -157,13 +148,7 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
         first, last = period
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
-        yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one))
-
-
-def _is_named(one: _Expression) -> bool:
-    """Whether an expression is the name of a feast, or of a month or a longer time of the calendar."""
-    is_long = (one.period.last - one.period.first).days >= SHORTEST_MONTH - 1
-    return "holiday" in one.match.groupdict() or (is_long and one.kind != "relative")
+        yield Span(first, last, text[start:end], one.kind != "absolute")
 
 
 def _beside(one: _Expression) -> tuple[Period | None, int, int]:

@@ -16,7 +16,6 @@ from commonplace.search.query import Dated, Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.request import Outcome, Request
 from commonplace.search.reranking import Reranker
-from commonplace.types.results import NO_NOTE_OF
 
 if TYPE_CHECKING:
     from commonplace.search.as_of import Replaced
@@ -50,17 +49,14 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     covered = _scope(index, asked, request)
     asked, request = _as_far_as_held(index, asked, request, covered, outcome)
     days = query.days(asked, request.now)
-    alone = days is not None and days.alone and not request.lines
     ranked: Sequence[Ranked]
-    if asked.lists or alone:
+    if asked.lists or (days is not None and days.alone and not request.lines):
         with outcome.timed("ranking"):
             ranked = _listed(index, asked, days, covered, request)
-        with outcome.timed("hits"):
-            outcome.hits = order.listed(index, ranked, request.today)
-    if days is not None and not outcome.hits:
-        outcome.warnings += _lacking(index, asked, days, covered, request)
-    if outcome.hits or asked.lists or (alone and days is not None and not days.named):
-        return outcome
+        if ranked or asked.lists:
+            with outcome.timed("hits"):
+                outcome.hits = order.listed(index, ranked, request.today)
+            return outcome
     question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
     if (respelled := _respelled(question, found, outcome)) is not None:
@@ -76,7 +72,9 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         evidence = _evidence(question, found, passages, means)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
-    outcome.confidence = _confidence(question, ranked, evidence, means)
+    if question.refusable and means.level:
+        words = confidence.telling(question.terms) if request.strict and not request.lines else 1.0
+        outcome.confidence = confidence.of(confidence.best(ranked, evidence.reference, words), means.level)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
     if means.reranker is not None and not refused:
@@ -168,22 +166,6 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
     )
 
 
-def _confidence(
-    question: Question, ranked: Sequence[Ranked], evidence: Evidence, means: Means
-) -> float | None:
-    """How sure the answer is; None where that is not known, or nothing may be refused."""
-    if not question.refusable:
-        return None
-    unasked = question.request.strict and not question.request.lines
-    words = confidence.telling(question.terms) if unasked else 1.0
-    best = confidence.best(ranked, evidence.reference, words)
-    sure = confidence.of(best, means.level) if means.level else None
-    if question.days is None or not question.days.alone or question.of_days:
-        return sure
-    # Notes may speak of a feast, a month or a year of which there is none: that does not answer clearly.
-    return confidence.NOISE if sure is None else min(sure, confidence.NOISE)
-
-
 def _passages(
     question: Question, found: Candidates, triggered: set[int]
 ) -> tuple[list[Candidate], Replaced | None]:
@@ -247,14 +229,6 @@ def _as_far_as_held(
         phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
         outcome.warnings.append(f"nothing holds {phrases}: found by the words")
     return asked, request._replace(lines=lines)
-
-
-def _lacking(index: Index, asked: Query, days: Dated, covered: Scope, request: Request) -> list[str]:
-    """The warning that no passage which the question covers is of the days that it names, if none is."""
-    scope = candidates.without(covered, asked.excluded) & candidates.within(days.spans)
-    if index.select(scope, 1, struck=request.past):
-        return []
-    return [NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in days.spans)))]
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:

@@ -122,11 +122,6 @@ class Dated(NamedTuple):
     alone: bool
     rest: str = ""
 
-    @property
-    def named(self) -> bool:
-        """Whether notes of other days may speak of one of them by its name."""
-        return any(span.named for span in self.spans)
-
 
 def days(query: Query, now: date | None) -> Dated | None:
     """Return the days of a question as seen from `now` (default: today), or None if it names none."""
