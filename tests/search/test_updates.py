@@ -52,7 +52,7 @@ def test_a_newer_one_that_is_first_stays() -> None:
 
 def test_what_is_no_update_stays_behind() -> None:
     for newer, why in [
-        ("**User:** My garden has 52 sources of light.", "speaks of no change, and of something else"),
+        ("**User:** My Zotero library has 52 sources.", "speaks of no change"),
         ("**User:** I've now added 45 sources to my Zotero library.", "the same value"),
         ("**User:** I've now added many sources to my Zotero library.", "no value"),
         ("**User:** I've now added 52 pictures to the gallery.", "about something else"),

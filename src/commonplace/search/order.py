@@ -240,7 +240,6 @@ GAP = 0.45
 # of it, as its words are pairs of characters, and some of these are of two words.
 SHARED = 0.2
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
-SURELY = 0.6  # the same share where it does not speak of a change, two words at least
 ALIKE = 0.5  # the same share, and the share of the older one's relevance, where no value is asked for
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
@@ -290,7 +289,7 @@ class _Statement(NamedTuple):
 
     def updates(self, old: _Statement, asked: _Asked) -> bool:
         """Whether it is a later statement on what another says, with something of its own."""
-        if old.item.score - self.item.score > GAP or not (self.changes or asked.present or asked.exact):
+        if old.item.score - self.item.score > GAP or not (self.changes or asked.present):
             return False
         if not self.is_later(old):
             return False
@@ -304,8 +303,8 @@ class _Statement(NamedTuple):
             if other and shared and self.changes and common >= max(1.0, ASKED * known):
                 return True
             if asked.exact:
-                return bool(other and shared and common >= max(2.0, SURELY * known))
-        if not asked.short or not (self.changes or asked.present):
+                return False
+        if not asked.short:
             return False
         short = shared and max(len(self.text), len(old.text)) <= SHORT
         alike = known and common >= ALIKE * known and self.item.relevance >= ALIKE * old.item.relevance
