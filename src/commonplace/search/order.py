@@ -28,7 +28,6 @@ from commonplace.index.base import Index, Source
 from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.compare import Wording
 from commonplace.language.scripts import has_han
-from commonplace.markdown import statements as entries
 from commonplace.markdown import structure, turns
 from commonplace.search import references
 from commonplace.search.query import Query
@@ -362,6 +361,8 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
     owned = any(label in turns.OWNER for label in speakers.values())
     if not owned and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
         return []  # people among themselves: none of them speaks for the others
+    from commonplace.markdown import statements as entries  # a search by words alone starts without
+
     statements = []
     for item in head:
         own, text = item.candidate, item.candidate.text[:LONGEST]

@@ -350,7 +350,8 @@ class TestBatches:
             assert memory.sync().embedded == NOTES
             assert memory.search("walnut desk 7").level == 0
             assert memory.status().pending == 0
-        assert (len(batches.batches), batches.direct) == (1, 1)  # the question
+        asked = 1 + (not former)  # the question, and null questions where there were no vectors before
+        assert (len(batches.batches), batches.direct) == (1, asked)
         assert costs(root)["embed"].calls == 1
 
     def test_a_cap_holds_for_batches(self, root: Path, batches: Batches, patient: dict[str, object]) -> None:
