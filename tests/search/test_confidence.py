@@ -139,3 +139,15 @@ def test_levels_follow_the_vectors(tmp_path: Path) -> None:
         after = levels(memory)
     assert (before["amounts"][1], after["amounts"][1]) == (0, after["amounts"][0])  # type: ignore[index]
     assert before["levels"] != after["levels"]
+
+
+@pytest.mark.parametrize(
+    "noted", ["[]", "5", "null", "{", f'{{"version": {confidence.VERSION}, "reference": []}}']
+)
+def test_a_damaged_level_is_measured_anew(memory: Memory, noted: str) -> None:
+    memory.search("when is the release?")
+    memory._store.index.meta[confidence.META] = noted
+    assert not memory.search("when is the release?").weak
+    with Memory.open(memory.workspace.root) as another:
+        assert not another.search("when is the release?").weak
+        assert levels(another)["levels"]

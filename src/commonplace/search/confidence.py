@@ -138,6 +138,8 @@ class Levels:
             noted = json.loads(index.meta.get(META) or "{}")
         except ValueError:
             noted = {}
+        if not isinstance(noted, dict) or not {"amounts", "levels"} <= noted.keys():  # damaged
+            return self._unkept
         known = noted.get("version") == VERSION and noted.get("reference") == self._reference
         return noted if known else self._unkept
 

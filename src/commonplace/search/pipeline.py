@@ -124,14 +124,13 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
         return None
     from commonplace.search import spelling
 
-    missing = set(question.terms.missing)
+    words = spelling.likely(asked, question.terms.missing)
     if covered.conditions:  # what stands elsewhere alone does not count
-        missing.update(
-            term
-            for term in asked.terms
-            if term.isalpha() and not question.index.select(covered & Matches(lexicon.sought(term)), 1)
-        )
-    words = spelling.likely(asked, missing)
+        words = spelling.likely(asked, asked.terms)
+        for word in list(words):
+            holding = covered & Matches(lexicon.sought(word.lower()))
+            if word.lower() not in question.terms.missing and question.index.select(holding, 1):
+                del words[word]
     if not words:
         return None
     with outcome.timed("spelling"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.search.query import Query
 
 SHORTEST, LONG = 3, 7  # letters of a name, and of one in which two may differ
+MOST = 16  # words of a question that are looked up
 TIMES = 2  # as often must a name be written that nobody speaks under
 _LARGE = r"[A-Z][a-zà-öø-ÿ’'-]+\b"
 _OPENING, _INSIDE = re.compile(rf"\b{_LARGE}"), re.compile(rf"(?<=[\w,;)’'] ){_LARGE}")
@@ -34,11 +35,12 @@ def likely(asked: Query, missing: Collection[str]) -> dict[str, bool]:
     """
     words = list(dict.fromkeys(_WORD.findall(asked.words)))
     is_small = asked.words.islower()
-    return {
-        word: word != words[0] and word[0].isupper()
+    likely = [
+        word
         for word in words
         if word.lower() in missing and len(word) >= SHORTEST and (is_small or word[0].isupper())
-    }
+    ]
+    return {word: word != words[0] and word[0].isupper() for word in likely[:MOST]}
 
 
 def meant(words: Mapping[str, bool], candidates: Sequence[Candidate]) -> dict[str, str]:
