@@ -134,7 +134,7 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
     if not words:
         return None
     with outcome.timed("spelling"):
-        passages = question.index.passages(sorted({*found.lexical, *found.semantic}))
+        passages = question.index.passages(sorted(question.promising(found)))
         names = spelling.meant(words, passages)
     if not names:
         return None

@@ -46,17 +46,20 @@ def likely(asked: Query, missing: Collection[str]) -> dict[str, bool]:
 def meant(words: Mapping[str, bool], candidates: Sequence[Candidate]) -> dict[str, str]:
     """Return what each word is taken for, where a name in the candidates is near enough."""
     names = _names(candidates)
-    found = {}
+    near: dict[str, list[tuple[int, int, str]]] = {}
     for word, is_name in words.items():
-        near = [
+        each = (
             (distance(word.lower(), name.lower()), -count, name)
             for name, (count, inside) in names.items()
             if (inside or is_name) and abs(len(name) - len(word)) <= 2
-        ]
-        steps, _, name = min(near, default=(9, 0, ""))
-        if steps <= allowed(word):
-            found[word] = name
-    return found
+        )
+        near[word] = sorted(one for one in each if one[0] <= allowed(word))
+    # What is written small as well is no name; few candidates are near, so that only these are looked for.
+    lower = "|".join({re.escape(name.lower()) for each in near.values() for *_, name in each})
+    common = re.compile(rf"\b(?:{lower})\b")
+    small = {word for own in candidates for word in common.findall(own.text)} if lower else set()
+    chosen = {word: [name for *_, name in each if name.lower() not in small] for word, each in near.items()}
+    return {word: each[0] for word, each in chosen.items() if each}
 
 
 def respelled(asked: Query, names: dict[str, str]) -> Query:
@@ -76,26 +79,23 @@ def _terms(term: str, names: dict[str, str]) -> list[str]:
 
 
 def _names(candidates: Iterable[Candidate]) -> dict[str, tuple[int, bool]]:
-    """Names in some passages: how often each stands there, and whether anywhere inside a sentence.
+    """What may be a name in some passages: how often it stands there, and whether inside a sentence.
 
     Who speaks is a name wherever it stands.
     """
-    names, inside, small = Counter[str](), set[str](), set[str]()
+    names, inside = Counter[str](), set[str]()
     for own in candidates:
-        for line in own.text.split("\n"):
+        text = own.text
+        if text.startswith("#") or "\n#" in text:  # in a heading every word may be large
+            text = "\n".join(line for line in text.split("\n") if structure.atx(line) is None)
+        for line in text.split("\n") if ":" in text or "：" in text else ():
             label = turns.speaker(line, chat=own.turns > 0) if ":" in line or "：" in line else None
             speakers = {word.title() for word in _WORD.findall(label or "")}
             names.update(dict.fromkeys(speakers, TIMES))
             inside.update(speakers)
-            if structure.atx(line) is None:  # in a heading every word may be large
-                names.update(_OPENING.findall(line))
-                inside.update(_INSIDE.findall(line))
-        small.update(word for word in _WORD.findall(own.text) if word.islower())
-    return {
-        name: (count, name in inside)
-        for name, count in names.items()
-        if count >= TIMES and name.lower() not in small
-    }
+        names.update(_OPENING.findall(text))
+        inside.update(_INSIDE.findall(text))
+    return {name: (count, name in inside) for name, count in names.items() if count >= TIMES}
 
 
 def allowed(word: str) -> int:
