@@ -55,7 +55,7 @@ def test_a_day_without_a_note_stands_between_its_neighbours(days: Path, run: Run
     (days / "memory" / "2026-02-12.md").unlink()
     around = ["memory/2026-02-11.md#L3", f"{DAY}#L5-L6"]
     assert moments(run, "2026-02-12", "--before", "1", "--after", "1") == [(one, False) for one in around]
-    assert "nothing was written down for 2026-02-12" in run("timeline", "2026-02-12").stderr
+    assert "no note is of 2026-02-12" in run("timeline", "2026-02-12").stderr
 
 
 def test_a_timeline_marks_its_anchor_and_hides_what_get_hides(days: Path, run: Run) -> None:

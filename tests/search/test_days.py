@@ -27,7 +27,7 @@ NOTES = {
     "memory/2026-11-18.md": "# 2026-11-18\n\n- 和老周去看了新仓库，屋顶漏水。\n",
     "memory/2026-11-21.md": "# 2026-11-21\n\n- Wrote to the landlord about the cellar and the pump.\n",
     "memory/2026-11-22.md": "# 2026-11-22\n\n- 晚上和小雨包饺子。\n",
-    "notes/cellar.md": "# Cellar\n\n- The pump in the cellar is from 1998; spare parts from Henrik.\n",
+    "memory/cellar.md": "# Cellar\n\n- The pump in the cellar is from 1998; spare parts from Henrik.\n",
 }
 OF_THE_17TH = ["Repaired the pump", "Noodles at the station"]
 
@@ -89,6 +89,88 @@ def test_a_filter_with_words_that_ask_for_more_ranks(memory: Memory) -> None:
     assert "chess" in texts(memory, "on:2026-11-17 what did we play in the evening?", min_score=0)[0]
 
 
+# --- days without a note --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what did I do three days ago?", "2026-11-20"),
+        ("我上周四做了什么？", "2026-11-19"),
+        ("what happened the week before last?", "2026-11-09 to 2026-11-15"),
+        ("明天有什么安排", "2026-11-24"),
+    ],
+)
+def test_a_day_counted_from_today_that_has_no_note_finds_nothing(
+    memory: Memory, question: str, days: str
+) -> None:
+    result = memory.search(question, now=NOW)
+    assert result.hits == ()
+    assert result.warnings == (f"no note is of {days}",)
+    recalled = memory.recall(question, now=NOW, strict=True)
+    assert (recalled.text, recalled.warnings) == ("", result.warnings)
+
+
+def test_what_other_words_find_is_weak_where_no_note_is_of_the_days(memory: Memory) -> None:
+    for question, days in [
+        ("what did Ole say about the pump on 19 November or on 20 November?", "2026-11-19 or 2026-11-20"),
+        ("what did I do about the pump in the cellar 3 days ago?", "2026-11-20"),
+    ]:
+        result = memory.search(question, now=NOW)
+        assert "pump" in result.hits[0].text
+        assert result.weak
+        assert result.warnings == (f"no note is of {days}",)
+        assert memory.search(question, now=NOW, strict=True).hits == ()
+    of_a_note = memory.search("what about the pump in the cellar on 17 November?", now=NOW)
+    assert (of_a_note.weak, of_a_note.warnings) == (False, ())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which spare parts for the pump in the cellar are from 1998?",  # the passage says 1998
+        "when is the pump in the cellar repaired tomorrow?",  # still to come
+    ],
+)
+def test_what_speaks_of_days_without_a_note_may_be_clear(memory: Memory, question: str) -> None:
+    result = memory.search(question, now=NOW)
+    assert not result.weak
+    assert "pump" in result.hits[0].text
+    assert len(result.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what happened at Christmas?",
+        "what did I do in 1998?",
+        "1998年发生了什么？",
+        "12月",
+        "周五",
+        "what is on Friday?",
+        "what did I do on 19 November?",
+    ],
+)
+def test_what_notes_say_of_a_named_day_that_has_none_is_weak(tmp_path: Path, question: str) -> None:
+    (tmp_path / "memory").mkdir()
+    for path, text in {
+        **NOTES,
+        "memory/family.md": "# Family\n\n- Rosa comes at Christmas, and on 19 November.\n\n"
+        "- 我们1998年12月搬家。\n",
+        "memory/habits.md": "# 习惯\n\n- 周五下午不部署。\n\n- No deployments on a Friday.\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        result = memory.search(question, now=NOW)
+        assert result.weak
+        assert result.hits[0].labels == ("weak",)
+        assert any(name in result.hits[0].text for name in ("Christmas", "1998", "周五", "Friday"))
+        assert result.warnings[0].startswith("no note is of ")
+        assert memory.search(question, now=NOW, strict=True).hits == ()
+
+
 # --- a date over every door -----------------------------------------------------------------------------
 
 
@@ -105,6 +187,13 @@ def test_a_timeline_takes_any_expression(memory: Memory, anchor: str, shown: str
     assert around.anchor == shown
     assert {one.date for one in around.moments} == days
     assert all(one.is_anchor for one in around.moments)
+
+
+def test_a_timeline_says_that_no_note_is_of_a_day(memory: Memory) -> None:
+    around = memory.timeline("3 days ago", now=NOW)
+    assert around.moments
+    assert around.warnings == ("no note is of 2026-11-20",)
+    assert "no note is of 2026-11-20" in tools.call(memory, "memory_timeline", {"anchor": "2026-11-20"}).text
 
 
 def test_a_note_that_is_called_like_a_day_is_a_note(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def around(timeline: Timeline) -> Answer:
     moments = _nearest(timeline.moments)
     left_out = len(timeline.moments) - len(moments)
     shown = reports.timeline_text(replace(timeline, moments=tuple(moments)))
-    text = [framed(shown) if moments else f"Nothing stands around {timeline.anchor}."]
+    text = [*([framed(shown)] if moments else []), *timeline.warnings]
     if left_out:
         text.append(f"{left_out} more are left out; ask for fewer, or read notes.")
     data = [
@@ -223,7 +223,7 @@ def around(timeline: Timeline) -> Answer:
         for moment in moments
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
-    return Answer("\n".join(text), {**about, "note": NOTE})
+    return Answer("\n".join(text), {**about, "warnings": list(timeline.warnings), "note": NOTE})
 
 
 def _nearest(moments: Sequence[Moment]) -> list[Moment]:

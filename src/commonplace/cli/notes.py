@@ -95,9 +95,9 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
     around = memory.timeline(anchor, before=before, after=after)
     if around.stale:
         failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
+    for message in around.warnings:
+        failures.warn(message)
     session.answer(form, around, lambda: reports.timeline_text(around, session.look(memory.settings)))
-    if form == "text" and not any(moment.is_anchor for moment in around.moments):
-        session.note(f"nothing was written down for {anchor}")
     if not around.moments:
         ctx.exit(failures.NOTHING_FOUND)
 

@@ -34,13 +34,22 @@ _Seen = TypeVar("_Seen", date, Period)
 class Span(NamedTuple):
     """Days from the first to the last, both included, and the part of the text that says so.
 
-    `relative` is whether another reference date would give others.
+    `relative` is whether another reference date would give others. `named` is whether the text names the days
+    (3 May, Friday, Christmas), by which notes of other days may speak of them, and does not count them from
+    the reference date (yesterday).
     """
 
     first: date
     last: date
     text: str
     relative: bool = False
+    named: bool = False
+
+    @property
+    def written(self) -> str:
+        """The days in digits: `2026-02-13`, `2026-02-13 to 2026-02-15`."""
+        first, last = self.first.isoformat(), self.last.isoformat()
+        return first if first == last else f"{first} to {last}"
 
 
 class _Expression(NamedTuple):
@@ -137,9 +146,9 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
         if other is not None and _is_range(text, one, other):
             first, last = _range(one, other, now)
             kinds = (one.kind, other.kind)
-            yield Span(
-                first, last, text[start : other.match.end()], "absolute" not in kinds or "relative" in kinds
-            )
+            relative = "absolute" not in kinds or "relative" in kinds
+            named = _is_named(one) or _is_named(other)
+            yield Span(first, last, text[start : other.match.end()], relative, named)
             place += 1
             continue
         period, start, end = _beside(one)
@@ -148,7 +157,12 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
         first, last = period
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
-        yield Span(first, last, text[start:end], one.kind != "absolute")
+        yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one))
+
+
+def _is_named(one: _Expression) -> bool:
+    """Whether an expression names its days; a feast has a name whichever is meant."""
+    return one.kind != "relative" or "holiday" in one.match.groupdict()
 
 
 def _beside(one: _Expression) -> tuple[Period | None, int, int]:

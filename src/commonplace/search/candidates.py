@@ -79,12 +79,12 @@ class Question:
     def refusable(self) -> bool:
         """Whether it may be told that nothing answers it.
 
-        Not if it demands an exact match, has a threshold of its own, or names days alone.
+        Not if it demands an exact match, has a threshold of its own, or names days alone that have notes.
         """
         exact = bool(self.query.required or self.query.prefixes) or any(
             line.exact for line in self.request.lines
         )
-        day = self.days is not None and self.days.alone
+        day = self.days is not None and self.days.alone and bool(self.of_days)
         return self.ranking.gated and self.request.min_score is None and not (exact or day)
 
     @cached_property

@@ -119,8 +119,12 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
     """Answer a question as `answer` does, with further lines where they are wanted and can be had.
 
     Unless they are wanted always, it looks first, and asks for them only if no hit is clear and the question
-    does not say exactly what must be found. Raises what `answer` raises.
+    does not say exactly what must be found. Nothing widens a question for a day and nothing else. Raises what
+    `answer` raises.
     """
+    days = query.days(query.parse(request.text), request.now)
+    if days is not None and days.alone and not request.lines and query_document.parse(request.text) is None:
+        return answer(request)[0]
     first = None
     if not always:
         first, outcome = answer(request)

@@ -16,9 +16,13 @@ from commonplace.search.query import Dated, Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.request import Outcome, Request
 from commonplace.search.reranking import Reranker
+from commonplace.types.results import NO_NOTE_OF
 
 if TYPE_CHECKING:
     from commonplace.search.as_of import Replaced
+
+
+SPEAKING = 20  # of the best passages are read for the days of a question, where no note is of these
 
 
 class Means(NamedTuple):
@@ -49,14 +53,17 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     covered = _scope(index, asked, request)
     asked, request = _as_far_as_held(index, asked, request, covered, outcome)
     days = query.days(asked, request.now)
+    alone = days is not None and days.alone and not request.lines
     ranked: Sequence[Ranked]
-    if asked.lists or (days is not None and days.alone and not request.lines):
+    if asked.lists or alone:
         with outcome.timed("ranking"):
             ranked = _listed(index, asked, days, covered, request)
-        if ranked or asked.lists:
-            with outcome.timed("hits"):
-                outcome.hits = order.listed(index, ranked, request.today)
-            return outcome
+        with outcome.timed("hits"):
+            outcome.hits = order.listed(index, ranked, request.today)
+    if days is not None and not outcome.hits:
+        outcome.warnings += _lacking(index, asked, days, covered, request)
+    if outcome.hits or asked.lists or (alone and days is not None and not days.named):
+        return outcome
     question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
     if (respelled := _respelled(question, found, outcome)) is not None:
@@ -72,9 +79,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         evidence = _evidence(question, found, passages, means)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
-    if question.refusable and means.level:
-        words = confidence.telling(question.terms) if request.strict and not request.lines else 1.0
-        outcome.confidence = confidence.of(confidence.best(ranked, evidence.reference, words), means.level)
+    outcome.confidence = _confidence(question, ranked, evidence, means)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
     if means.reranker is not None and not refused:
@@ -165,6 +170,46 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
     )
 
 
+def _confidence(
+    question: Question, ranked: Sequence[Ranked], evidence: Evidence, means: Means
+) -> float | None:
+    """How sure the answer is; None where that is not known, or nothing may be refused.
+
+    Of days without a note nothing is sure but what a passage says of them: `the pump was repaired on 3 May`.
+    To a question for such days alone even that is weak, as their note would have been the answer.
+    """
+    if not question.refusable:
+        return None
+
+    def sure(ranked: Sequence[Ranked]) -> float | None:
+        unasked = question.request.strict and not question.request.lines
+        words = confidence.telling(question.terms) if unasked else 1.0
+        best = confidence.best(ranked, evidence.reference, words)
+        return confidence.of(best, means.level) if means.level else None
+
+    known, days = sure(ranked), question.days
+    if days is None or question.of_days or min(span.first for span in days.spans) > evidence.day():
+        return known  # what is still to come is spoken of on other days
+    most = confidence.NOISE if known is None else min(known, confidence.NOISE)
+    speaking = [] if days.alone else [one for one in ranked[:SPEAKING] if _speaks(one, days, evidence)]
+    return max(most, sure(speaking) or 0.0) if speaking else most
+
+
+def _speaks(item: Ranked, days: Dated, evidence: Evidence) -> bool:
+    """Whether a passage names a day, or a longer time, that lies within the days of a question."""
+    from datetime import date
+
+    from commonplace.language import dates
+
+    written = evidence.dates.get(item.candidate.id)
+    seen = date.fromisoformat(written) if written else evidence.day()
+    return any(
+        any(span.first <= said.first and said.last <= span.last for span in days.spans)
+        for said in dates.spans(item.candidate.text, seen)
+        if written or not said.relative
+    )
+
+
 def _passages(
     question: Question, found: Candidates, triggered: set[int]
 ) -> tuple[list[Candidate], Replaced | None]:
@@ -228,6 +273,14 @@ def _as_far_as_held(
         phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
         outcome.warnings.append(f"nothing holds {phrases}: found by the words")
     return asked, request._replace(lines=lines)
+
+
+def _lacking(index: Index, asked: Query, days: Dated, covered: Scope, request: Request) -> list[str]:
+    """The warning that no passage which the question covers is of the days that it names, if none is."""
+    scope = candidates.without(covered, asked.excluded) & candidates.within(days.spans)
+    if index.select(scope, 1, struck=request.past):
+        return []
+    return [NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in days.spans)))]
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:

@@ -122,6 +122,11 @@ class Dated(NamedTuple):
     alone: bool
     rest: str = ""
 
+    @property
+    def named(self) -> bool:
+        """Whether it names one of them, by which notes of other days may speak of it."""
+        return any(span.named for span in self.spans)
+
 
 def days(query: Query, now: date | None) -> Dated | None:
     """Return the days of a question as seen from `now` (default: today), or None if it names none."""

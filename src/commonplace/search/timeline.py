@@ -18,6 +18,7 @@ from commonplace.language.dates import Span
 from commonplace.markdown.references import Reference, parse_reference
 from commonplace.search import candidates, references
 from commonplace.types import Moment, Timeline
+from commonplace.types.results import NO_NOTE_OF
 
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 
@@ -30,19 +31,20 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     """
     stale, index = store.freshen(), store.index
     if (span := _span(store, anchor, now)) is not None:
-        first_day, last_day = span.first.isoformat(), span.last.isoformat()
-        anchor = first_day if first_day == last_day else f"{first_day} to {last_day}"
+        anchor = span.written
         notes = _in_order(index, anchor)
         days = [str(note.date) for note in notes]
-        first, last = bisect_left(days, first_day), bisect_right(days, last_day)
+        first, last = bisect_left(days, span.first.isoformat()), bisect_right(days, span.last.isoformat())
         own = [moment for note in notes[first:last] for moment in _moments(index, note)]
         parts: _Parts = (), own, ()
+        warning = NO_NOTE_OF.format(anchor)
     else:
         reference = parse_reference(anchor)
         key = references.key_of(store, references.find(store, reference)[0])
         notes = _in_order(index, references.shown(*key))
         first = _place(index, notes, key, reference)
         last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
+        warning = f"nothing but headings stands in {anchor}"
     earlier, own_part, later = parts
     # Passages of the anchor's own notes come first, then those of the notes further away.
     further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
@@ -51,7 +53,8 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     ahead = [*later][:after]
     ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
     anchors = (replace(one, is_anchor=True) for one in own_part[:MOST_ANCHORS])
-    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale)
+    warnings = () if own_part else (warning,)
+    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
 
 
 _Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]

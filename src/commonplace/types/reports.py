@@ -224,13 +224,14 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What surrounds an anchor in time, in order of date and place; `stale` as in a search."""
+    """What surrounds an anchor in time, in order of date and place; `stale` and `warnings` as in a search."""
 
     anchor: str
     moments: tuple[Moment, ...]
     stale: int = 0
+    warnings: tuple[str, ...] = ()
 
-    JSON: ClassVar = "anchor stale moments"
+    JSON: ClassVar = "anchor stale warnings moments"
 
 
 @dataclass(frozen=True, slots=True)
