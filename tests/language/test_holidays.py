@@ -19,13 +19,15 @@ def test_days_of_feasts() -> None:
         ("easter", 2024, "2024-03-31", "2024-03-31"),
         ("easter", 2000, "2000-04-23", "2000-04-23"),
         ("easter:-2~1", 2026, "2026-04-03", "2026-04-06"),
-        ("lunar1", 2024, "2024-02-10", "2024-02-10"),
-        ("lunar4", 2026, "2026-09-25", "2026-09-25"),
+        ("lunar1-1", 2024, "2024-02-10", "2024-02-10"),
+        ("lunar8-15", 2026, "2026-09-25", "2026-09-25"),
+        ("lunar0-23:0~1", 2026, "2026-02-10", "2026-02-11"),
+        ("sun270", 2026, "2026-12-22", "2026-12-22"),
     ]:
         period = holidays.of_year(spec, year)
         assert period is not None
         assert (str(period.first), str(period.last)) == (first, last)
-    assert holidays.of_year("lunar1", 1800) is None
+    assert holidays.of_year("lunar1-1", 1800) is None
 
 
 @given(st.dates(date(1900, 1, 1), date(2200, 1, 1)), st.sampled_from([None, -1, 0, 1]))

@@ -65,6 +65,9 @@ def texts(memory: Memory, question: str, **options: object) -> list[str]:
         "上周二我做了什么？",
         "上週二我做了什麼？",
         "on:2026-11-17 我做了什么",
+        "on:11/17",
+        "on:十月初九",
+        "十月初九我做了什么？",
     ],
 )
 def test_a_day_alone_is_listed_in_the_order_of_its_notes(memory: Memory, question: str) -> None:
@@ -179,6 +182,11 @@ def test_what_notes_say_of_a_named_day_that_has_none_is_weak(tmp_path: Path, que
     [
         ("last Tuesday", "2026-11-17", {"2026-11-17"}),
         ("昨天", "2026-11-22", {"2026-11-22"}),
+        ("前天晚上", "2026-11-21", {"2026-11-21"}),
+        ("yesterday evening", "2026-11-22", {"2026-11-22"}),
+        ("小雪节气", "2026-11-22", {"2026-11-22"}),
+        ("农历十月初九", "2026-11-17", {"2026-11-17"}),
+        ("11/18", "2026-11-18", {"2026-11-18"}),
         ("16 to 18 Nov", "2026-11-16 to 2026-11-18", {"2026-11-16", "2026-11-17", "2026-11-18"}),
     ],
 )
@@ -203,9 +211,12 @@ def test_a_note_that_is_called_like_a_day_is_a_note(tmp_path: Path) -> None:
 
 
 def test_the_past_takes_any_expression(memory: Memory) -> None:
-    for when in ("yesterday", "昨天", "2026-11-22", date(2026, 11, 22)):
+    for when in ("yesterday", "昨天", "昨天晚上", "11/22", "2026-11-22", date(2026, 11, 22)):
         assert memory.search("pump", as_of=when, now=NOW).hits, when
-    assert not [hit for hit in memory.search("饺子", as_of="3 days ago", now=NOW).hits if "饺子" in hit.text]
+    for when in ("3 days ago", "立冬", "十月初九早上"):
+        assert not [hit for hit in memory.search("饺子", as_of=when, now=NOW).hits if "饺子" in hit.text], (
+            when
+        )
 
 
 def test_tools_take_any_expression(tmp_path: Path) -> None:

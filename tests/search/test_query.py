@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
+from commonplace.language import holidays, rules
 from commonplace.search import query
 from commonplace.types import Mode
 
@@ -236,3 +238,11 @@ def test_a_dialogue_that_lacks_one_mark_demands_nothing() -> None:
     parsed = query.parse(said)
     assert parsed.required is None
     assert {"stars", "silver", "shine"} <= set(parsed.terms)
+
+
+@pytest.mark.parametrize("language", rules.LANGUAGES)
+def test_every_name_of_a_day_is_looked_for(language: str) -> None:
+    for name in holidays.names(language):
+        dated = query.days(query.parse(name), date(2026, 11, 23))
+        assert dated is not None, name
+        assert dated.alone

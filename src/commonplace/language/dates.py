@@ -28,6 +28,8 @@ _BETWEEN = rf"(?:{rules.expression('range_between')})\s{{1,3}}{_THE}$"
 _AMONG = rf"\s{{0,3}}(?:{rules.expression('range_among')})"
 _SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
 _ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
+_NOT_DATES = rules.expression("not_dates")
+_TIMES_OF_DAY = rf"(?:{rules.expression('times_of_day')})$"
 _Seen = TypeVar("_Seen", date, Period)
 
 
@@ -69,8 +71,15 @@ def spans(text: str, now: date) -> tuple[Span, ...]:
 
 
 def read(text: str, now: date) -> Span | None:
-    """Take a whole text as one date, or None; a bare month, year or day of the week is one here."""
+    """Take a whole text as one date, or None; a bare month, year or day of the week is one here.
+
+    A time of day behind a day says no more than the day.
+    """
     text = text.strip()
+    return _whole(text, now) or _whole(re.sub(_TIMES_OF_DAY, "", text, flags=re.IGNORECASE), now)
+
+
+def _whole(text: str, now: date) -> Span | None:
     bare = re.sub(rf"^{_THE}", "", text, flags=re.IGNORECASE)
     for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):
         dates = spans(lead + text, now)
@@ -90,6 +99,11 @@ def _expressions(text: str, now: date) -> list[_Expression]:
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
             if period := _resolved(rule.resolve, match, now):
                 expressions.append(_Expression(match, rule, period, _kind(rule, match)))
+    if expressions:  # those that end in a word that is no date are none
+        words = [word.span() for word in _compiled(_NOT_DATES).finditer(text)]
+        expressions = [
+            one for one in expressions if not any(start < one.match.end() <= end for start, end in words)
+        ]
     apart: list[_Expression] = []
     for one in sorted(expressions, key=lambda one: (one.match.start(), -one.match.end())):
         if not apart or one.match.start() >= apart[-1].match.end():

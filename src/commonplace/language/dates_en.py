@@ -88,6 +88,14 @@ def _slashed(match: re.Match[str], now: date) -> Period | None:
     return periods.day(date(int(match["year"]), min(one, two) if max(one, two) > 12 else one, max(one, two)))
 
 
+def _day_without_year(match: re.Match[str], now: date) -> Period | None:
+    """On 10/20, or on 20/10; nobody can tell what 3/4 means, and others are fractions and versions."""
+    one, two = int(match["one"]), int(match["two"])
+    if _before(match) not in _SURE - {"in", "of"} or (max(one, two) <= 12 and one != two):
+        return None
+    return periods.day_of(now, None, min(one, two), max(one, two))
+
+
 def _day_of_month(match: re.Match[str], now: date) -> Period | None:
     if _is_verb(match):
         return None
@@ -274,6 +282,8 @@ RULES = (
     Rule(rf"{_START}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_END}", ("-", "/"),
          lambda match, _: periods.month(int(match["year"]), int(match["month"])), "absolute"),
     Rule(rf"{_START}(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/{_YEAR}{_END}", ("/",), _slashed, "absolute"),
+    Rule(rf"{_START}(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})(?=\s{{0,3}}(?:[?!.,;)]|$))", ("/",),
+         _day_without_year, "nearest"),
     Rule(rf"\b{_MONTH}\s{{1,3}}(?:the\s{{1,3}})?{_DAY}{_OF_YEAR}", _MONTHS, _day_of_month, "nearest"),
     Rule(rf"{_START}{_DAY_BEFORE}\s{{0,3}}(?:of\s{{1,3}})?{_MONTH}{_OF_YEAR}", _MONTHS,
          _day_of_month, "nearest"),

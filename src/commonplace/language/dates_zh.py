@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from commonplace.language import holidays, periods
+from commonplace.language import holidays, lunar, periods
 from commonplace.language.periods import Beside, Period, Rule, Unit
 from commonplace.language.values import FIGURES, wide_number
 
@@ -21,6 +21,8 @@ _UNITS: dict[str, Unit] = {
     "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month",
     "季度": "quarter", "年": "year",
 }  # fmt: skip
+_LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12}
+_LUNAR_YEARS = 20  # how many are looked through for an inserted month
 _PARTS = {"上旬": 1, "初": 1, "中旬": 2, "下旬": 3, "底": 3, "末": 3}
 
 _SMALL = r"(?:\d{1,3}|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
@@ -35,6 +37,14 @@ _DAY = rf"(?P<day>{_SMALL})\s?[日号]"
 _WHICH = r"(?P<which>上上|上|这|本|下下|下)一?个?"
 _WEEK = r"(?:周|星期|礼拜)"
 _WEEKDAY = r"(?P<weekday>[一二三四五六日天])"
+_LUNAR = r"(?:农历|阴历|旧历)"  # of the Chinese calendar
+_LUNAR_MONTH = rf"{_ALONE}(?P<lunar_month>{_SMALL})\s?月"
+_FIRST_DAYS = r"初[一二三四五六七八九十]"
+_LATER_DAYS = (
+    r"(?:廿[一二三四五六七八九]?|二?十[一二三四五六七八九]|二十|三十)(?![个多几余一二三四五六七八九])"
+)
+_LUNAR_DAYS = rf"(?:{_FIRST_DAYS}|{_LATER_DAYS})"
+_LUNAR_DAY = rf"(?P<lunar_day>{_LUNAR_DAYS})日?(?:[到至~～—-](?P<until>{_LUNAR_DAYS})日?)?"
 _COUNTED = (
     rf"(?P<number>{_SMALL}|半)\s?个?(?P<half>半)?(?P<unit>天|日|周|星期|礼拜|月|季度|年)(?P<and_half>半)?"
 )
@@ -63,6 +73,30 @@ def _days_of_month(match: re.Match[str], now: date) -> Period | None:
     return Period(start.first, start.first.replace(day=until))
 
 
+def _lunar(match: re.Match[str], now: date) -> Period | None:
+    """A month of the Chinese calendar or days of it; without a year the latest that has begun."""
+    named = match["lunar_month"] or "正"  # 大年初二
+    number = _LUNAR_MONTHS.get(named) or _number(named)
+    said = _year_of(match, now)
+    if match["which_year"] and number > 10:  # the last months lie in the next year of the other calendar
+        said = lunar.year_of(now) + _YEARS[match["which_year"]]
+    for year in (said,) if said else range(now.year, now.year - _LUNAR_YEARS, -1):
+        period = lunar.month(year, number, inserted=bool(match["inserted"]))
+        if period is not None and match["lunar_day"]:
+            period = _lunar_days(match, period)
+        if period is not None and (said or period.first <= now):
+            return period
+    return None
+
+
+def _lunar_days(match: re.Match[str], month: Period) -> Period | None:
+    first, last = (
+        lunar.day(month, wide_number(said.replace("初", "").replace("廿", "二十")))
+        for said in (match["lunar_day"], match["until"] or match["lunar_day"])
+    )
+    return Period(first.first, last.last) if first and last and first <= last else None
+
+
 def _month(match: re.Match[str], now: date) -> Period:
     part = _PARTS.get(match["part"] or "", 0)
     return periods.month_of(now, _year_of(match, now), _number(match["month"]), part)
@@ -71,6 +105,10 @@ def _month(match: re.Match[str], now: date) -> Period:
 def _year(match: re.Match[str], now: date) -> Period | None:
     said = _year_of(match, now)
     return periods.year(said) if said else None
+
+
+def _half_year(match: re.Match[str], now: date) -> Period:
+    return periods.half_of(now, _year_of(match, now), "上下".index(match["which_half"]) + 1)
 
 
 def _quarter(match: re.Match[str], now: date) -> Period:
@@ -159,6 +197,14 @@ BESIDE = (
 RULES = (
     Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")), _holiday,
          "nearest"),
+    Rule(rf"{_YEAR}?(?P<inserted>){_LUNAR}?(?:大年(?={_FIRST_DAYS})|(?P<lunar_month>[正冬腊])月)(?:{_LUNAR_DAY})?",
+         ("大年初", "月"), _lunar, "nearest"),
+    Rule(rf"{_YEAR}?(?:{_LUNAR}|(?=闰))(?P<inserted>闰)?{_LUNAR_MONTH}(?:{_LUNAR_DAY})?",
+         ("历", "闰"), _lunar, "nearest"),
+    # 五月初五 is a day of the Chinese calendar, 五月初一起去 the beginning of May.
+    Rule(rf"{_YEAR}?(?P<inserted>){_LUNAR_MONTH}(?={_FIRST_DAYS}){_LUNAR_DAY}(?![个人位名次起同直样定些块])",
+         ("初",), _lunar, "nearest"),
+    Rule(rf"(?<![以晚早]){_YEAR}?(?P<which_half>[上下])半年", ("半年",), _half_year, "nearest"),
     Rule(r"(?<![\d一二三四五六七八九十两几个上下每])(?P<this>这个?|本)?月(?P<part>初|底|末|中旬|上旬|下旬)",
          ("月",), _part_of_month, "nearest"),
     Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",), _part_of_year),

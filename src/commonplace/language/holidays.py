@@ -1,9 +1,9 @@
 """Feasts and other days with a name: on a date, on a weekday of a month, by Easter, by the Chinese calendar.
 
 A language lists its names with their days (`rules`): `12-25`, `10-01~10-07`, `11/4/4` (of November the fourth
-Thursday), `easter`, `lunar1` (a column of `lunar.txt`, from 1990 to 2060), each with `:-1~6` for days from a
-first to a last one beside it. The table holds the days of the Chinese New Year, the Dragon Boat, Qixi,
-Mid-Autumn and Double Ninth festivals.
+Thursday), `easter`, `lunar8-15` (of the eighth month of the Chinese calendar; month 0 is the last of the year
+before), `sun270` (when the sun reaches this longitude), each with `:-1~6` for days from a first to a last one
+beside it. The Chinese calendar (`lunar`) is known from 1900 to 2100.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
 
-from commonplace.language import rules
+from commonplace.language import lunar, rules
 from commonplace.language.periods import Period
 
 
@@ -28,7 +28,7 @@ def nearest(spec: str, now: date, said: int | None, which: int | None) -> Period
     """Return a feast: of a year; the last (-1), this year's (0) or the next (1); else the latest begun."""
     if said is not None or which == 0:
         return of_year(spec, said or now.year)
-    near = (of_year(spec, now.year + step) for step in (-1, 0, 1))
+    near = (of_year(spec, now.year + step) for step in (-2, -1, 0, 1))  # a Chinese year ends in the next
     each = [period for period in near if period is not None]
     if which == 1:
         return next((period for period in each if period.first > now), None)
@@ -53,8 +53,11 @@ def _base(base: str, year: int) -> Period | None:
     if base == "easter":
         return Period(easter(year), easter(year))
     if base.startswith("lunar"):
-        days = _lunar().get(year)
-        return None if days is None else Period(*[days[int(base[5:]) - 1]] * 2)
+        number, day = map(int, base.removeprefix("lunar").split("-"))
+        days = lunar.month(year, number)
+        return lunar.day(days, day) if days else None
+    if base.startswith("sun"):
+        return Period(*[lunar.solar_term(year, int(base.removeprefix("sun")))] * 2)
     if "/" in base:
         month, nth, weekday = map(int, base.split("/"))
         return Period(*[_nth(year, month, nth, weekday)] * 2)
@@ -80,9 +83,3 @@ def easter(year: int) -> date:
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
     f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
     return date(year, f // 31, f % 31 + 1)
-
-
-@cache
-def _lunar() -> Mapping[int, tuple[date, ...]]:
-    rows = (line.split() for line in rules.lines("lunar.txt"))
-    return {int(year): tuple(_day(int(year), day) for day in days) for year, *days in rows}

@@ -162,6 +162,13 @@ def quarter_of(now: date, said: int | None, number: int) -> Period:
     return quarter(said or now.year - (3 * number - 2 > now.month), number)
 
 
+def half_of(now: date, said: int | None, number: int) -> Period:
+    """A half of a year, 1 or 2; without a year the latest of this number that has begun."""
+    first = 6 * number - 5
+    of = said or now.year - (first > now.month)
+    return Period(date(of, first, 1), month(of, first + 5).last)
+
+
 def nearest_weekday(now: date, weekday: int) -> Period:
     """The latest such day of the week, today included; Monday is 0."""
     return day(now - timedelta((now.weekday() - weekday) % 7))
