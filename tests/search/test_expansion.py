@@ -109,6 +109,18 @@ def test_only_question_and_intent_are_sent(opened: Open, server: Server) -> None
         assert not any(word in text for word in ("Thursday", "Lisbon", "Rollback", SECRET, "memory"))
 
 
+def test_a_day_and_nothing_else_is_not_widened(opened: Open, server: Server) -> None:  # noqa: F811
+    server.answer = saying(WIDER)
+    memory = opened()
+    assert found(memory.search("what did I do on 14 February 2026?", expand=True)) >= {
+        "Rollback: put the former tag back."
+    }
+    assert memory.search("what did I do yesterday?", expand=True).hits == ()
+    assert server.requests == []
+    assert memory.search("what was put back on 14 February 2026?", expand=True).expanded
+    assert len(server.requests) == 1
+
+
 def test_an_answer_is_asked_for_once(opened: Open, server: Server) -> None:  # noqa: F811
     server.answer = saying(WIDER)
     first = opened().search(QUESTION, expand=True)
