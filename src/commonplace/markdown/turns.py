@@ -100,6 +100,11 @@ def stamped(line: str) -> tuple[str, str] | None:
     return None
 
 
+def asks(text: str) -> bool:
+    """Tell whether a text ends in a question: it rarely says the answer."""
+    return text.rstrip().endswith(("?", "？"))
+
+
 def is_nobody(name: str) -> bool:
     """Tell whether a label names no person: the level of a log, or what opens a guess."""
     return name.split()[0] in _NOBODY

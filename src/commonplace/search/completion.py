@@ -36,8 +36,6 @@ TALK = 0.5  # share of turns from which a section is talk, whose lines are compl
 _ENDS = re.compile(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
 _GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
 _INTRODUCES = (":", "：")
-_ROW = re.compile(r"\s*\|")
-_DIVIDER = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 
 Passages = Callable[[Sequence[int]], Iterable["Candidate"]]
 Admitted = Callable[[Iterable[int]], Collection[int]]
@@ -177,7 +175,7 @@ def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
     first = rows.get(own.id - REACH)
     if first is None or first.section_id != own.section_id:
         return False
-    if _ROW.match(own.text):
+    if structure.ROW.match(own.text):
         return True
     read = (rows.get(passage) for passage in range(own.id - REACH, own.id + REACH + 1))
     lines = (
@@ -335,20 +333,15 @@ class _Section:
         if self._is_fence(place):
             if start > place.first:
                 yield place.first
-        elif _ROW.match(self._lines[start - 1]):
-            header = self._tables[start - 1]
+        elif structure.ROW.match(self._lines[start - 1]):
+            header = self._tables[start - 1] + 1
             rows = range(header, min(start, header + 2))
-            if rows and _DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
+            if rows and structure.DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
                 yield from rows
 
     @cached_property
     def _tables(self) -> list[int]:
-        """Of each line the first of the rows without a break that it ends, or itself."""
-        firsts: list[int] = []
-        for number, line in enumerate(self._lines, 1):
-            goes_on = number > 1 and _ROW.match(line) and _ROW.match(self._lines[number - 2])
-            firsts.append(firsts[-1] if goes_on else number)
-        return firsts
+        return structure.tables(self._lines)
 
     def _size(self, numbers: Iterable[int]) -> int:
         return sum(self._widths[number - 1] for number in numbers)
