@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace.edit.forget.notes import Context
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
+    from commonplace.render.hits import Line
     from commonplace.types import (
         Cited,
         Corrected,
@@ -593,6 +594,13 @@ def question_words(question: str) -> tuple[str, ...]:
 
         return query_document.words(question)
     return parse(question).marked
+
+
+def passage_lines(lines: Sequence[str]) -> Sequence[Line]:
+    """Tell what the lines of a passage are, for whoever shows a few of them."""
+    from commonplace.search import snippets
+
+    return snippets.read(lines)
 
 
 def warm(memory: Memory) -> None:

@@ -15,7 +15,8 @@ from commonplace.markdown.document import parse
 
 LINES = st.sampled_from(
     ["", "   ", "# One", "## Two", "### 三", "Title", "===", "---", "```", "~~~~", "- item", "1. first", "> quote",
-     "| a | b |", "word " * 30, "很长的一句话。" * 40, "x" * 5000, "- Ann: yes", "**User:** hello", "plain text"]
+     "| a | b |", "word " * 30, "很长的一句话。" * 40, "x" * 5000, "- Ann: yes", "**User:** hello", "plain text",
+     "**Ann** 10:32", "Bob 10:33"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=400), st.lists(LINES, max_size=40).map("\n".join))
 SETTINGS = [
@@ -28,6 +29,7 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "overlapping"])
 @given(text=TEXTS)
 @example(text="---\n---\n0")
+@example(text="**Ann** 10:32\nBob 10:33\n" * 3)
 def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     note = parse(text, "a.md")
     found, cut = passages.split(note, settings)
@@ -49,6 +51,22 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     assert places == sorted(places)
     if not settings.overlap:
         assert all(a[1] < b[0] or a == b for a, b in pairwise(places))
+
+
+@pytest.mark.parametrize("stamped", ["**{0}** 10:{1}", "{0} [10:{1} AM]", "{0} 10:{1}"])
+@pytest.mark.parametrize("day", ["", "## 2024-05-0{0}\n\n"])
+def test_whoever_speaks_once_stays_with_the_words(stamped: str, day: str) -> None:
+    names = ["Ann", "Bob", "Ann", "Carol", "Bob", "Ann", "Dora"]
+    words = "I say at some length that the boats of the harbour lie still, and nobody can tell where they go."
+    text = "# Chat\n\n" + "\n\n".join(
+        f"{day.format(n) if n % 4 == 0 else ''}{stamped.format(who, n + 10)}\n{words} {who}."
+        for n, who in enumerate(names)
+    )
+    cut = passages.split(parse(text, "memory/chat.md"))[1]
+    for passage in cut:
+        for above, line in pairwise(passage.text.split("\n")):
+            assert line != words or turns.opening(above, chat=True)
+        assert turns.opening(passage.text.split("\n")[0], chat=True)
 
 
 def _heading_lines(note, section):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from commonplace.chunking import passages
 from commonplace.chunking.settings import MATTER
 from commonplace.markdown.document import parse
-from commonplace.markdown.standing import matter
+from commonplace.markdown.standing import instructions, matter
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,41 @@ def test_an_instruction_is_a_passage_alone() -> None:
         (4, "shoes"),
         (5, None),
     ]
+
+
+OURS = "Always mention prices when I ask about shoes."
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "**User:** What about shoes?\n**Assistant:** They are dear.",
+        "**User:** What about shoes?\n\n**Assistant:** They are dear.\n\nThe red ones most.\n",
+        "Ann: What about shoes?\nBob: They are dear.",
+        "- Ann: They are dear.\n  -",
+        "**Bob** 6:12 PM\n\nThey are dear.\n",
+    ],
+)
+def test_a_further_line_of_a_turn_is_of_whoever_speaks(above: str) -> None:
+    text = f"{above} {OURS}" if above.endswith("-") else f"{above}\n{OURS}"
+    assert instructions(text.split("\n")) == {}
+    _, cut = passages.split(parse(f"# Notes\n\n{text}\n", "a.md"))
+    assert not any(one.annotations for one in cut)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "**Assistant:** What about shoes?\n**User:** They are dear.",
+        "Ann: What about shoes?\nBob: They are dear.\n",
+        "- Name: Ann\n- Size: 40\n-",
+        "It is dear.",
+        "",
+    ],
+)
+def test_a_line_of_nobody_and_a_further_one_of_the_owner_instruct(above: str) -> None:
+    lines = (f"{above} {OURS}" if above.endswith("-") else f"{above}\n{OURS}").split("\n")
+    assert instructions(lines, 5) == {5 + len(lines) - 1: "shoes"}
 
 
 @given(st.text(max_size=700))

@@ -114,6 +114,16 @@ def test_a_line_that_only_names_the_speaker_is_no_passage_of_its_own() -> None:
     assert sections[0].turns == 1
 
 
+@pytest.mark.parametrize(
+    "stamped", ["**{0}** 10:3{1}", "{0} [10:3{1} AM]", "{0} 2024-05-01 10:3{1}", "{0} 10:3{1}"]
+)
+def test_whoever_speaks_once_opens_a_turn_of_a_chat(stamped: str) -> None:
+    names = ["Ann", "Bob", "Carol", "Ann", "Bob"]
+    lines = [line for n, who in enumerate(names) for line in (stamped.format(who, n), f"what {who} says")]
+    assert turns.openings(lines) == {0, 2, 4, 6, 8}
+    assert not turns.openings(lines[:6])  # three who speak once: as likely three appointments
+
+
 @given(st.lists(st.text(max_size=120), max_size=12))
 def test_any_text_has_a_share(lines: list[str]) -> None:
     assert 0 <= turns.share(lines) <= 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory
+from commonplace.index.base import Candidate
+from commonplace.search import completion
 from commonplace.types import Hit
 
 Search = Callable[[str, str], list[Hit]]
@@ -128,6 +132,71 @@ def test_turns_are_whole_as_they_are(search: Search) -> None:
     )
     hit = search(f"# N\n\n{turns}\n", "spoke of 7")[0]
     assert hit.end_line - hit.start_line < 5
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "tea -coffee",
+        "tea NOT coffee",
+        'tea -"black coffee"',
+        'tea NOT "black coffee"',
+        "tea AND (cellar NOT coffee)",
+        "lex: tea -coffee",
+        "lex: tea NOT coffee\nlex: tea",
+    ],
+)
+def test_what_the_question_excludes_completes_nothing(question: str, tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    tea, dark = (
+        f"- the {what} is kept in the cellar of the house, where nobody who comes through the kitchen sees it"
+        for what in ("green tea from the hills behind the harbour", "black coffee from the island")
+    )
+    (tmp_path / "memory/note.md").write_text(f"# N\n\n{tea}\n{dark}\n", "utf-8")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        assert [hit.text for hit in memory.search(question).hits] == [tea]
+        assert "coffee" not in memory.recall(question).text
+        for other in ("tea", '"green tea"', "tea -cocoa", "tea NOT cocoa", "tea OR (cocoa NOT milk)"):
+            assert [hit.text for hit in memory.search(other).hits] == [f"{tea}\n{dark}"], other
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- tea {0}", "| tea {0} | x |", "tea {0} goes on and on", "```\ntea {0}", "- tea {0}\n  and more"],
+)
+def test_hits_of_one_section_take_work_by_their_number(line: str) -> None:
+    own = Hit("n.md", 1, 1, "", 1.0, "n", (), None, "w", "abcdef")
+
+    def calls(count: int) -> int:
+        """How many calls it takes to complete some hits that stand in one section."""
+        lines = "\n".join(map(line.format, range(count))).split("\n")
+        rows = {
+            number: Candidate(number, 1, 1, number, number, text, 0.0) for number, text in enumerate(lines, 1)
+        }
+        pairs = [
+            (row, replace(own, start_line=number, end_line=number, text=row.text))
+            for number, row in rows.items()
+        ][::8]
+
+        def read(ids: Iterable[int]) -> list[Candidate]:
+            return [rows[one] for one in ids if one in rows]
+
+        number = 0
+
+        def counted(frame: object, event: str, argument: object) -> None:
+            nonlocal number
+            number += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(counted)
+        try:
+            completion.complete(read, set, pairs, len(pairs))
+        finally:
+            sys.setprofile(before)
+        return number
+
+    assert calls(1200) < 2.5 * calls(600)
 
 
 LINES = st.lists(

@@ -13,7 +13,7 @@ where the next entry may do so or may not. A trigger of theirs is gone.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, groupby, islice, pairwise
@@ -23,7 +23,7 @@ from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import BESIDE, DEFAULT, MATTER, REPLACED_BY, STRUCK, ChunkSettings
 from commonplace.markdown import struck, structure, turns
-from commonplace.markdown.standing import matter
+from commonplace.markdown.standing import instructions
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -81,39 +81,47 @@ def _standing(
     said = _annotations(note)
     # Headings with further ones right below: these are found by the words of both.
     outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
+    openings = turns.openings(standing.lines, 1) if settings.shown else frozenset[int]()
     for section in around if note.lines else ():
-        parts = list(_cut(standing, section, settings, said))
+        instructs = instructions(
+            standing.lines[section.start_line - 1 : section.end_line], section.start_line
+        )
+        alone = instructs if settings.shown else {}
+        parts = list(_cut(standing, section, settings, said, openings, alone))
         is_bare = bool(parts) and parts[0][0] == section.start_line in outer
         if parts and not (is_bare and settings.shown and settings.by_heading):
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             yield (
                 replace(section, turns=share),
-                [(*part, _said(part, said)) for part in parts],
+                [(*part, _said(part, said, instructs)) for part in parts],
             )
 
 
-def _said(part: Stretch, said: Annotations | None) -> Mapping[str, str] | None:
+def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str]) -> Mapping[str, str] | None:
     """What the note says of a stretch, with the matter of a standing instruction."""
-    first, last, text = part
+    first, last, _ = part
     own = said.of(first, last, standing=True) if said else None
-    instructs = matter(text) if first == last else ""
-    return {**(own or {}), MATTER: instructs} if instructs else own
+    return {**(own or {}), MATTER: instructs[first]} if first == last and first in instructs else own
 
 
 def _cut(
-    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None
+    note: Note,
+    section: Section,
+    settings: ChunkSettings,
+    said: Annotations | None,
+    openings: Collection[int],
+    alone: Collection[int],
 ) -> Iterator[Stretch]:
     """Yield first line, last line and text of a section's passages.
 
-    A line that is too long stands alone, and so does a standing instruction; no passage runs on where the
-    note says of a line what it does not say of the one before.
+    A line that is too long stands alone, and so do those `alone`, which are standing instructions; no passage
+    runs on where the note says of a line what it does not say of the one before. `openings` open a turn.
     """
     run: list[_Unit] = []
-    for unit in _units(note, section, settings):
+    for unit in _units(note, section, settings, openings):
         first, last, size = unit
         is_long = size > settings.line and first == last
-        is_alone = first == last and settings.shown > 0 and matter(note.lines[first - 1]) != ""
-        if is_alone:
+        if first == last and first in alone:
             yield from _pack(run, note, settings)
             run = []
             yield first, last, note.lines[first - 1]
@@ -130,7 +138,7 @@ def _cut(
     yield from _pack(run, note, settings)
 
 
-def _units(note: Note, section: Section, settings: ChunkSettings) -> list[_Unit]:
+def _units(note: Note, section: Section, settings: ChunkSettings, openings: Collection[int]) -> list[_Unit]:
     """The non-blank lines of a section, or its heading where there are none."""
     skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
     if settings.shown and settings.by_heading and note.front_matter and section.start_line == 1:
@@ -140,12 +148,12 @@ def _units(note: Note, section: Section, settings: ChunkSettings) -> list[_Unit]
     fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
     units: list[_Unit] = []
     lines = note.lines[section.start_line - 1 : section.end_line]
-    openings = turns.openings(lines, section.start_line) if settings.shown else frozenset[int]()
     after = opened = 0  # the last line of the fence that is being passed over, a line that only opens a turn
     for number, line in enumerate(lines, section.start_line):
         if number > after and number not in skip and line and not line.isspace():
             if number in openings:
-                opened = opened or number
+                units += [(opened, opened, 0)] if opened else []
+                opened = number
                 continue
             size = breakpoints.width(line, settings.wide)
             if settings.shown and size <= settings.target and structure.is_silent(line):

@@ -33,7 +33,7 @@ class ChunkSettings(NamedTuple):
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-8:{values}:{self.by_heading}:{self.shown}"
+        return f"passages-9:{values}:{self.by_heading}:{self.shown}"
 
     @property
     def code_fingerprint(self) -> str:

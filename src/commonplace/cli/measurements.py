@@ -499,7 +499,7 @@ def _index(memory: Memory) -> tuple[float, float]:
 
 
 def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
-    from commonplace.memory import question_words
+    from commonplace.memory import passage_lines, question_words
 
     question = stop.question
     _title(f"{number}. {question.text}", look)
@@ -510,6 +510,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
         words=question_words(question.text),
         rows=PASSAGE_ROWS,
         locate=session.locator(memory),
+        read=passage_lines,
     )
     if text:
         session.write("\n".join(f"{INDENT}{line}".rstrip() for line in text.splitlines()) + "\n")

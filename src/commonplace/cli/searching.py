@@ -57,7 +57,7 @@ def _write_passages(
     memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
 ) -> None:
     """Write hits with their passages; as text a few rows of each passage, or all of them."""
-    from commonplace.memory import question_words
+    from commonplace.memory import passage_lines, question_words
     from commonplace.render import hits
 
     if form != "text":
@@ -66,4 +66,8 @@ def _write_passages(
         look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
         marked = question_words(question) if look.color or rows else ()
         locate = session.locator(memory) if look.links else None
-        session.write(hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate))
+        session.write(
+            hits.as_text(
+                result, look, words=marked, rows=rows, explain=explain, locate=locate, read=passage_lines
+            )
+        )

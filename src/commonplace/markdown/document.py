@@ -48,7 +48,6 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 _DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ROW = re.compile(r"\s*\|")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _HOUR = re.compile(r"[ \t]*\d\d:\d\d[ \t]+(?=\S)")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
@@ -348,7 +347,7 @@ class Document:
         front = self.front_matter
         if front and front[0] <= line <= front[1]:
             return self._key(line, *front)
-        if (fence := self.fence(line)) is None and _ROW.match(self.bare[line - 1]):
+        if (fence := self.fence(line)) is None and structure.ROW.match(self.bare[line - 1]):
             last = line
             if _RULE_OF_TABLE.match("".join(self.bare[line : line + 1])):
                 last = self._table_ends[line]
@@ -409,7 +408,7 @@ class Document:
         """The last row of the table that goes on behind each line, by its number."""
         found = list(range(len(self.lines) + 1))
         for number in range(len(self.lines) - 1, 0, -1):
-            if _ROW.match(self.bare[number]):
+            if structure.ROW.match(self.bare[number]):
                 found[number] = found[number + 1]
         return found
 

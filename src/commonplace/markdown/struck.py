@@ -49,7 +49,6 @@ _ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing
 _ADDRESS_END = "?!.,:;*_~\"')]"
 _TICKS = re.compile(r"`+")
 _WORD = re.compile(r"[^\W_]")
-_ROW = re.compile(r"\s*\|")
 
 
 # --- a line struck from end to end ------------------------------------------------------------------------
@@ -232,7 +231,7 @@ def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple
     first = 0
     for number, line in enumerate(lines, 1):
         is_text = number not in passed and line.strip() != ""
-        begins = not is_text or _ROW.match(line) or _ROW.match(lines[number - 2])
+        begins = not is_text or structure.ROW.match(line) or structure.ROW.match(lines[number - 2])
         if first and (begins or structure.begins_entry(line)):
             yield first, number - 1
             first = 0

@@ -42,6 +42,9 @@ RULE = re.compile(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,}
 _IMAGES = re.compile(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)(?:\]\([^()]*+\))?+\s*+)++$"
 )
+# A row of a table, and the one below its header.
+ROW = re.compile(r"\s*\|")
+DIVIDER = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 _LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself
@@ -208,14 +211,26 @@ def open_fence(lines: Sequence[str], skip: int = 0) -> int:
 
 def closed(text: str) -> str:
     """Return a text with the fence closed that it leaves open."""
-    mark = margin = ""
-    for line in text.split("\n") if may_fence(text) else ():
+    if not may_fence(text):
+        return text
+    end = next(reversed(fence_marks(text.split("\n")).values()), "")
+    return f"{text}\n{end}" if end else text
+
+
+def fence_marks(lines: Sequence[str]) -> dict[int, str]:
+    """Return the lines (from 0) that open a fence, in items and quotations too, or close one.
+
+    With each comes the line that would close what is open below it, empty for none.
+    """
+    found: dict[int, str] = {}
+    mark = ""
+    for at, line in enumerate(lines):
         bare = line.lstrip(" \t>")
-        if not mark:
-            mark, margin = fence_mark(bare), line[: len(line) - len(bare)]
-        elif closes_fence(bare, mark):
-            mark = ""
-    return f"{text}\n{margin}{mark}" if mark else text
+        if not mark and (mark := fence_mark(bare)):
+            found[at] = line[: len(line) - len(bare)] + mark
+        elif mark and closes_fence(bare, mark):
+            found[at] = mark = ""
+    return found
 
 
 def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
@@ -268,6 +283,18 @@ class _Nested(NamedTuple):
 
 def _is_quoted(line: str) -> bool:
     return line.lstrip(" \t").startswith(">")
+
+
+# --- tables ---------------------------------------------------------------------------------------------
+
+
+def tables(lines: Sequence[str]) -> list[int]:
+    """Return of each line the first (from 0) of the rows without a break that it ends, or itself."""
+    firsts: list[int] = []
+    for at, line in enumerate(lines):
+        goes_on = at > 0 and ROW.match(line) and ROW.match(lines[at - 1])
+        firsts.append(firsts[-1] if goes_on else at)
+    return firsts
 
 
 # --- sections -------------------------------------------------------------------------------------------

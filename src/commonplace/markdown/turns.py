@@ -100,6 +100,11 @@ def stamped(line: str) -> tuple[str, str] | None:
     return None
 
 
+def asks(text: str) -> bool:
+    """Tell whether a text ends in a question: it rarely says the answer."""
+    return text.rstrip().endswith(("?", "？"))
+
+
 def is_nobody(name: str) -> bool:
     """Tell whether a label names no person: the level of a log, or what opens a guess."""
     return name.split()[0] in _NOBODY
@@ -132,11 +137,13 @@ def share(lines: Sequence[str]) -> float:
 
 
 def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
-    """Return the lines, counted from `first`, that only say who speaks, where these are turns of a chat."""
+    """Return the lines, counted from `first`, that only say who speaks, where these are turns of a chat.
+
+    They are where four of them are of people who speak again; then whoever speaks once has a turn, too.
+    """
     found = {at: who for at, line in enumerate(lines, first) if (who := opening(line, chat=True))}
-    counts = Counter(found.values())
-    turns = frozenset(at for at, who in found.items() if counts[who] > 1)
-    return turns if len(turns) >= _LEAST else frozenset()
+    recurring = sum(count for count in Counter(found.values()).values() if count > 1)
+    return frozenset(found) if recurring >= _LEAST else frozenset()
 
 
 def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:

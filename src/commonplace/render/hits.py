@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import remedies
@@ -37,6 +37,21 @@ _ATTRIBUTES = (
 )  # fmt: skip
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
+
+
+class Line(NamedTuple):
+    """What a line of a passage is: a mark that says nothing, one that only says who speaks, a question.
+
+    `header` is the line (from 0) that heads the table of a row.
+    """
+
+    is_mark: bool = False
+    header: int | None = None
+    opens: bool = False
+    asks: bool = False
+
+
+Read = Callable[[Sequence[str]], Sequence[Line]]
 
 
 class Row(NamedTuple):
@@ -216,10 +231,12 @@ def as_text(
     rows: int | None = PASSAGE_ROWS,
     explain: bool = False,
     locate: Locate | None = None,
+    read: Read | None = None,
 ) -> str:
     """Render hits for people: where, when, under which headings, the score; then the passage.
 
-    `words` are marked where they stand. Passages are cut to `rows`, None shows all of them.
+    `words` are marked where they stand. Passages are cut to `rows`, None shows all of them; `read` tells what
+    their lines are, so that what is left belongs together.
     """
     pattern = screen.matcher(words)
     blocks = []
@@ -227,7 +244,7 @@ def as_text(
         lines = [headline(hit, look, locate)]
         if explain or rows is None:
             lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
-        lines += passage(hit.text, look, pattern, rows)
+        lines += passage(hit.text, look, pattern, rows, read)
         if hit.others:
             also = ", ".join(map(screen.one_line, _also(hit)))
             lines.append(look.style(f"{INDENT}also in {also}", "dim"))
@@ -258,19 +275,25 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     return f"{shown}{middle}{' ' * gap}{look.style(score, 'green')}"
 
 
-def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
+def passage(
+    text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None, read: Read | None = None
+) -> list[str]:
     """Return a passage's rows, indented and wrapped; of too many, those with the most matches.
 
-    Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
+    Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for; where
+    there are too many rows, so are lines that are marks alone.
     """
     end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
     if limit is not None and end > 2:
         text = re.sub(_COMMENT, "", text[:end]) + text[end:]
     text = screen.clean(text).expandtabs(4)
-    lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
+    lines = [line.rstrip() for line in text.split("\n")]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
-    drawn = [row for line in lines for row in _drawn(line, width, pattern, look)]
-    return [INDENT + row for row in _densest(drawn, limit)]
+    drawn = [[*_drawn(line, width, pattern, look)] if line or limit is None else [] for line in lines]
+    if limit is not None and sum(map(len, drawn)) > limit:
+        told = read(lines) if read else [Line()] * len(lines)
+        return [INDENT + row for row in _snippet(told, drawn, limit)]
+    return [INDENT + row for rows in drawn for row, _ in rows]
 
 
 def _drawn(
@@ -286,19 +309,76 @@ def _drawn(
         yield " " * hang * (row[0] > 0) + screen.mark(line, row, inside, look), len(inside)
 
 
-def _densest(drawn: Sequence[tuple[str, int]], limit: int | None) -> list[str]:
-    """The `limit` rows in a row with the most matches, with ellipses where others are left out."""
-    if limit is None or len(drawn) <= limit:
-        return [row for row, _ in drawn]
-    sums = [0, *accumulate(number for _, number in drawn)]
-    weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
-    start = weights.index(max(weights))
-    shown = [row for row, _ in drawn[start : start + limit]]
-    if start:
-        shown[0] = f"{screen.ELLIPSIS} {shown[0].lstrip()}"
-    if start + limit < len(drawn):
+class _Row(NamedTuple):
+    """A row of a passage: the line that it is of (from 0), whether it begins one, its matches.
+
+    What stands below a line that only says who speaks begins nothing.
+    """
+
+    text: str
+    line: int
+    begins: bool
+    matches: int
+
+
+def _snippet(lines: Sequence[Line], drawn: Sequence[Sequence[tuple[str, int]]], limit: int) -> list[str]:
+    """Some of the rows of lines, with ellipses where others are left out."""
+    rows: list[_Row] = []
+    opened = False
+    for at, line in enumerate(lines):
+        if drawn[at] and not line.is_mark:
+            numbered = enumerate(drawn[at])
+            rows += [_Row(text, at, number == 0 and not opened, found) for number, (text, found) in numbered]
+            opened = line.opens
+    chosen = _chosen(rows, lines, limit)
+    shown = [
+        rows[at].text if at == above + 1 else f"{screen.ELLIPSIS} {rows[at].text.lstrip()}"
+        for above, at in pairwise([-1, *chosen])
+    ]
+    if chosen and chosen[-1] < len(rows) - 1:
         shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
     return shown
+
+
+def _chosen(rows: Sequence[_Row], lines: Sequence[Line], limit: int) -> list[int]:
+    """The rows with the most matches, with the header of their table and what answers their question."""
+    if len(rows) <= limit:
+        return [*range(len(rows))]
+    window = _densest(rows, range(len(rows)), limit)
+    best = max(window, key=lambda at: rows[at].matches)
+    header = lines[rows[window[0]].line].header
+    beside = [at for at in range(window[0]) if rows[at].line == header][:1]
+    if lines[rows[best].line].asks:
+        below = [at for at in range(best, len(rows)) if rows[at].line > rows[best].line]
+        opened = sum(1 for _ in takewhile(lambda at: lines[rows[at].line].opens, below))
+        beside += [at for at in below[: opened + 1] if at not in window]
+    beside = beside[: limit - 1]
+    if beside:
+        size = limit - len(beside)
+        around = range(max(window.start, best - size + 1), min(window.stop, best + size))
+        window = _densest(rows, around, size)
+    return sorted([*beside, *window])
+
+
+def _densest(rows: Sequence[_Row], among: range, size: int) -> range:
+    """Rows one after the other with the most matches; of several the first where a line with matches begins.
+
+    What follows says more than what stands before: of a question the answer.
+    """
+    sums = [0, *accumulate(rows[at].matches for at in among)]
+    weights = [sums[at + size] - sums[at] for at in range(len(among) - size + 1)]
+    most = max(weights)
+    starts = [among[at] for at, weight in enumerate(weights) if weight == most]
+    if not most:
+        return range(starts[0], starts[0] + size)
+    beginning = 0  # of the line that a row is of
+    matched: set[int] = set()
+    for at in range(among.stop):
+        beginning = at if rows[at].begins else beginning
+        if rows[at].matches:
+            matched.add(beginning)
+    start = next((at for at in starts if at in matched), starts[len(starts) // 2])
+    return range(start, start + size)
 
 
 def explanation(hit: Hit) -> str:

@@ -124,6 +124,16 @@ class Question:
             scope &= Matches(self.query.required)
         return facts.within(self.index, passages, scope)
 
+    def admitted(self, passages: Iterable[int]) -> set[int]:
+        """Those of some passages that it covers and does not exclude, whether they hold what it demands."""
+        scope = self.covered
+        for one in (self.query, *(line.query for line in self.request.lines)):
+            scope = without(scope, one.excluded)
+            if one.required and one.negated:
+                meets = Scope((Matches(one.required),))
+                scope &= Either((without(ALL, one.negated), meets))
+        return facts.within(self.index, passages, scope)
+
 
 def without(scope: Scope, excluded: str | None) -> Scope:
     """Return a scope without the passages that match an expression of full text, if there is one."""

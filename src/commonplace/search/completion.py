@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,11 +36,9 @@ TALK = 0.5  # share of turns from which a section is talk, whose lines are compl
 _ENDS = re.compile(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
 _GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
 _INTRODUCES = (":", "：")
-_ROW = re.compile(r"\s*\|")
-_DIVIDER = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 
 Passages = Callable[[Sequence[int]], Iterable["Candidate"]]
-
+Admitted = Callable[[Iterable[int]], Collection[int]]
 
 Span = tuple[int, int]  # first and last line, 1-based and inclusive
 
@@ -56,22 +55,24 @@ class Around(NamedTuple):
     ends: bool
 
 
-def complete(passages: Passages, pairs: Sequence[tuple[Candidate, Hit]], limit: int) -> list[Hit]:
+def complete(
+    passages: Passages, admitted: Admitted, pairs: Sequence[tuple[Candidate, Hit]], limit: int
+) -> list[Hit]:
     """Complete hits, the best first; one whose lines a better one shows already is left out.
 
-    `passages` reads passages by their ids, in their order.
+    `passages` reads passages by their ids, `admitted` says which of some a question does not exclude.
     """
     shown: dict[int, list[Span]] = {}  # by note
     hits: list[Hit] = []
     step = max(1, limit)
     for start in range(0, len(pairs), step):
         batch = pairs[start : start + step]
-        around = _around(passages, [own for own, hit in batch if _is_part(own, hit)])
+        sections = _sections(passages, admitted, [own for own, hit in batch if _is_part(own, hit)])
         for own, hit in batch:
             if len(hits) >= limit:
                 return hits
             known = shown.setdefault(own.note_id, [])
-            section = _Section(around[own.id]) if own.id in around else None
+            section = sections.get(own.id)
             lines = own.start_line, own.end_line
             span = _free(section.complete(*lines) if section else lines, own, known)
             if span is not None:
@@ -102,37 +103,68 @@ def _free(span: Span, own: Candidate, known: Iterable[Span]) -> Span | None:
 # --- the lines around a passage -------------------------------------------------------------------------
 
 
-def _around(passages: Passages, owns: Sequence[Candidate]) -> dict[int, Around]:
-    """The lines around each of some passages that have more of their section beside them."""
+class _Run(NamedTuple):
+    """Passages of a section one after the other.
+
+    `begins` and `ends` say whether the section does with the first and the last. None: with no passage that
+    was read beyond, which of a passage less than REACH away is known to be the end.
+    """
+
+    passages: Sequence[Candidate]
+    begins: bool | None
+    ends: bool | None
+
+
+def _sections(passages: Passages, admitted: Admitted, owns: Sequence[Candidate]) -> dict[int, _Section]:
+    """The lines around each of some passages that have more of their section beside them.
+
+    They are read once for all passages of a run.
+    """
     beside = {passage for own in owns for passage in range(own.id - REACH, own.id + REACH + 1)}
     rows = {one.id: one for one in passages(sorted(beside))}
     cut = [own for own in owns if _may_be_inside(own, rows)]
     above = {passage for own in cut for passage in range(own.id - FAR, own.id - REACH)}
     if above:
         rows |= {one.id: one for one in passages(sorted(above))}
-    found = {}
+    joined = {own.id for own in owns}.union(admitted(rows))
+    runs: dict[int, _Run] = {}
+    read: dict[tuple[int, bool, bool], _Section] = {}
+    sections: dict[int, _Section] = {}
     for own in owns:
-        before, begins = _run(own, rows, -1)
-        behind, ends = _run(own, rows, 1)
-        if before or behind:
-            found[own.id] = _joined([*reversed(before), own, *behind], begins, ends)
-    return found
+        if own.id not in runs:
+            before, begins = _beside(own, rows, joined, -1)
+            behind, ends = _beside(own, rows, joined, 1)
+            run = _Run([*reversed(before), own, *behind], begins, ends)
+            runs |= {one.id: run for one in run.passages}
+        run = runs[own.id]
+        first, last = run.passages[0].id, run.passages[-1].id
+        if first < last:
+            begins = own.id - first < REACH if run.begins is None else run.begins
+            ends = last - own.id < REACH if run.ends is None else run.ends
+            key = first, begins, ends
+            if key not in read:
+                read[key] = _Section(_joined(run.passages, begins, ends))
+            sections[own.id] = read[key]
+    return sections
 
 
-def _run(own: Candidate, rows: Mapping[int, Candidate], step: int) -> tuple[list[Candidate], bool]:
-    """Passages one after the other from one on, and whether the section ends with the last.
+def _beside(
+    own: Candidate, rows: Mapping[int, Candidate], joined: Collection[int], step: int
+) -> tuple[list[Candidate], bool | None]:
+    """Passages one after the other from one on, and whether the section ends with the last, as in a run.
 
-    Not beyond what the note says something else of, nor beyond a line that is cut.
+    Not beyond what the question excludes, or the note says something else of, nor beyond a line that is cut.
     """
     found: list[Candidate] = []
     last = own
     while (one := rows.get(last.id + step)) is not None and one.section_id == own.section_id:
         upper, lower = (one, last) if step < 0 else (last, one)
-        if one.until is not None or one.annotations != own.annotations or upper.end_line >= lower.start_line:
+        other = one.until is not None or one.annotations != own.annotations or one.id not in joined
+        if other or upper.end_line >= lower.start_line:
             return found, False
         found.append(one)
         last = one
-    return found, one is not None or abs(last.id - own.id) < REACH
+    return found, None if one is None else True
 
 
 def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
@@ -143,7 +175,7 @@ def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
     first = rows.get(own.id - REACH)
     if first is None or first.section_id != own.section_id:
         return False
-    if _ROW.match(own.text):
+    if structure.ROW.match(own.text):
         return True
     read = (rows.get(passage) for passage in range(own.id - REACH, own.id + REACH + 1))
     lines = (
@@ -179,8 +211,9 @@ class _Section:
         numbers = range(1, len(self._lines) + 1)  # inside, lines are numbered from 1
         self._places = statements.places(self._lines, numbers, self._fenced)
         self._firsts = [place.first for place in self._places]
-        widths = (self._width(line) for line in self._lines)
-        self._sums = list(accumulate((width + (width > 0) for width in widths), initial=0))
+        self._widths = [_width(line) for line in self._lines]
+        self._sums = list(accumulate((width + (width > 0) for width in self._widths), initial=0))
+        self._broadest: dict[int, int] = {}  # by the first line of a place
 
     def complete(self, first: int, last: int) -> Span:
         """Complete some of the lines."""
@@ -207,9 +240,6 @@ class _Section:
     def _at(self, number: int) -> int:
         """The place that a line stands in."""
         return max(0, bisect_right(self._firsts, number) - 1)
-
-    def _width(self, line: str) -> int:
-        return breakpoints.width(line, DEFAULT.wide)
 
     def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
         return self._sums[last] - self._sums[first - 1] <= size
@@ -255,9 +285,10 @@ class _Section:
         bare = line.rstrip()
         if bare.endswith(_GOES_ON) or following[0].islower():
             return True
-        broadest = max(map(self._width, self._lines[place.first - 1 : place.last]))
+        if place.first not in self._broadest:
+            self._broadest[place.first] = max(self._widths[place.first - 1 : place.last])
         word = following.split(None, 1)[0] if following[0].isascii() else following[0]
-        return self._width(bare) + 1 + self._width(word) > broadest
+        return _width(bare) + 1 + _width(word) > self._broadest[place.first]
 
     def _introduced(self, start: int, end: int) -> tuple[int, int]:
         """Put a list, a table or a fence together with the sentence above it that ends with a colon."""
@@ -268,7 +299,8 @@ class _Section:
                 start = self._firsts[at - 1]
         at = self._at(end)
         if end == self._places[at].last and self._introduces(at):
-            for below in self._places[at + 1 :]:
+            for number in range(at + 1, len(self._places)):
+                below = self._places[number]
                 size = FENCE if self._is_fence(below) else SHOWN
                 listed = below.is_item or below.is_silent or below.outer is not None
                 if not listed or not self._fits(start, below.last, size):
@@ -301,13 +333,19 @@ class _Section:
         if self._is_fence(place):
             if start > place.first:
                 yield place.first
-        elif _ROW.match(self._lines[start - 1]):
-            header = start
-            while header > 1 and _ROW.match(self._lines[header - 2]):
-                header -= 1
+        elif structure.ROW.match(self._lines[start - 1]):
+            header = self._tables[start - 1] + 1
             rows = range(header, min(start, header + 2))
-            if rows and _DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
+            if rows and structure.DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
                 yield from rows
 
+    @cached_property
+    def _tables(self) -> list[int]:
+        return structure.tables(self._lines)
+
     def _size(self, numbers: Iterable[int]) -> int:
-        return sum(self._width(self._lines[number - 1]) for number in numbers)
+        return sum(self._widths[number - 1] for number in numbers)
+
+
+def _width(line: str) -> int:
+    return breakpoints.width(line, DEFAULT.wide)

@@ -634,7 +634,7 @@ def _hits(
         return [hit for _, hit in pairs[:limit]]
     from commonplace.search import completion
 
-    return completion.complete(index.passages, pairs, limit)
+    return completion.complete(index.passages, question.admitted, pairs, limit)
 
 
 def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Statement]:

@@ -53,7 +53,8 @@ class Query(NamedTuple):
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
     that a hit must, or must not, match; `words` is the question without operators and filters, for the
     embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
-    nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is.
+    nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is; `negated`
+    is what it denies in any of its parts.
     """
 
     text: str
@@ -65,6 +66,7 @@ class Query(NamedTuple):
     filters: tuple[Filter, ...] = ()
     spellings: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
+    negated: str | None = None
 
     @property
     def unquoted(self) -> Query:
@@ -194,7 +196,8 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     if any(item.operator for item in items):  # every hit must satisfy the question as a whole
         parser = _Parser(items[:MAX_ITEMS])
         if tree := parser.alternatives():
-            return Query(text, " ".join(parser.words), (), required=tree, filters=found)
+            negated = " OR ".join(parser.negated) or None
+            return Query(text, " ".join(parser.words), (), required=tree, filters=found, negated=negated)
         plain = " ".join(item.text for item in items)
         return Query(text, plain, tuple(terms(plain)), filters=found)
     unwanted = [item for item in items if item.negative]
@@ -292,6 +295,7 @@ class _Parser:
         self.place = 0
         self.depth = 0
         self.words: list[str] = []
+        self.negated: list[str] = []
 
     def peek(self) -> _Item | None:
         return self.items[self.place] if self.place < len(self.items) else None
@@ -318,6 +322,7 @@ class _Parser:
                 (unwanted if negative else wanted).append(operand)
         expression = " AND ".join(f"({part})" for part in wanted)
         if expression and unwanted:
+            self.negated += unwanted
             expression = f"({expression}) NOT ({' OR '.join(unwanted)})"
         return expression
 

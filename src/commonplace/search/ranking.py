@@ -56,7 +56,7 @@ HALF_DAYS, NEAR_DAYS = 2.0, 7
 # takes so much text and no more; of two passages that answer alike the shorter one leaves room for a third.
 LENGTH, LENGTH_MOST = 0.00016, 0.3
 # A turn that ends in a question rarely holds the answer.
-ASKS, _ASKING = -0.03, ("?", "？")
+ASKS = -0.03
 # What only turns of a conversation get, taken against what so many of the best turns get on the mean.
 OF_TURNS, LEVEL = ("speaker", "neighbours", "section", "asks"), 20
 
@@ -286,7 +286,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         parts["length"] = -min(LENGTH * len(candidate.text), LENGTH_MOST * relevance)
         if speakers and not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = speaker
-        if candidate.turns and candidate.text.rstrip()[-1:] in _ASKING:
+        if candidate.turns and turns.asks(candidate.text):
             parts["asks"] = ASKS
         if days:
             parts["date"] = settings.dated * closeness(evidence.dates.get(own), days.spans)

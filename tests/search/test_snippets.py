@@ -1,0 +1,83 @@
+"""A few rows of a passage: they hold what answers, and say what they are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.render.hits import passage
+from commonplace.render.screen import Look, matcher
+from commonplace.search import snippets
+
+ROWS = [f"| part {n} | {n} kg |" for n in range(9)]
+TABLE = "\n".join(["| what | weight |", "|---|--:|", *ROWS])
+LONG = "when does the deploy of the service go out, and does the deploy need a sign-off " * 3
+
+
+def rows(text: str, *words: str, width: int | None = None, limit: int = 4) -> list[str]:
+    shown = passage(text, Look(width=width), matcher(words), limit, snippets.read)
+    assert len(shown) <= limit
+    return [row.removeprefix("  ") for row in shown]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["Bob: Thursday at five.", "**Bob** 10:33\nThursday at five.", "**Bob** 10:33\n\nThursday at five."],
+)
+def test_the_answer_stands_below_its_question(answer: str) -> None:
+    chat = f"Ann: The tea is hot.\nBob: And cold soon.\nAnn: {LONG.strip()}?\n{answer}\nAnn: Good.\nBob: Yes."
+    for width in (None, 60, 80):
+        shown = rows(chat, "deploy", "service", width=width)
+        assert "deploy" in " ".join(shown)
+        assert any("Thursday" in row for row in shown)
+        assert any("Bob" in row for row in shown)
+
+
+def test_what_follows_is_shown_rather_than_what_stands_before() -> None:
+    text = "\n".join([*(f"line {n}" for n in range(5)), "the deploy", *(f"line {n}" for n in range(5, 9))])
+    assert rows(text, "deploy") == ["… the deploy", "line 5", "line 6", "line 7 …"]
+
+
+def test_the_words_of_a_turn_come_with_the_line_that_says_who_speaks() -> None:
+    chat = "\n".join(f"**{who}** 10:3{n}\nthe number {n}" for n, who in enumerate(["Ann", "Bob"] * 4))
+    assert rows(chat, "4") == ["… **Ann** 10:34", "the number 4", "**Bob** 10:35", "the number 5 …"]
+
+
+@pytest.mark.parametrize("text", [TABLE, f"Of the parts:\n\n{TABLE}", f"| a |\n|---|\n| b |\n\n{TABLE}"])
+def test_rows_of_a_table_keep_its_header(text: str) -> None:
+    shown = rows(text, "7")
+    assert "part 7" in "".join(shown)
+    assert "| what | weight |" in shown[0]
+    assert "---" not in "".join(shown)
+    assert rows(text, "what", "0")[0].removeprefix("… ") == "| what | weight |"
+
+
+def test_rows_without_a_header_stay_as_they_are() -> None:
+    assert rows("\n".join(ROWS), "8") == [f"… {ROWS[5]}", *ROWS[6:]]
+
+
+@pytest.mark.parametrize("margin", ["", "  ", "> "])
+def test_no_fence_is_left_open(margin: str) -> None:
+    lines = ["```sh", *(f"command {n}" for n in range(9)), "```"]
+    text = "- how it is done:\n" + "\n".join(margin + line for line in lines)
+    for number in range(9):
+        shown = rows(text, f"{number}")
+        assert f"command {number}" in "".join(shown)
+        assert "```" not in "".join(shown)
+    short = "```sh\ncommand 0\n```"
+    assert rows(short, "0") == short.split("\n")
+
+
+LINES = st.sampled_from(
+    ["", "| a | b |", "|---|---|", "```", "~~~", "Ann: why the deploy?", "Bob: so", "**Ann** 10:32", "word " * 40,
+     "deploy", "部署" * 60]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=24), st.sampled_from([None, 20, 60]), st.integers(1, 5))
+def test_any_passage_is_cut_to_its_best_rows(lines: list[str], width: int | None, limit: int) -> None:
+    text = "\n".join(lines)
+    shown = rows(text, "deploy", "部署", width=width, limit=limit)
+    if "deploy" in text or "部署" in text:
+        assert any(word in "".join(shown) for word in ("deploy", "部署"))
