@@ -25,6 +25,15 @@ def test_search_prints_place_heading_score_and_passage(run: Run) -> None:
     assert "full text only" in result.stderr
 
 
+def test_what_answered_stands_below_the_hits(run: Run) -> None:
+    assert " · listing · " in run("search", "type:daily").stderr
+    assert " · listing" in run("recall", "type:daily").stderr
+    assert "0.00" not in run("search", "type:daily").stdout
+    result = run("search", "")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "the question holds no word to look for" in result.stderr
+
+
 def test_search_finds_chinese(run: Run) -> None:
     assert "周五下午不部署" in run("search", "周五部署").stdout
 

@@ -136,6 +136,16 @@ def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
     assert len(memory.search("before:2026-03-17", limit=2, now=NOW).hits) == 2
     block = memory.recall("type:daily", now=NOW)
     assert "Tea was out" in block.text
+    assert block.listing
+    assert memory.search("before:2026-03-17", now=NOW).listing
+    assert not memory.search("tea before:2026-03-17", now=NOW).listing
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", '""', "()"])
+def test_a_question_without_a_word_says_so(memory: Memory, text: str) -> None:
+    result = memory.search(text, now=NOW)
+    assert result.hits == ()
+    assert result.warnings == ("the question holds no word to look for",)
 
 
 @pytest.mark.parametrize(

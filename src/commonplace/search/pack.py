@@ -79,6 +79,7 @@ def recall(result: SearchResult, budget: int, settings: Settings, form: str | No
         all_tokens=result.all_tokens,
         layers=block.layers,
         weak=result.weak,
+        listing=result.listing,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
 

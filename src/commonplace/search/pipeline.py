@@ -54,6 +54,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         with outcome.timed("ranking"):
             ranked = _listed(index, asked, days, covered, request)
         if ranked or asked.lists:
+            outcome.listing = True
             with outcome.timed("hits"):
                 outcome.hits = order.listed(index, ranked, request.today)
             return outcome
@@ -89,6 +90,8 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
         outcome.warnings.append(f"{demand}; plain words demand nothing")
+    elif not (asked.terms or asked.required or asked.prefixes or request.lines):
+        outcome.warnings.append("the question holds no word to look for")
     return outcome
 
 
