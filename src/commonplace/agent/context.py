@@ -250,6 +250,8 @@ class Block:
         if recall is None:
             return
         self._recall = recall
+        if recall.tentative:
+            self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
         for hit in recall.hits:
             rest = trimmed(hit, lambda line, path=hit.path: (path, line.strip()) in self._lines)  # type: ignore[misc]
