@@ -8,6 +8,7 @@ whole week, the last two weeks are the time up to now.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
@@ -34,13 +35,15 @@ _Seen = TypeVar("_Seen", date, Period)
 class Span(NamedTuple):
     """Days from the first to the last, both included, and the part of the text that says so.
 
-    `relative` is whether another reference date would give others.
+    `relative` is whether another reference date would give others, `names_a_day` whether it is told to
+    the day, and not in whole months or years.
     """
 
     first: date
     last: date
     text: str
     relative: bool = False
+    names_a_day: bool = False
 
 
 class _Expression(NamedTuple):
@@ -67,7 +70,7 @@ def read(text: str, now: date) -> Span | None:
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
-    return Span(now, now, text, True) if text.lower() in rules.words("now") else None
+    return Span(now, now, text, True, True) if text.lower() in rules.words("now") else None
 
 
 def _expressions(text: str, now: date) -> list[_Expression]:
@@ -137,18 +140,25 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
         if other is not None and _is_range(text, one, other):
             first, last = _range(one, other, now)
             kinds = (one.kind, other.kind)
-            yield Span(
-                first, last, text[start : other.match.end()], "absolute" not in kinds or "relative" in kinds
-            )
+            is_relative = "absolute" not in kinds or "relative" in kinds
+            names_a_day = not (_is_whole(one.period) and _is_whole(other.period))
+            yield Span(first, last, text[start : other.match.end()], is_relative, names_a_day)
             place += 1
             continue
         period, start, end = _beside(one)
         if period is None:
             continue
         first, last = period
+        names_a_day = not _is_whole(period)
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
-        yield Span(first, last, text[start:end], one.kind != "absolute")
+        yield Span(first, last, text[start:end], one.kind != "absolute", names_a_day)
+
+
+def _is_whole(period: Period) -> bool:
+    """Whether a period is made of whole months."""
+    first, last = period
+    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
 
 
 def _beside(one: _Expression) -> tuple[Period | None, int, int]:
