@@ -251,6 +251,15 @@ def test_transcripts_are_what_is_printed(
         assert passing(run(command, private_home, shell)) == passing(shown), command
 
 
+def test_the_guide_shows_one_day() -> None:
+    shown = " ".join(shown for _, shown in transcript((DOCS / "guide.md").read_text("utf-8")))
+    assert set(re.findall(r"\d{4}-\d{2}-\d{2}", shown)) == {
+        "2026-02-13",
+        "2020-01-01",
+    }  # and that of a question
+    assert set(re.findall(r"\b\d{2}:\d{2}\b", shown)) == {"14:05"}
+
+
 def transcript(text: str) -> Iterator[tuple[str, str]]:
     """The commands of a page's ```console blocks, each with what it is said to print."""
     for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):

@@ -121,6 +121,16 @@ def test_long_term_memory_is_whole_when_short_and_cut_at_sections_when_not(memor
     assert [part.citation for part in short.parts] == ["MEMORY.md#L5"]  # of 2 May, the newest day named
 
 
+@pytest.mark.parametrize("month", ["in 2026", "in April 2026", "since 2026", "in Q2 2026", "2026年4月"])
+def test_a_month_or_a_year_makes_no_section_newer_than_a_day(memory: Memory, month: str) -> None:
+    memory.workspace.memory_file.write_text(
+        f"# Memory\n\n## Club\n\n- The club was founded {month}.\n\n## Move\n\n- On 20 December 2025 we moved.\n"
+    )
+    settings = SETTINGS._replace(daily=0, long_term=25)
+    short = ContextBuilder(memory, settings).build("", now=TODAY)
+    assert [part.citation for part in short.parts] == ["MEMORY.md#L9"]
+
+
 def test_as_many_days_as_set(memory: Memory) -> None:
     one = ContextBuilder(memory, SETTINGS._replace(days=1)).build("", now=TODAY)
     assert not [part for part in one.parts if "05-28" in part.citation]

@@ -54,6 +54,31 @@ def test_a_run_beside_itself_differs_in_nothing(queries: Path, results: tuple[Pa
     assert all(row[4] == "+0.0000" and row[-1] == "1.0000" for row in rows)
 
 
+def test_a_few_questions_get_no_star_and_one_no_interval(queries: Path, tmp_path: Path) -> None:
+    lines = queries.read_text("utf-8").splitlines(keepends=True)
+    one, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for number in (1, 5):
+        queries.write_text("".join(lines[:number]), encoding="utf-8")
+        assert run(queries, "--mode", "lexical", "--out", one).returncode == 0
+        answers = [json.loads(line) | {"results": []} for line in one.read_text("utf-8").splitlines()]
+        other.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+        told = run("compare", other, one, "--queries", queries)
+        rows = [line.split() for line in told.stdout.splitlines() if line.startswith(("r@", "hit", "mrr"))]
+        assert "+1.0000" in {row[4] for row in rows}
+        assert not any("*" in row for row in rows)
+        assert "no star for fewer than 6" in told.stdout
+        assert all((row[-1] == "-") == (number == 1) for row in rows)
+        figures = json.loads(run("compare", other, one, "--queries", queries, "--json").stdout)["figures"]
+        assert (figures["mrr"]["p"] is None) == (number == 1)
+
+
+def test_a_star_needs_six_questions_and_an_interval_without_zero() -> None:
+    sure = comparison.Difference(0.5, 0.1, 0.9, 0.001)
+    assert not comparison.Row("mrr", 5, 0.0, 0.5, sure).is_sure
+    assert comparison.Row("mrr", 6, 0.0, 0.5, sure).is_sure
+    assert not comparison.Row("mrr", 6, 0.0, 0.5, sure._replace(low=-0.1)).is_sure
+
+
 def test_the_text_says_which_lines_were_missing(queries: Path, results: tuple[Path, Path]) -> None:
     told = run("compare", *results, "--queries", queries).stdout
     assert "B has no line for 1 question:" in told

@@ -20,6 +20,8 @@ from commonplace.providers.embedding.remote import RemoteEmbedder
 from tests.providers.embedding import apis
 from tests.providers.server import Server
 
+from . import conftest
+
 # The reference scorer lies beside the repository where the question sets do.
 SCORER = Path(__file__).parents[2].parent / "shared" / "bench" / "score.py"
 
@@ -102,6 +104,55 @@ def test_progress_counts_the_questions(queries: Path) -> None:
         questions, queries.parent / "workspaces", Options(), lambda *stage: told.append(stage)
     )
     assert told == [("questions", n, 5) for n in range(1, 6)]
+
+
+def test_progress_over_several_sets_never_runs_backwards(queries: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    again = queries.parent / "again.jsonl"
+    again.write_bytes(queries.read_bytes())
+    read = [sets_of.read_set(path) for path in (queries, again)]
+    evaluation.evaluate_all(read, Options(mode="lexical"), lambda *stage: told.append(stage))
+    assert told == [("questions", n, 10) for n in range(1, 11)]
+
+
+def spoilt(queries: Path, changes: dict[str, dict[str, object]]) -> Path:
+    """Change questions of a set by id."""
+    records = [json.loads(line) for line in queries.read_text("utf-8").splitlines()]
+    records = [record | changes.get(record["id"], {}) for record in records]
+    queries.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return queries
+
+
+def test_evidence_that_no_file_has_is_counted_and_named(queries: Path) -> None:
+    gone = [("gone.md", 1), ("memory/2026-01-05.md", 99), ("a.md", 2), ("b.md", 3)]
+    evidence = [{"path": path, "start_line": line, "end_line": line} for path, line in gone]
+    spoilt(queries, {"ada-3": {"evidence": evidence}})
+    done = conftest.run("eval", queries, "--mode", "lexical")
+    told = "evidence in 4 places that no file has: ada/gone.md#L1, ada/memory/2026-01-05.md#L99, ada/a.md#L2 and 1 more"
+    assert done.returncode == 0
+    assert f"commonplace: queries.jsonl: {told}\n" in done.stderr
+    record = json.loads(conftest.run("eval", queries, "--mode", "lexical", "--json").stdout)
+    assert record["absent"][3] == "ada/b.md#L3"
+
+
+def test_a_question_that_cannot_be_asked_is_named_and_the_others_are_asked(queries: Path) -> None:
+    spoilt(queries, {"ada-1": {"question": "port in:nope"}, "lin-2": {"question": "on:never 张伟"}})
+    done = conftest.run("eval", queries, "--mode", "lexical", "--json")
+    assert done.returncode == 0
+    record = json.loads(done.stdout)
+    assert record["figures"]["(all)"]["n"] == 3
+    assert record["unasked"].keys() == {"ada-1", "lin-2"}
+    assert "ada-1 was not asked: in: unknown collection 'nope'" in done.stderr
+    assert "lin-2 was not asked: on: 'never' is no date" in done.stderr
+    with pytest.raises(ConfigError, match="question ada-1: in: unknown collection"):
+        evaluation.reject([sets_of.read_set(queries)], Options(mode="lexical"))
+
+
+def test_a_set_of_which_nothing_can_be_asked_is_an_error(queries: Path) -> None:
+    spoilt(queries, {record[0]: {"question": "in:nope"} for record in conftest.QUESTIONS})
+    done = conftest.run("eval", queries, "--mode", "lexical")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ada-1: in: unknown collection 'nope'" in done.stderr
 
 
 def test_every_preset_answers(queries: Path) -> None:

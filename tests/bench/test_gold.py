@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from commonplace.base import paths
 from commonplace.bench import gold
 from commonplace.bench import questions as sets_of
 from commonplace.bench.metrics import Span
+from commonplace.markdown import structure
 from commonplace.markdown.document import parse
 
 from . import conftest
@@ -143,6 +146,50 @@ def test_a_collection_is_asked_about_by_its_shown_paths(workspace: Path, tmp_pat
     (home / "config.toml").write_text(f'[workspaces."{workspace}".collections.docs]\npath = "{other}"\n')
     found = gold.drafts(list(gold.read_notes(workspace, config.load(workspace))))
     assert "docs/ferry.md" in {draft.evidence.path for draft in found}
+
+
+def test_what_a_search_leaves_out_is_not_asked_about(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "memory" / "2026-01-07.md").write_text(
+        "# 2026-01-07\n\n- ~~The violet ferry leaves the northern quay at nine.~~ <!-- cp: until=2026-01-08 -->\n"
+        "- ~~Grandma lives in Rotterdam.~~ Uncle Joris sells antique clocks near the market.\n"
+    )
+    other = tmp_path / "old"
+    other.mkdir()
+    (other / "ferry.md").write_text("- The ferry to Harwich leaves in the evening from the east quay.\n")
+    home = paths.user_config_dir()
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[workspaces."{workspace}".collections.old]\npath = "{other}"\ninclude_by_default = false\n'
+    )
+    notes = list(gold.read_notes(workspace, config.load(workspace)))
+    answers = "\n".join(draft.answer for draft in gold.drafts(notes))
+    passages = "\n".join(piece.text for piece in gold.pieces(notes, 50, 0))
+    for text in (answers, passages):
+        assert "antique clocks" in text
+        assert not any(absent in text for absent in ("violet", "Grandma", "Harwich", "~~"))
+
+
+class Counted(tuple[tuple[int, int], ...]):
+    """Fences that count how many of them are looked at."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for one in super().__iter__():
+            Counted.looked_at += 1
+            yield one
+
+    def __getitem__(self, place: Any) -> Any:
+        Counted.looked_at += 1
+        return super().__getitem__(place)
+
+
+def test_a_line_is_not_compared_with_every_fence_of_its_note() -> None:
+    note = parse("- Moved the Kestrel gateway to another port.\n\n```\nx\n```\n\n" * 500, "a.md")
+    note = replace(note, fences=Counted(note.fences))
+    (section,) = structure.sections(note)
+    assert gold.usable_lines(note, section) == [*range(1, len(note.lines) - 1, 6)]
+    assert Counted.looked_at < 30 * len(note.lines)
 
 
 @pytest.fixture

@@ -53,6 +53,21 @@ def test_a_fixture_that_is_none_is_one_line(tmp_path: Path) -> None:
             sets_of.read_questions(fixture(tmp_path / "f.json", queries=query))
 
 
+def test_a_fixture_without_questions_says_so(tmp_path: Path) -> None:
+    for queries, message in [([], "'queries' is empty"), ({}, "'queries' is no list"), (None, "is no list")]:
+        with pytest.raises(ConfigError, match=f"f.json: holds no questions: {message}|{message}"):
+            sets_of.read_questions(fixture(tmp_path / "f.json", queries=queries))
+
+
+def test_half_a_surrogate_pair_in_a_fixture_is_named_with_its_query(tmp_path: Path) -> None:
+    good = {"id": "a", "query": "b", "type": "c", "expected_files": ["d.md"]}
+    for bad in ({"id": "\ud800"}, {"query": "\ud800"}, {"type": "\ud800"}, {"expected_files": ["\ud800"]}):
+        with pytest.raises(ConfigError, match="query 2: holds half a surrogate pair"):
+            sets_of.read_questions(fixture(tmp_path / "f.json", queries=[good, good | bad]))
+    with pytest.raises(ConfigError, match="query 1: holds half a surrogate pair"):
+        sets_of.read_questions(fixture(tmp_path / "f.json", queries=[good], collection="\ud800"))
+
+
 def test_a_path_that_means_several_files_means_the_exact_or_the_shortest() -> None:
     files = ["archive/a.md", "deep/er/a.md", "b.md", "x/ba.md"]
     paths = [sets_of.locate(path, files) for path in ("A.md", "b.md", "gone.md")]

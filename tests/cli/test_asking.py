@@ -25,6 +25,29 @@ def test_search_prints_place_heading_score_and_passage(run: Run) -> None:
     assert "full text only" in result.stderr
 
 
+def test_what_answered_stands_below_the_hits(run: Run) -> None:
+    assert " · listing · " in run("search", "type:daily").stderr
+    assert " · listing" in run("recall", "type:daily").stderr
+    assert "0.00" not in run("search", "type:daily").stdout
+    result = run("search", "")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "the question holds no word to look for" in result.stderr
+
+
+def test_guesses_that_a_recall_leaves_out_are_told_in_a_line(run: Run, workspace: Path) -> None:
+    note = workspace / "memory" / "2026-02-15.md"
+    note.write_text(
+        "- The ferry may be late. <!-- tentative -->\n- The quay is wet.\n- The ferry may be cancelled. <!-- tentative -->\n"
+    )
+    result = run("recall", "ferry")
+    assert result.exit_code == 3
+    assert result.stderr.endswith(
+        "\n2 tentative passages left out (`commonplace search` shows all, recall.tentative lets all in)\n"
+    )
+    assert json.loads(run("recall", "ferry", "--format", "json").stdout)["tentative"] == 2
+    assert "left out" not in run("recall", "deploy").stderr
+
+
 def test_search_finds_chinese(run: Run) -> None:
     assert "周五下午不部署" in run("search", "周五部署").stdout
 

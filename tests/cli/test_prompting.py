@@ -30,6 +30,7 @@ def test_the_report_says_what_is_in_and_what_is_not(run: Run, workspace: Path) -
     assert "left out        3  MEMORY.md#L2: tentative" in result.stderr
     assert "daily" in result.stderr
     assert "MEMORY.md#L2" not in result.stdout
+    assert "1 passage of the recall: tentative" in run("prompt", "perhaps", *DAY, "--report").stderr
 
 
 def test_as_json_it_says_the_same(run: Run) -> None:

@@ -362,6 +362,21 @@ def test_spans_lie_in_the_text_in_order(words: list[str], blank: str) -> None:
         place = text.index(span.text, place) + len(span.text)
 
 
+def test_a_span_says_whether_it_names_a_day() -> None:
+    for text, expected in [
+        ("on 3 May 2026", True),
+        ("since 3 May 2026", True),
+        ("from 3 to 10 May 2026", True),
+        ("2026年5月3日", True),
+        ("in May 2026", False),
+        ("since 2026", False),
+        ("in summer 2026", False),
+        ("from March to May 2026", False),
+    ]:
+        (span,) = dates.spans(text, NOW)
+        assert span.names_a_day is expected, text
+
+
 @given(st.text(), st.dates())
 def test_no_text_and_no_day_is_an_error(text: str, now: date) -> None:
     dates.spans(f"{text} last year, 3 months ago, 上周三", now)

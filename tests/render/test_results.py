@@ -21,6 +21,8 @@ from commonplace.types import (
     Excerpt,
     Factor,
     Hit,
+    Level,
+    Mode,
     Recall,
     SearchResult,
     Status,
@@ -253,3 +255,35 @@ def test_status_is_a_table() -> None:
     assert "1,100 vectors, 100 to come" in text
     assert text.splitlines()[-1].split() == ["memory", "own", "3", "1,200", "**/*.md", "!drafts/**", "/notes"]
     assert json.loads(render.to_json(status))["collections"][0]["notes"] == 3
+
+
+def test_a_listing_has_no_scores() -> None:
+    one = hit(score=0.0)
+    listed = found(one, listing=True, all_tokens=1234)
+    assert rendered.footer(listed) == "1 hit · 13 tokens of 1,234 in all notes · listing · 12 ms"
+    for text in (
+        rendered.as_text(listed),
+        rendered.as_text(listed, TERMINAL, explain=True),
+        rendered.rows([one], "text"),
+        rendered.rows([one], "md"),
+        rendered.in_form([one], "md"),
+    ):
+        assert "0.0" not in text
+        assert text.split("\n")[0].rstrip() == text.split("\n")[0]
+    assert rendered.row(one).data()["score"] == rendered.to_data(one)["score"] == 0
+    assert "0.00" in rendered.as_text(found(hit(score=0.0, factors=(Factor("words", 0.0),))))
+
+
+@pytest.mark.parametrize(
+    ("level", "mode", "told"),
+    [
+        (0, "hybrid", "vectors + full text"),
+        (0, "semantic", "vectors"),
+        (1, "semantic", "vectors (numpy)"),
+        (2, "semantic", "no vectors"),
+        (2, "lexical", "full text only"),
+        (3, "semantic", "files scanned, no index"),
+    ],
+)
+def test_the_footer_says_what_answered(level: Level, mode: Mode, told: str) -> None:
+    assert rendered.footer(SearchResult("tea", (hit(),), level, mode=mode)) == f"1 hit · {told}"

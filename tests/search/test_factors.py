@@ -202,9 +202,17 @@ def test_recall_gives_what_no_longer_holds_where_nothing_else_answers(root: Path
 
 def test_guesses_are_recalled_where_they_are_asked_for(root: Path) -> None:
     with Memory.open(root, overrides={"recall.tentative": True}) as memory:
-        text = memory.recall("cache leak under load", now=DAY).text
-    assert "might leak" in text
-    assert "tentative" in text
+        recall = memory.recall("cache leak under load", now=DAY)
+    assert "might leak" in recall.text
+    assert "tentative" in recall.text
+    assert recall.tentative == 0
+
+
+def test_guesses_that_a_recall_leaves_out_are_counted(memory: Memory) -> None:
+    recall = memory.recall("cache leak under load", now=DAY)
+    assert "might leak" not in recall.text
+    assert recall.tentative == 1
+    assert memory.recall("staging server osprey", now=DAY).tentative == 0
 
 
 def test_what_has_ended_depends_on_the_day_asked_from(memory: Memory) -> None:

@@ -136,6 +136,16 @@ def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
     assert len(memory.search("before:2026-03-17", limit=2, now=NOW).hits) == 2
     block = memory.recall("type:daily", now=NOW)
     assert "Tea was out" in block.text
+    assert block.listing
+    assert memory.search("before:2026-03-17", now=NOW).listing
+    assert not memory.search("tea before:2026-03-17", now=NOW).listing
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", '""', "()"])
+def test_a_question_without_a_word_says_so(memory: Memory, text: str) -> None:
+    result = memory.search(text, now=NOW)
+    assert result.hits == ()
+    assert result.warnings == ("the question holds no word to look for",)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +190,73 @@ def test_what_is_no_filter_stays_words() -> None:
         assert query.parse(text, lambda keys=keys: keys).words
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """Two notes, one of them with a key of its own."""
+    root = tmp_path_factory.mktemp("plain")
+    (root / "MEMORY.md").write_text(
+        "# Memory\n\n- Deploys are done on Thursdays, with a tag.\n- Foo is a host.\n"
+    )
+    (root / "memory").mkdir()
+    (root / "memory" / "plan.md").write_text(
+        "---\nstatus: done\nfood: rice\n---\n# Plan\n\n- Deploys of foo.\n"
+    )
+    memory = Memory.open(root, overrides={"embedding.provider": "none"})
+    memory.sync()
+    return memory
+
+
+@pytest.mark.parametrize("key", ["tag", "tags", "by", "agent", "session", "project"])
+def test_a_named_key_that_no_note_has_finds_nothing_and_says_so(plain: Memory, key: str) -> None:
+    for text in (f"{key}:foo deploy", f"{key.upper()}:foo"):
+        result = plain.search(text, min_score=0)
+        assert result.hits == ()
+        assert [warning.split(";")[0] for warning in result.warnings] == [f'no note has the key "{key}"']
+        assert f'"{key}:foo" in quotation marks' in result.warnings[0]
+    assert plain.search(f"-{key}:foo deploys").hits
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "meant"),
+    [
+        ("stauts:done deploys", "stauts", "status"),
+        ("deploys sesion:8f3a", "sesion", "session"),
+        ("deploys projects:foo", "projects", "project"),
+        ("deploys After:2026", "After", "after"),
+    ],
+)
+def test_what_is_nearly_a_key_is_words_with_a_warning(plain: Memory, text: str, key: str, meant: str) -> None:
+    result = plain.search(text, min_score=0)
+    assert result.hits
+    told = f'no note has the key "{key}": looked for as words; did you mean {meant}?'
+    assert [one for one in result.warnings if "key" in one] == [told]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "deploys localhost:8080",
+        "FOO=bar deploys",
+        "STAUTS=bar deploys TAG=v1 PROJECT=foo",
+        "http://foo/x deploys",
+        "status://foo deploys",
+        "deploys at 12:30",
+        "error: deploys failed",
+        "std::vector deploys project::Foo agent::Foo",
+        "C:\\foo deploys",
+        "foo:bar deploys",
+        'deploys "stauts:done"',
+        "请问：deploys 什么时候部署",
+        "if (session->id) deploys",
+    ],
+)
+def test_what_only_looks_like_a_filter_is_words_without_a_warning(plain: Memory, text: str) -> None:
+    result = plain.search(text, min_score=0)
+    assert result.hits
+    assert not any("key" in warning for warning in result.warnings)
+    assert query.parse(text, lambda: frozenset({"status", "food"})).filters == ()
+
+
 def test_a_dialogue_has_no_filters() -> None:
     said = "<Ann>: in:nowhere " + "I said so. " * 50
     assert query.parse(said).filters == ()
@@ -202,4 +279,4 @@ def test_filters_are_taken_out_of_the_words() -> None:
 def test_no_mixture_is_a_syntax_error(parts: list[str]) -> None:
     for text in ("".join(parts), " ".join(parts)):
         for item in query.parse(text, lambda: frozenset({"x"})).filters:
-            assert item.key in filters.BUILT_IN | {"x"}
+            assert item.key in filters.BUILT_IN | filters.KEYS | {"x"}

@@ -74,12 +74,15 @@ def test_the_first_question_is_answered_without_the_matrix(memory: Memory) -> No
         assert found(other, "tea by:tool") == {"kettle", "stove"}
 
 
-def test_without_any_such_entry_they_are_words(tmp_path: Path) -> None:
+def test_without_any_such_entry_they_find_nothing_and_say_so(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text(
         "# Memory\n\n- The session:8f3a was long.\n- by:tool or by hand\n", "utf-8"
     )
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
-        assert [hit.start_line for hit in memory.search("session:8f3a").hits] == [3]
+        result = memory.search("session:8f3a")
+        assert result.hits == ()
+        assert [warning.split(";")[0] for warning in result.warnings] == ['no note has the key "session"']
+        assert [hit.start_line for hit in memory.search('"session:8f3a"').hits] == [3]
 
 
 def test_a_rebuild_restores_the_same_labels(memory: Memory, tmp_path: Path) -> None:

@@ -21,13 +21,17 @@ def text(answer: Any) -> str:
     return str(message["content"]["text"])
 
 
-def test_recall_brings_the_passages(service: Service) -> None:
+def test_recall_brings_the_passages(service: Service, workspace: Path) -> None:
     told = text(got(service, name="recall", arguments={"query": "When do we deploy?"}))
     assert told.startswith("When do we deploy?\n\n<recalled-notes")
     assert "From memory/2026-02-13.md#L" in told
     assert "memory_search" in told
     nothing = text(got(service, name="recall", arguments={"query": "zeppelin quasar"}))
     assert "hold nothing about it" in nothing
+    (workspace / "MEMORY.md").write_text("# Memory\n\n- The zeppelin is late, perhaps. <!-- tentative -->\n")
+    guess = text(got(service, name="recall", arguments={"query": "zeppelin late"}))
+    assert "hold nothing sure about it" in guess
+    assert "(1 tentative passage left out; memory_search finds them.)" in guess
 
 
 def test_reflect_says_what_to_keep(service: Service, workspace: Path) -> None:

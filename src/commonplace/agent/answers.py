@@ -131,7 +131,7 @@ def _block(hit: Hit, layer: str) -> str:
 
     if layer == "index":
         return hits.row(hit).text
-    head = " · ".join([screen.one_line(hit.citation), *hits.about(hit), f"{hit.score:.2f}"])
+    head = " · ".join(filter(None, [screen.one_line(hit.citation), *hits.about(hit), hits.score(hit)]))
     contexts = [f"({screen.one_line(context)})" for context in hit.contexts]
     also = [f"also in {', '.join(other.citation for other in hit.others)}"] if hit.others else []
     return "\n".join([head, *contexts, screen.clean(hit.text), *also])

@@ -250,6 +250,8 @@ class Block:
         if recall is None:
             return
         self._recall = recall
+        if recall.tentative:
+            self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
         for hit in recall.hits:
             rest = trimmed(hit, lambda line, path=hit.path: (path, line.strip()) in self._lines)  # type: ignore[misc]
@@ -397,12 +399,16 @@ def daily_notes(memory: Memory, day: date) -> list[str]:
 
 
 def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
-    """A piece a section, newest first: by the newest full date it names up to today, then the later one."""
+    """A piece a section, newest first: by the newest day it names up to today, then the later one.
+
+    A month, a quarter or a year (`founded in 2026`) is no day.
+    """
 
     def newest_day(section: Section) -> str:
         lines = reader.lines[section.start_line - 1 : section.end_line]
         dated = (line for line in lines if any(character.isdigit() for character in line))
-        days = (span.first for line in dated for span in dates.spans(line, today) if not span.relative)
+        spans = (span for line in dated for span in dates.spans(line, today) if not span.relative)
+        days = (span.first for span in spans if span.names_a_day)
         return max((day for day in days if day <= today), default=date.min).isoformat()
 
     reader = _Reader(note, today, tentative)

@@ -27,6 +27,8 @@ RESAMPLES = 10_000
 SEED = 0
 BLOCK = 4_000_000  # draws made at once: 32 MB
 ROUNDING = 1e-12  # means that should be equal differ by this much
+# Fewer questions make nothing sure: that five differ the same way is chance in 2 of 32.
+LEAST = 6
 Figures = Mapping[str, Mapping[str, float]]
 
 
@@ -53,6 +55,11 @@ class Row:
     first: float
     second: float
     difference: Difference
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval leaves zero out, and there are questions enough for one."""
+        return self.n >= LEAST and self.difference.is_sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +165,16 @@ def as_text(comparison: Comparison) -> str:
                 f"{row.first:.4f}",
                 f"{row.second:.4f}",
                 f"{row.difference.mean:+.4f}",
-                f"[{row.difference.low:+.4f}, {row.difference.high:+.4f}]",
-                f"{row.difference.p:.4f}",
-                "*" if row.difference.is_sure else "",
+                f"[{row.difference.low:+.4f}, {row.difference.high:+.4f}]" if row.n > 1 else "-",
+                f"{row.difference.p:.4f}" if row.n > 1 else "-",
+                "*" if row.is_sure else "",
             ]
             for row in comparison.rows
         ),
     ]
     lines = [*screen.table(rows, range(1, 8)), "", f"{RESAMPLES:,} resamples; * the interval leaves out 0"]
+    if few := sorted({row.n for row in comparison.rows if row.n < LEAST}):
+        lines.append(f"note     {count(few[-1], 'question')} say little: no star for fewer than {LEAST}")
     for name, missing, unknown in zip("AB", comparison.missing, comparison.unknown, strict=True):
         if missing:
             lines.append(f"note     {name} has no line for {count(missing, 'question')}: nothing found")
@@ -181,7 +190,7 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
     figures = {}
     for row in comparison.rows:
         mean, *rest = row.difference
-        interval = dict(zip(("low", "high", "p"), rest, strict=True))
+        interval = dict(zip(("low", "high", "p"), rest if row.n > 1 else [None] * 3, strict=True))
         figures[row.figure] = {"n": row.n, "a": row.first, "b": row.second, "difference": mean, **interval}
     pairs = {"missing": comparison.missing, "unknown": comparison.unknown}
     sides = {name: dict(zip("ab", counts, strict=True)) for name, counts in pairs.items()}

@@ -33,6 +33,7 @@ from commonplace.bench.questions import Answer, Question, QuestionSet
 from commonplace.memory import Memory, sources
 from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening
+from commonplace.render import count as counted
 from commonplace.render import screen
 from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult, SyncReport
 from commonplace.types.progress import Progress, silent
@@ -54,6 +55,7 @@ SHARES = ("empty", "weak", "refused")
 FIGURES = RANKED + BUDGETED + ("refused",)
 IN_TABLE = ("r@1000c", "r@2000c", "r@4000c", NDCG, "recall@5", "fresh1st", *SHARES)  # of several sets
 LATENCIES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+SHOWN = 3  # places of evidence that are named where no file has them
 WRONG_QUESTIONS, SEED = 200, "commonplace"
 
 Rows = dict[str, dict[str, float]]
@@ -83,7 +85,9 @@ class Evaluation:
 
     Questions that nothing answers have the category NOTHING and no language. `skipped` counts those of which
     neither evidence nor `nothing` says what should come back, which are not asked; `warm_ms` leaves out the
-    first question of each workspace, which opens its index; `levels` says what answered, by level.
+    first question of each workspace, which opens its index; `levels` says what answered, by level. `absent`
+    is evidence in lines that no file has, which nothing can find; `unasked` says of questions that could not
+    be asked why: they have no answer and no figures.
     """
 
     answers: dict[str, Answer]
@@ -96,6 +100,8 @@ class Evaluation:
     index_s: float = 0.0
     search_s: float = 0.0
     languages: Mapping[str, str] = field(default_factory=dict)
+    absent: Sequence[str] = ()
+    unasked: dict[str, str] = field(default_factory=dict)
 
 
 def evaluate(
@@ -103,7 +109,8 @@ def evaluate(
 ) -> Evaluation:
     """Index what must be indexed and ask every question of which it is known what should come back.
 
-    Raises ConfigError for a workspace that is not there, and whatever opening and syncing raise.
+    Raises ConfigError for a workspace that is not there and where no question can be asked, and whatever
+    opening and syncing raise.
     """
     asked = {question.id: question for question in questions if question.is_asked}
     groups = sets.by_workspace(asked.values())
@@ -115,18 +122,33 @@ def evaluate(
         languages={id_: sets.language(one.text) for id_, one in asked.items() if not one.nothing},
         skipped=len(questions) - len(asked),
     )
-    levels, warnings = Counter[int](), list[str]()
+    levels, warnings, absent = Counter[int](), list[str](), list[str]()
     for name, group in groups.items():
         with _synced(folders[name], options, progress) as (memory, report):
             evaluation.index_s += report.seconds
             warnings += report.warnings
             warnings += [f"{failure.path}: {failure.reason}" for failure in report.failed]
-            for result in _ask(memory, folders[name], group, options, evaluation):
-                levels[result.level] += 1
-                warnings += result.warnings
-                progress("questions", len(evaluation.answers), len(asked))
-    evaluation.answers = {id_: evaluation.answers[id_] for id_ in asked}
-    evaluation.figures = {id_: evaluation.figures[id_] for id_ in asked}
+            sizes = sets.line_sizes(
+                folders[name], {source.name: source.root for source in sources(memory)[1:]}
+            )
+            absent += [
+                span.citation if name == sets.SELF else f"{name}/{span.citation}"
+                for question in group
+                for span in question.evidence
+                if len(sizes(span.path)) < span.start_line
+            ]
+            for result in _ask(memory, sizes, group, options, evaluation):
+                if result is not None:
+                    levels[result.level] += 1
+                    warnings += result.warnings
+                progress("questions", len(evaluation.answers) + len(evaluation.unasked), len(asked))
+    if len(evaluation.unasked) == len(asked) > 0:
+        raise ConfigError(*next(iter(evaluation.unasked.items())))
+    evaluation.answers = {id_: evaluation.answers[id_] for id_ in asked if id_ in evaluation.answers}
+    evaluation.figures = {id_: evaluation.figures[id_] for id_ in evaluation.answers}
+    evaluation.categories = {i: name for i, name in evaluation.categories.items() if i in evaluation.answers}
+    evaluation.languages = {i: name for i, name in evaluation.languages.items() if i in evaluation.answers}
+    evaluation.absent = tuple(dict.fromkeys(absent))
     evaluation.levels = dict(sorted(levels.items()))
     evaluation.warnings = tuple(dict.fromkeys(warnings))
     return evaluation
@@ -139,22 +161,39 @@ def evaluate_all(
 
     Raises as `evaluate` does.
     """
-    names = sets.names_of(asked_sets)
-    return {
-        name: evaluate(asked.questions, asked.folder, replace(options, own=asked.own), progress)
-        for name, asked in zip(names, asked_sets, strict=True)
-    }
+    counts = [sum(question.is_asked for question in asked.questions) for asked in asked_sets]
+    evaluations: dict[str, Evaluation] = {}
+    before = 0
+
+    def tell(stage: str, done: int, total: int) -> None:  # the questions of all sets are one stage
+        progress(stage, *((before + done, sum(counts)) if stage == "questions" else (done, total)))
+
+    for name, asked, number in zip(sets.names_of(asked_sets), asked_sets, counts, strict=True):
+        evaluations[name] = evaluate(asked.questions, asked.folder, replace(options, own=asked.own), tell)
+        before += number
+    return evaluations
 
 
 def _ask(
-    memory: Memory, folder: Path, questions: Sequence[Question], options: Options, evaluation: Evaluation
-) -> Iterator[SearchResult]:
-    """Ask one workspace its questions; enter answers, figures and times, and yield what came back."""
-    sizes = sets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
+    memory: Memory,
+    sizes: metrics.LineSizes,
+    questions: Sequence[Question],
+    options: Options,
+    evaluation: Evaluation,
+) -> Iterator[SearchResult | None]:
+    """Ask one workspace its questions; enter answers, figures and times, and yield what came back.
+
+    Of a question that cannot be asked, the reason is entered, and None is yielded.
+    """
     least = None if options.refuse else 0.0
     for number, question in enumerate(questions):
         started = time.perf_counter()
-        result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
+        try:
+            result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
+        except ConfigError as error:
+            evaluation.unasked[question.id] = str(error)
+            yield None
+            continue
         took_ms = (time.perf_counter() - started) * 1000
         spans = _spans(result)
         evaluation.answers[question.id] = Answer(question.id, spans, took_ms)
@@ -178,7 +217,7 @@ def _synced(
 
     def show(stage: str, done: int, total: int) -> None:
         if stage == "vectors" and total >= WORTH_SHOWING:
-            progress(stage, done, total)
+            progress(f"{stage} of {folder.name}", done, total)  # a stage a workspace
 
     with open_workspace(folder, options) as memory:
         yield memory, memory.sync(embed=options.mode != "lexical", progress=show)
@@ -351,7 +390,21 @@ def as_record(evaluation: Evaluation) -> dict[str, Any]:
         "index_s": round(evaluation.index_s, 3),
         "search_s": round(evaluation.search_s, 3),
         "warnings": list(evaluation.warnings),
+        "absent": list(evaluation.absent),
+        "unasked": evaluation.unasked,
     }
+
+
+def faults(evaluation: Evaluation) -> list[str]:
+    """Say what is wrong with the questions of a set, a line each: evidence and questions that are none."""
+    lines = []
+    if evaluation.absent:
+        more = len(evaluation.absent) - SHOWN
+        first = ", ".join(evaluation.absent[:SHOWN])
+        places = counted(len(evaluation.absent), "place")
+        lines.append(f"evidence in {places} that no file has: {first}{f' and {more:,} more' * (more > 0)}")
+    lines += [f"{id_} was not asked: {reason}" for id_, reason in evaluation.unasked.items()]
+    return lines
 
 
 def short_of(evaluation: Evaluation, least: Mapping[str, float]) -> list[str]:
@@ -446,7 +499,11 @@ def reject(
             folder = sets.workspace_folder(asked.folder, name)
             with _synced(folder, replace(options, own=asked.own)) as (memory, _):
                 for trial in (trial for trial in trials if trial.workspace == name):
-                    spans = _spans(memory.search(trial.question.text, mode=options.mode, strict=True))
+                    try:
+                        result = memory.search(trial.question.text, mode=options.mode, strict=True)
+                    except ConfigError as error:
+                        raise ConfigError(f"question {trial.question.id}", str(error)) from error
+                    spans = _spans(result)
                     found = bool(metrics.reached(spans, trial.question.evidence))
                     outcomes.append(
                         Outcome(trial.wrong, sets.language(trial.question.text), not spans, found)

@@ -3,9 +3,10 @@
 Without a language model a question is two words of a line, and not its rarest: as little as people remember
 of what they look for. Whole sentences with a blank are found nearly always, headings by their own words; of
 all ways tried, two words come nearest to questions that people wrote (`docs/measuring.md`). Notes are read as
-the index reads them, so private parts are never asked about; nor is a line in which a secret was redacted.
-The same notes, the same seed, the same questions. Where a language model is set, it writes questions about
-single passages, which are checked before they count.
+the index reads them, so private parts are never asked about; nor is a line in which a secret was redacted,
+nor what a search leaves out unless it is asked for: struck text and excluded collections. The same
+notes, the same seed, the same questions. Where a language model is set, it writes questions about single
+passages, which are checked before they count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from commonplace import config
 from commonplace.base.errors import BudgetExceeded, ConfigError, NoteUnreadable, ProviderError
 from commonplace.base.paths import shown
 from commonplace.base.records import translated
@@ -32,7 +35,7 @@ from commonplace.chunking import passages
 from commonplace.index.reading import note_of
 from commonplace.language.lexicon import CJK
 from commonplace.language.stopwords import ENGLISH
-from commonplace.markdown import structure
+from commonplace.markdown import struck, structure
 from commonplace.notes import scan
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Message, Schema
@@ -90,17 +93,20 @@ def says_enough(question: str) -> bool:
 
 
 def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
-    """Yield the notes of a workspace and its collections, parsed as the index has them, by path.
+    """Yield the notes of a workspace and its collections by path, as a search that names none finds them.
 
-    A note's path is the one that a hit shows. What cannot be read is left out, as a sync leaves it out.
+    They are parsed as the index has them, without struck text. A note's path is the one that a hit shows.
+    What cannot be read is left out, as a sync leaves it out.
     """
     sources = scan.sources(os.fspath(root), settings)
-    for state in sorted(scan.scan(sources)):
+    names = config.by_default(settings)
+    for state in sorted(scan.scan([one for one in sources if not names or one.name in names])):
         path = state.path if state.collection == sources[0].name else f"{state.collection}/{state.path}"
         try:
-            yield note_of(state.read(), path, state.format)
+            note = note_of(state.read(), path, state.format)
         except OSError:  # gone since, or not ours to read
             continue
+        yield struck.rest(note, struck.of_note(note))
 
 
 def drafts(notes: Iterable[Note], seed: int = 0) -> list[Draft]:
@@ -170,13 +176,18 @@ def usable_lines(note: Note, section: Section) -> list[int]:
     if note.front_matter and section.start_line <= note.front_matter[1]:
         return []
     skipped = structure.heading_lines(note, section)
+
+    def is_fenced(number: int) -> bool:
+        place = bisect_right(note.fences, (number, len(note.lines))) - 1
+        return place >= 0 and number <= note.fences[place][1]
+
     return [
         number
         for number in range(section.start_line, section.end_line + 1)
         if note.lines[number - 1].strip()
         and number not in skipped
         and MARK not in note.lines[number - 1]
-        and not any(first <= number <= last for first, last in note.fences)
+        and not is_fenced(number)
     ]
 
 

@@ -12,8 +12,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from commonplace.types.data import cite
+
 KS = (1, 5, 10)
 BUDGETS = (1000, 2000, 4000, 8000)
+LAST_LINE = 1 << 31  # of a span that is a whole file, however long
 
 # The size in characters of each line of a file, its line break included; empty for a file that is not there.
 LineSizes = Callable[[str], Sequence[int]]
@@ -25,6 +28,11 @@ class Span(NamedTuple):
     path: str
     start_line: int
     end_line: int
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`; of a whole file its path."""
+        return self.path if self.end_line >= LAST_LINE else cite(self.path, self.start_line, self.end_line)
 
     def overlaps(self, other: Span) -> bool:
         """Tell whether both share a line."""

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from commonplace.base import paths, records
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable
 from commonplace.base.root import Root, read_named
-from commonplace.bench.metrics import LineSizes, Span
+from commonplace.bench.metrics import LAST_LINE, LineSizes, Span
 from commonplace.types.data import to_data
 
 CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are distinguished
@@ -30,7 +30,6 @@ SETS = ("queries.jsonl", "dev/queries.jsonl", "gold.jsonl")  # where a folder ke
 SELF = "."  # the workspace of questions that are about the very folder
 LARGEST = 1 << 30  # bytes of a question set
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
-LAST_LINE = 1 << 31  # of a span that is a whole file, however long
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,12 +295,19 @@ def _fixture(path: Path) -> list[tuple[str, Record]]:
         fixture = json.loads(read_named(path, LARGEST))
     except (OSError, ValueError, RecursionError):
         return []  # read as lines, which says what is wrong with it
-    queries = fixture.get("queries") if isinstance(fixture, dict) else None
+    if not isinstance(fixture, dict) or "queries" not in fixture:
+        return []
+    queries = fixture["queries"]
+    if not isinstance(queries, list) or not queries:
+        wrong = "is empty" if queries == [] else "is no list"
+        raise ConfigError(str(path), f"holds no questions: 'queries' {wrong}")
     questions: list[tuple[str, Record]] = []
-    for number, query in enumerate(queries if isinstance(queries, list) else [], 1):
+    for number, query in enumerate(queries, 1):
         place = f"{path}: query {number}"
         with _placed(place):
-            questions.append((place, _fixture_question(query, fixture.get("collection") or SELF)))
+            record = _fixture_question(query, fixture.get("collection") or SELF)
+            _check_text(record)
+        questions.append((place, record))
     return questions
 
 
@@ -334,14 +340,23 @@ def _lines(path: Path) -> Iterator[tuple[str, Record]]:
         place = f"{path}:{number}"
         try:
             record = json.loads(line)
-            json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise ConfigError(place, "holds half a surrogate pair, which is no text") from error
         except (ValueError, RecursionError) as error:
             raise ConfigError(place, f"not JSON: {error}") from error
+        with _placed(place):
+            _check_text(record)
         if not isinstance(record, dict):
             raise ConfigError(place, "not a JSON object")
         yield place, record
+
+
+def _check_text(record: object) -> None:
+    """Raise ValueError for what is no text, which can be neither looked for nor written."""
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("holds half a surrogate pair, which is no text") from error
+    except RecursionError as error:
+        raise ValueError("not JSON: too deep") from error
 
 
 def _string(record: Record, key: str) -> str:

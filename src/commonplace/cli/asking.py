@@ -76,6 +76,9 @@ def recall(
     sys.stdout.flush()
     if form == "text":
         session.note(reports.recall_footer(recalled))
+        if recalled.tentative:
+            guesses = count(recalled.tentative, "tentative passage")
+            session.note(f"{guesses} left out (`commonplace search` shows all, recall.tentative lets all in)")
     if not recalled.hits:
         ctx.exit(failures.NOTHING_FOUND)
 

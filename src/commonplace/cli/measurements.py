@@ -170,6 +170,9 @@ def evaluate(
         questions.write_answers(out, next(iter(scored.values())).answers.values())
     how = {"preset": preset, "mode": mode, "limit": limit, "refusal": options.refuse}
     click.echo(_scores(queries, scored, how, as_json=as_json, markdown=markdown))
+    for name, one in scored.items():
+        for line in evaluation.faults(one):
+            failures.warn(f"{name}: {line}")
     every = [question for asked in read for question in asked.questions]
     if unseen := sum(question.review for question in every):
         failures.warn(f"{unseen} of {len(every)} questions wait for review: nobody has looked at them")

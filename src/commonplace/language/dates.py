@@ -8,6 +8,7 @@ whole week, the last two weeks are the time up to now.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
@@ -38,7 +39,8 @@ class Span(NamedTuple):
 
     `relative` is whether another reference date would give others. `named` is whether the text names the days
     (3 May, Friday, Christmas), by which notes of other days may speak of them, and does not count them from
-    the reference date (yesterday).
+    the reference date (yesterday). `names_a_day` is whether it tells them to the day, and not in whole months
+    or years.
     """
 
     first: date
@@ -46,6 +48,7 @@ class Span(NamedTuple):
     text: str
     relative: bool = False
     named: bool = False
+    names_a_day: bool = False
 
     @property
     def written(self) -> str:
@@ -85,7 +88,7 @@ def _whole(text: str, now: date) -> Span | None:
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
-    return Span(now, now, text, True) if text.lower() in rules.words("now") else None
+    return Span(now, now, text, relative=True, names_a_day=True) if text.lower() in rules.words("now") else None
 
 
 def _expressions(text: str, now: date) -> list[_Expression]:
@@ -162,21 +165,29 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
             kinds = (one.kind, other.kind)
             relative = "absolute" not in kinds or "relative" in kinds
             named = _is_named(one) or _is_named(other)
-            yield Span(first, last, text[start : other.match.end()], relative, named)
+            names_a_day = not (_is_whole(one.period) and _is_whole(other.period))
+            yield Span(first, last, text[start : other.match.end()], relative, named, names_a_day)
             place += 1
             continue
         period, start, end = _beside(one)
         if period is None:
             continue
         first, last = period
+        names_a_day = not _is_whole(period)
         if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
             last = max(last, now)
-        yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one))
+        yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one), names_a_day)
 
 
 def _is_named(one: _Expression) -> bool:
     """Whether an expression names its days; a feast has a name whichever is meant."""
     return one.kind != "relative" or "holiday" in one.match.groupdict()
+
+
+def _is_whole(period: Period) -> bool:
+    """Whether a period is made of whole months."""
+    first, last = period
+    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
 
 
 def _beside(one: _Expression) -> tuple[Period | None, int, int]:

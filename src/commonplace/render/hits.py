@@ -15,7 +15,7 @@ from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look
-from commonplace.types.results import LEVEL_NAMES, WEAKLY, Hit
+from commonplace.types.results import LISTING, WEAKLY, Hit, answered_by
 
 if TYPE_CHECKING:
     from commonplace.types import Factor, SearchResult
@@ -55,7 +55,10 @@ Read = Callable[[Sequence[str]], Sequence[Line]]
 
 
 class Row(NamedTuple):
-    """A hit in its shortest form; `heading` is cut so that the row stays within its tokens."""
+    """A hit in its shortest form; `heading` is cut so that the row stays within its tokens.
+
+    One of a listing has no `score`.
+    """
 
     ref: str
     date: str
@@ -77,7 +80,7 @@ class Row(NamedTuple):
         return {
             **self._asdict(),
             "date": self.date or None,
-            "score": float(self.score),
+            "score": float(self.score or 0),
             "tokens": self.tokens,
         }
 
@@ -95,7 +98,7 @@ class Row(NamedTuple):
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
     ref = screen.place(f"#{hit.docid}", hit.start_line, hit.end_line)
-    bare = Row(ref, screen.one_line(hit.date or "")[:10], "", f"{hit.score:.2f}")
+    bare = Row(ref, screen.one_line(hit.date or "")[:10], "", score(hit))
     headings = [screen.one_line(heading) for heading in hit.headings]
     names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
     heading = next((name for name in reversed(names) if name and name != bare.date), "")
@@ -179,7 +182,7 @@ def _markdown(hit: Hit) -> list[str]:
     also = ", ".join(f"`{place}`" for place in places[1:])
     return [
         f"### `{places[0]}`\n",
-        " · ".join([*about(hit), f"{hit.score:.2f}", f"`#{hit.docid}`"]) + "\n",
+        " · ".join(filter(None, [*about(hit), score(hit), f"`#{hit.docid}`"])) + "\n",
         *(f"*{screen.one_line(context)}*\n" for context in hit.contexts),
         *([f"also in {also}\n"] if also else []),
         *(f"> {line}" for line in screen.clean(hit.text).split("\n")),
@@ -261,18 +264,23 @@ def about(hit: Hit) -> list[str]:
     return [part for part in (*hit.standing, screen.one_line(hit.date or ""), path) if part]
 
 
+def score(hit: Hit) -> str:
+    """Return the score of a hit as people read it; empty for one of a listing."""
+    return "" if hit.is_listed else f"{hit.score:.2f}"
+
+
 def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     """Return the first line of a hit; on a terminal the score stands at the right edge."""
     where = screen.place(hit.path, hit.start_line, hit.end_line)
-    detail, score = " · ".join(about(hit)), f"{hit.score:.2f}"
+    detail, value = " · ".join(about(hit)), score(hit)
     gap = 2
     if look.width is not None:
-        room = look.width - screen.cells(where) - len(score) - 4
+        room = look.width - screen.cells(where) - len(value) - 4
         detail = screen.shorten(detail, max(room, 0))
         gap += max(0, room - screen.cells(detail))
     shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
     middle = f"  {look.style(detail, 'dim')}" if detail else "  " if look.width is not None else ""
-    return f"{shown}{middle}{' ' * gap}{look.style(score, 'green')}"
+    return f"{shown}{middle}{' ' * gap}{look.style(value, 'green')}" if value else f"{shown}{middle}".rstrip()
 
 
 def passage(
@@ -383,6 +391,8 @@ def _densest(rows: Sequence[_Row], among: range, size: int) -> range:
 
 def explanation(hit: Hit) -> str:
     """Return the factors of a hit as a sum."""
+    if hit.is_listed:
+        return LISTING
     terms = [f"{value:.4f} {name}" + (f" ({note})" if note else "") for name, value, note in
              shares(hit.score, hit.factors)]  # fmt: skip
     return f"{hit.score:.4f} = {' + '.join(terms)}".replace("+ -", "- ")
@@ -411,7 +421,7 @@ def footer(result: SearchResult, tokens: int = 0) -> str:
     parts = [count(len(result.hits), "hit"), *([WEAKLY] if result.weak and result.hits else [])]
     if result.hits and result.all_tokens:
         parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
-    parts.append(LEVEL_NAMES[result.level])
+    parts.append(answered_by(result.level, result.mode, listing=result.listing))
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
     if result.stale:

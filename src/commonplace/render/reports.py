@@ -14,7 +14,7 @@ from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, passage
 from commonplace.render.screen import PLAIN, Look
-from commonplace.types.results import LEVEL_NAMES, WEAKLY
+from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
     from commonplace.types import (
@@ -74,7 +74,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
     from commonplace.render.hits import to_data
 
-    names = "query text tokens all_tokens budget level left_out repeated stale weak"
+    names = "query text tokens all_tokens budget level left_out repeated tentative stale weak"
     layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
@@ -98,7 +98,7 @@ def recall_footer(recall: Recall) -> str:
         f"{taken}{left_out}{repeated}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         *([WEAKLY] if recall.weak and recall.hits else []),
-        LEVEL_NAMES[recall.level],
+        answered_by(recall.level, listing=recall.listing),
         *([f"stale: {count(recall.stale, 'file')}, {remedies.say('sync')}"] if recall.stale else []),
     ]
     return " · ".join(parts)

@@ -182,7 +182,7 @@ class Answerer:
         everything = -(-index.text_bytes // BYTES_A_TOKEN)
         result = SearchResult(
             request.text, hits, level, stale, warnings, outcome.timings_ms, everything,
-            confidence=outcome.confidence, weak=weak,
+            confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
         )  # fmt: skip
         return result, outcome
 

@@ -4,7 +4,8 @@
 `by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
-What only looks like one (`http://x`, `12:30`, a key that no note has) is left in the question as words.
+What only looks like one (`http://x`, `12:30`, `std::vector`, a key that no note has) is left in the question
+as words. The keys that the pages name (`KEYS`) are filters before a colon, whether or not a note has them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ AS_OF = "as-of"
 BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
+KEYS = frozenset({*FILTERS, *TAGS, "project"})
 _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
@@ -40,6 +42,8 @@ _FILTER = re.compile(
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
     r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“][^\s"()]*+))'
 )
+_NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
+_LIKE, _SHORTEST = 0.8, 4  # share of letters in common with a key that is meant, and letters of one
 
 
 class Filter(NamedTuple):
@@ -72,15 +76,44 @@ def may_name_keys(text: str) -> bool:
     return any(m["key"] and _built_in(m) is None for m in _FILTER.finditer(text))
 
 
+def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
+    """Say which filters have a key that no note has, and what left in a text as words is nearly one."""
+    named = {item.key: item for item in filters if item.key in KEYS}
+    words = [match for match in _FILTER.finditer(text) if match["key"] and _may_be_misspelt(match)]
+    if not named and not words:
+        return []
+    from difflib import get_close_matches
+
+    keys = facts.keys(index)
+    known = sorted(keys | KEYS | BUILT_IN)
+    said = []
+    for key, item in named.items():
+        if keys.isdisjoint(TAGS if key in TAGS else (key,)):
+            quoted = f'"{key}:{item.value}" in quotation marks looks for these words'
+            said.append(f'no note has the key "{key}"; {quoted}')
+    for match in words:
+        if close := get_close_matches(match["key"].lower(), known, 1, _LIKE):
+            meant = f"looked for as words; did you mean {close[0]}?"
+            said.append(f'no note has the key "{match["key"]}": {meant}')
+    return list(dict.fromkeys(said))
+
+
+def _may_be_misspelt(match: re.Match[str]) -> bool:
+    """Whether what is no filter may have been meant for one: no short key, no code, no address."""
+    key, sign, value = _parts(match)
+    is_code = sign == "=" or key.endswith("-")  # `FOO=bar`, `session->id`
+    return len(key) >= _SHORTEST and not is_code and not (sign == ":" and value.startswith(_NO_VALUES))
+
+
 def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:
     """A filter of ours, or one of front matter; `type:` is of front matter where it says what ours cannot."""
     if item := _built_in(match):
         return item
     key, sign, value = _parts(match)
-    if key not in keys and not (key == "tag" and not keys.isdisjoint(TAGS)):
+    if key not in keys and not (sign == ":" and key in KEYS):
         return Filter(key, value) if match["key"] == "type" and sign == ":" else None
-    if sign == ":" and value.startswith("//"):
-        return None  # an address
+    if sign == ":" and value.startswith(_NO_VALUES):
+        return None
     if sign == ":":  # the value may begin with a comparison
         signs = () if value in _COMPARED else (one for one in _COMPARED if value.startswith(one))
         sign = next(iter(signs), "")

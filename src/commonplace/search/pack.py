@@ -62,10 +62,12 @@ def recall(result: SearchResult, budget: int, settings: Settings, form: str | No
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
     # Without what is tentative, unless wanted, and what no longer holds, unless nothing else answers.
     hits = [hit for hit in result.hits if settings.tentative or "tentative" not in hit.labels]
+    guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
     if result.weak:
         hits = worth_telling(hits)[:WEAK_HITS]
     block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query, settings)
+    least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
         query=result.query,
         text=block.text,
@@ -79,6 +81,8 @@ def recall(result: SearchResult, budget: int, settings: Settings, form: str | No
         all_tokens=result.all_tokens,
         layers=block.layers,
         weak=result.weak,
+        listing=result.listing,
+        tentative=sum(hit.score >= least for hit in worth_telling(guesses)),
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
 

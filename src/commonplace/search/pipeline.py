@@ -50,7 +50,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     warning; the order is then what it was. Raises IndexUnavailable.
     """
     outcome = Outcome()
-    covered = _scope(index, asked, request)
+    covered = _scope(index, asked, request, outcome)
     asked, request = _as_far_as_held(index, asked, request, covered, outcome)
     days = query.days(asked, request.now)
     alone = days is not None and days.alone and not request.lines
@@ -63,6 +63,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     if days is not None and not outcome.hits:
         outcome.warnings += _lacking(index, asked, days, covered, request)
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
+        outcome.listing = True
         return outcome
     question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
@@ -94,6 +95,8 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
         outcome.warnings.append(f"{demand}; plain words demand nothing")
+    elif not (asked.terms or asked.required or asked.prefixes or request.lines):
+        outcome.warnings.append("the question holds no word to look for")
     return outcome
 
 
@@ -235,20 +238,21 @@ def _passages(
     return as_of.as_it_stood(index, passages, covered) if request.as_of else passages, replaced
 
 
-def _scope(index: Index, asked: Query, request: Request) -> Scope:
-    """The notes that the question and the request keep to."""
+def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Scope:
+    """The notes that the question and the request keep to; a key that no note has is a warning."""
     named = frozenset(request.collections)
     covered = Scope((In("collection", named),)) if named else ALL
     if request.as_of is not None:
         from commonplace.search import as_of
 
         covered &= as_of.cover(request.as_of, history=request.history)
-    if not asked.filters:
+    if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
 
     from commonplace.search import filters
 
+    outcome.warnings += filters.warnings(index, asked.text, asked.filters)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 

@@ -207,9 +207,14 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     return _alternatives(text, wanted, unwanted)._replace(filters=found)
 
 
+def may_filter(text: str) -> bool:
+    """Whether a text may hold filters: a dialogue has none."""
+    return len(text) <= DIALOGUE_CHARACTERS and any(sign in text for sign in ":：<>=")
+
+
 def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[Filter, ...]]:
-    """The question without its filters, and these; a dialogue has none."""
-    if len(text) > DIALOGUE_CHARACTERS or not any(sign in text for sign in ":：<>="):
+    """The question without its filters, and these."""
+    if not may_filter(text):
         return text, ()
     from commonplace.search import filters
 

@@ -80,15 +80,17 @@ class Outcome:
     """What came of a request: hits, the level that answered, all that was ranked, warnings.
 
     `timings_ms` says where the time went, in milliseconds a stage. `confidence` is the best score against
-    what nonsense reaches in this memory, see `search.confidence`; None where it was not measured.
+    what nonsense reaches in this memory, see `search.confidence`; None where it was not measured. Of a
+    `listing` nothing was ranked.
     """
 
-    __slots__ = ("confidence", "hits", "level", "ranked", "timings_ms", "warnings")
+    __slots__ = ("confidence", "hits", "level", "listing", "ranked", "timings_ms", "warnings")
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
         self.ranked: Sequence[Ranked] = ()
         self.level: Level = 2
+        self.listing = False
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
         self.confidence: float | None = None

@@ -332,7 +332,10 @@ class Prompt(NamedTuple):
 
 def _recall(memory: Memory, query: str) -> str:
     recall = memory.recall(query)
-    return "\n\n".join([query.strip(), recall.text or "(My notes hold nothing about it.)", _RECALL])
+    known = recall.text or f"(My notes hold nothing {'sure ' * bool(recall.tentative)}about it.)"
+    guesses = f"{recall.tentative} tentative passage{'s' * (recall.tentative != 1)}"
+    left_out = [f"({guesses} left out; memory_search finds them.)"] if recall.tentative else []
+    return "\n\n".join([query.strip(), known, *left_out, _RECALL])
 
 
 def _reflect(memory: Memory, focus: str) -> str:

@@ -20,7 +20,8 @@ class Recall:
     `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
     `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
     block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
-    where nothing clearly answers.
+    where nothing clearly answers, and a `listing` where the question is filters or days alone. `tentative`
+    counts guesses that answer as well as what stands in the block, and are left out for being guesses.
     """
 
     query: str
@@ -36,6 +37,8 @@ class Recall:
     layers: tuple[str, ...] = ()
     repeated: int = 0
     weak: bool = False
+    listing: bool = False
+    tentative: int = 0
 
 
 @dataclass(frozen=True, slots=True)

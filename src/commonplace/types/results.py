@@ -21,6 +21,16 @@ LEVEL_NAMES: Mapping[int, str] = {
     2: "full text only",
     3: "files scanned, no index",
 }
+LISTING = "listing"
+
+
+def answered_by(level: int, mode: Mode = "hybrid", *, listing: bool = False) -> str:
+    """Return in words what answered a search: of one by meaning the vectors alone, of a listing nothing."""
+    if listing:
+        return LISTING
+    if mode != "semantic" or level == 3:
+        return LEVEL_NAMES[level]
+    return "no vectors" if level == 2 else LEVEL_NAMES[level].removesuffix(" + full text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,11 @@ class Hit:
     )
 
     @property
+    def is_listed(self) -> bool:
+        """Whether it is one of a listing: nothing was weighed, and the score says nothing."""
+        return not (self.score or self.factors)
+
+    @property
     def shown_score(self) -> float:
         """The score as it is shown: to four places."""
         return round(self.score, 4)
@@ -114,7 +129,8 @@ class SearchResult:
     the stages in order. `all_tokens` is what reading every note would take, about. `expanded` are the lines
     that a language model added to the question. `confidence` is the best score divided by what nonsense
     reaches in this memory, None where that was not measured or the question demands exact matches; the result
-    is `weak` where that says that nothing clearly answers: the hits are the nearest there is.
+    is `weak` where that says that nothing clearly answers: the hits are the nearest there is. It is a
+    `listing` where the question is filters or days alone, so that no hit has a score.
     """
 
     query: str
@@ -127,6 +143,8 @@ class SearchResult:
     expanded: tuple[str, ...] = ()
     confidence: float | None = None
     weak: bool = False
+    listing: bool = False
+    mode: Mode = "hybrid"
 
     @property
     def tokens(self) -> int:
