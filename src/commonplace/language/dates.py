@@ -88,7 +88,7 @@ def _whole(text: str, now: date) -> Span | None:
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
-    return Span(now, now, text, relative=True, names_a_day=True) if text.lower() in rules.words("now") else None
+    return Span(now, now, text, True, names_a_day=True) if text.lower() in rules.words("now") else None
 
 
 def _expressions(text: str, now: date) -> list[_Expression]:
