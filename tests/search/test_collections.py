@@ -77,6 +77,22 @@ def test_own_notes_are_candidates_however_much_reference_is_nearer(opened: Calla
     assert "memory" in {hit.collection for hit in hits}
 
 
+@pytest.mark.parametrize("question", ["李", "狗"])
+def test_one_character_finds_own_notes_before_names_of_the_reference(question: str, tmp_path: Path) -> None:
+    root, shelf = tmp_path / "notes", tmp_path / "shelf"
+    (root / "memory").mkdir(parents=True)
+    shelf.mkdir()
+    own = "- 今天我和李明在公园里遛狗，他说他的狗很喜欢吃牛肉，也喜欢在湖边跑步。"
+    (root / "memory/day.md").write_text(f"# Day\n\n{own}\n", "utf-8")
+    for number, name in enumerate(["李白", "李贺", "李商隐", "李清照", "李", "小狗", "狗"] * 6):
+        (shelf / f"{number}.md").write_text(f"# {name}\n\n- {name} {number}\n", "utf-8")
+    config.add_collection(root, "shelf", str(shelf))
+    with Memory.open(root) as memory:
+        memory.sync()
+        hits = memory.search(question).hits
+        assert [hit.collection for hit in hits[:2]] == ["memory", "shelf"]
+
+
 def test_each_kind_has_a_level_of_its_own() -> None:
     scores, level = confidence.Level(0.3, 0.5), confidence.Level(0.2, 0.5)
     assert confidence.of(scores, level) == pytest.approx(1.5)

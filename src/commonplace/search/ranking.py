@@ -295,7 +295,27 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
     _level(ranked)
+    _own_first(ranked, evidence)
     return ranked
+
+
+def _own_first(ranked: Sequence[Ranked], evidence: Evidence) -> None:
+    """Where a question is one character, put the reference behind the owner's passages that hold it.
+
+    It cannot tell that the reference answers better: whatever is short is near to it.
+    """
+    if not evidence.behind or [*map(len, evidence.query.terms)] != [1]:
+        return
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    others = [item for item in ranked if item.candidate.id in evidence.reference]
+    for item in ranked:
+        is_other = item.candidate.id in evidence.reference
+        if is_other or item.candidate.id in evidence.lexical:
+            scores[is_other].append(math.fsum(item.parts.values()))
+    if scores[True] and scores[False]:
+        further = max(0.0, max(scores[True]) - min(scores[False]) + TIE)
+        for item in others:
+            item.parts["collection"] -= further
 
 
 def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
