@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, locked
@@ -17,6 +17,7 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
 from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory, open_index, take_over
+from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 from commonplace.types.progress import Progress, silent
@@ -37,6 +38,7 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
 
 
+T = TypeVar("T")
 BEGUN = "the index is being filled by another process: the files themselves were searched"
 
 
@@ -154,14 +156,40 @@ class Store:
     def recover(self, error: IndexUnavailable) -> None:
         """After a failure in use: begin a damaged index anew, serve from memory in every other case."""
         self.close()
-        if error.reason == "damaged":
+        if is_damage(error.reason):
             try:
-                self._take(discard(error.path, self._identity))
+                self._take(discard(error.path, self._identity, error.reason))
                 return
             except IndexUnavailable as again:
                 error = again
         warning = f"the index is not usable ({error.reason}): the files themselves were searched"
         self._take(in_memory(self._identity, warning))
+
+    def ask(self, work: Callable[[], T]) -> T:
+        """Ask something of the index, and once more where it turns out to be damaged; see `recover`.
+
+        Raises what `work` does.
+        """
+        for last in (False, True):
+            self.settle()
+            try:
+                with self.told():
+                    return work()
+            except IndexUnavailable as error:
+                if last:
+                    raise
+                self.recover(error)
+        raise AssertionError("never comes here")
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn an error that a damaged index explains into IndexUnavailable; others are mistakes of ours."""
+        try:
+            yield
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            if self._opened is not None and self.index.faults:
+                raise IndexUnavailable(self.index.path, BROKEN) from error
+            raise
 
     # --- freshness ----------------------------------------------------------------------------------
 
@@ -313,7 +341,7 @@ class Store:
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
         except IndexUnavailable as error:
-            if error.reason == "damaged" or self.empty:
+            if is_damage(error.reason) or self.empty:
                 raise
             return False  # a full disk or a locked file
         return True
@@ -418,16 +446,29 @@ class Store:
         from commonplace.index import sync
 
         states = self.scan()
-        if patient:
-            states, _ = self._patient(states, self.index.manifest())
         try:
-            report = sync.sync_text(self.index, states, self.chunks, progress)
+            with self.told():
+                if patient:
+                    states, _ = self._patient(states, self.index.manifest())
+                else:  # after every turn of an agent there is no time to read all of the index
+                    self._look_over()
+                report = sync.sync_text(self.index, states, self.chunks, progress)
         except IndexUnavailable as error:
-            if error.reason != "damaged":
+            if not is_damage(error.reason):
                 raise
-            self._take(discard(error.path, self._identity))
+            self._take(discard(error.path, self._identity, error.reason))
             report = sync.sync_text(self.index, states, self.chunks, progress)
         return replace(report, warnings=(*self.opened.warnings, *report.warnings))
+
+    def _look_over(self) -> None:
+        """Let go of vectors that are of no use. Raises IndexUnavailable for an index that is not sound.
+
+        One that is made anew anyway, with other tables perhaps, is not looked at.
+        """
+        if self.index.rebuild_reason is None:
+            self.index.vectors.drop_unusable()
+            if self.index.faults:
+                raise IndexUnavailable(self.index.path, BROKEN)
 
 
 def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import config
 from commonplace.base import remedies
-from commonplace.base.errors import BudgetExceeded, IndexUnavailable, ProviderError
+from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.index import facts
 from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
@@ -157,15 +157,10 @@ class Answerer:
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search, recovering once from an index that fails in use."""
-        for last in (False, True):
-            self._store.settle()
-            try:
-                outcome, stale = self._compared(request)
-                break
-            except IndexUnavailable as error:
-                if last:
-                    raise
-                self._store.recover(error)
+        return self._store.ask(lambda: self._answered(request))
+
+    def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
+        outcome, stale = self._compared(request)
         index = self._store.index
         hashes: dict[str, set[str]] = {}
         for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
