@@ -68,9 +68,9 @@ class Store:
         self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
-        self._inode = 0
+        self._inode, self._version = 0, 0
         self._retry_at = 0.0
-        self._holds_until = 0.0
+        self._holds_until, self._held = 0.0, 0
         self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
@@ -126,7 +126,10 @@ class Store:
         if self._opened is None:
             return
         if not self._opened.in_memory:
-            if _inode(self._opened.index.path) != self._inode:
+            index = self._opened.index
+            # Whoever has written to one that must be rebuilt has done that, most likely.
+            is_written = index.rebuild_reason is not None and index.version != self._version
+            if _inode(index.path) != self._inode or is_written:
                 self.close()
             return
         now = time.monotonic()
@@ -151,6 +154,7 @@ class Store:
         self.close()
         self._opened = opened
         self._inode = _inode(opened.index.path)
+        self._version = opened.index.version if opened.index.rebuild_reason is not None else 0
         self._retry_at = time.monotonic()
 
     def recover(self, error: IndexUnavailable) -> None:
@@ -206,7 +210,7 @@ class Store:
         self.settle()
         index = self.index
         if time.monotonic() < self._holds_until:
-            return 0
+            return self._held
         if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
             return 0
         started = time.monotonic()
@@ -214,7 +218,9 @@ class Store:
         self._unread = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
-            return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
+            if (self.empty or self._is_cheap(found)) and self._try_sync(found):
+                return 0
+            return self._hold(started, len(found))  # until somebody syncs
         whole = fingerprint(listings)
         if whole == index.meta.get("scan"):
             return self._hold(started)
@@ -258,11 +264,11 @@ class Store:
         few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
         return few or self.in_memory
 
-    def _hold(self, started: float) -> int:
-        """Let a slow comparison hold for a while; return that nothing is stale."""
+    def _hold(self, started: float, stale: int = 0) -> int:
+        """Let a slow comparison hold for a while; return how many files it found stale."""
         if time.monotonic() - started > SLOW_SCAN_S:
-            self._holds_until = time.monotonic() + SCAN_HOLDS_S
-        return 0
+            self._holds_until, self._held = time.monotonic() + SCAN_HOLDS_S, stale
+        return stale
 
     def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
