@@ -283,19 +283,20 @@ def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 
 def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
-    """See that the model serves the scripts that most of the text is in."""
+    """See that the model serves the scripts that most of the text is in, and say how much it does not."""
     active = active_model(case)
     if active is None:
         return
     found = index_scripts.shares(index)
     advice = index_scripts.advise(found, active.scripts)
-    if advice:
+    if advice and advice.most:
         use = f"commonplace models use {advice.provider}"
         yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", use)
     elif found.passages:
         named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
         told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)
-        yield Finding("index.scripts", "ok", f"{active.name} serves most of the text ({told})")
+        told = f"{active.name} serves most of the text ({told})"
+        yield Finding("index.scripts", "ok", f"{told}; {advice.told}" if advice else told)
 
 
 _CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {
