@@ -393,3 +393,10 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
             memory._store.sync(memory._model_for_sync)
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")
+
+
+def test_a_running_sync_is_known(kept: Store, root: Path) -> None:
+    assert not kept.syncing
+    with locked(root / ".commonplace" / "index.sqlite.sync.lock"):
+        assert kept.syncing
+    assert not kept.syncing

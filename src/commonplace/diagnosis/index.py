@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
+from commonplace.base.locks import is_held
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis import snapshot
@@ -182,6 +183,12 @@ def anew(case: Case) -> str:
     return f"delete {place}*, then `{SYNC}`: it is made anew from the notes"
 
 
+def sync(case: Case) -> str:
+    """Return what brings the index up to the notes."""
+    is_running = case.workspace is not None and is_held(paths.lock_file(case.workspace, "sync"))
+    return "a sync is running; look again when it has ended" if is_running else SYNC
+
+
 def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the tables agree."""
     if wrong := [f"{number:,} {told}" for told, number in consistency.disagreements(index).items()]:
@@ -214,7 +221,7 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
             "index.vectors",
             "warning",
             f"{held.pending:,} of {held.passages:,} passages have no vector",
-            SYNC,
+            sync(case),
         )
     elif len(lengths) < 2:
         yield Finding(
@@ -267,7 +274,7 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     if stale:
         told = f"{count(stale, 'file')} changed since the last sync ({len(difference.fresh):,} new,"
         told += f" {len(difference.gone):,} gone)"
-        yield Finding("index.fresh", "warning", told, SYNC)
+        yield Finding("index.fresh", "warning", told, sync(case))
     else:
         yield Finding("index.fresh", "ok", "as new as the notes")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
-from commonplace.base.locks import LockTimeout, locked
+from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
@@ -353,9 +353,18 @@ class Store:
         return True
 
     def _locked(self, timeout_s: float) -> AbstractContextManager[None]:
+        return locked(self._own_lock, timeout_s=timeout_s)
+
+    @property
+    def _own_lock(self) -> Path:
         """The lock of this index; one that stands elsewhere has its lock beside it."""
         path = self.index.path
-        return locked(Path(self._lock if path == self._path else f"{path}.lock"), timeout_s=timeout_s)
+        return Path(self._lock if path == self._path else f"{path}.lock")
+
+    @property
+    def syncing(self) -> bool:
+        """Whether somebody fills the index now, so that there is no need of another sync."""
+        return not self.in_memory and (is_held(self._own_lock) or is_held(f"{self.index.path}.batches"))
 
     @property
     def few_pending(self) -> bool:

@@ -153,6 +153,7 @@ class Answerer:
             passages=counts.passages,
             vectors=counts.vectors,
             pending=counts.pending,
+            syncing=store.syncing,
         )
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
@@ -377,9 +378,13 @@ class QuestionModel:
         if current.trouble:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
-            return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
+            return [f"{OTHER_VECTORS}: {self._sync()}"]
         pending = self._store.index.vectors.pending()
-        return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
+        return [f"{pending} passages have no vector yet: {self._sync()}"] if pending else []
+
+    def _sync(self) -> str:
+        """What brings the vectors that are missing."""
+        return "a sync is running" if self._store.syncing else remedies.say("sync")
 
     def advice(self) -> list[str]:
         """Say what to do about the model: none is there, another made the vectors, a script is foreign."""
@@ -392,7 +397,7 @@ class QuestionModel:
         if model is None:
             return messages
         if not self._store.vectors.serves(model):
-            messages.append(f"{OTHER_VECTORS}: {remedies.say('sync')}")
+            messages.append(f"{OTHER_VECTORS}: {self._sync()}")
         if advice := scripts.advise(scripts.shares(self._store.index), model.scripts):
             messages.append(f"{advice.told}: {remedies.say('models.use', advice.provider)}")
         return messages
