@@ -24,6 +24,7 @@ from commonplace.memory import estimate
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.fake import FakeEmbedder
+from commonplace.render.reports import status_text
 from commonplace.search import confidence, pipeline
 
 if TYPE_CHECKING:
@@ -684,3 +685,23 @@ def test_contexts_are_embedded_by_choice(tmp_path: Path) -> None:
     assert sync(True) == (1, 1)
     assert sync(True) == (0, 0)
     assert sync(False) == (1, 1)
+
+
+def test_while_a_sync_runs_nobody_is_sent_to_another(root: Path) -> None:
+    with Memory.open(root, embedder=FakeEmbedder()) as memory:
+        memory.sync(embed=False)
+        assert not memory.status().syncing
+        seen: list[object] = []
+
+        def look(stage: str, done: int, total: int) -> None:
+            if stage == "vectors" and not seen:
+                with Memory.open(root, embedder=FakeEmbedder()) as other:
+                    status = other.status()
+                    seen.extend([status, other.search("certificate release").warnings])
+
+        memory.sync(progress=look)
+    status, warnings = seen
+    assert status.syncing
+    assert "a sync is running" in status_text(status)
+    assert "up to date" not in status_text(status)
+    assert any("no vector yet: a sync is running" in told for told in warnings)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Self
 
 from commonplace import config
 from commonplace.base import paths, remedies
-from commonplace.base.errors import CommonplaceError, ConfigError, OutsideRoots
+from commonplace.base.errors import CommonplaceError, ConfigError, IndexUnavailable, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.base import DOCID, Index
+from commonplace.index.base import DOCID
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from commonplace.edit.forget.notes import Context
+    from commonplace.markdown.references import Reference
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.render.hits import Line
@@ -406,9 +407,7 @@ class Memory:
 
         wanted = references.parse_reference(reference)
         with self._lock:
-            shown, absolute = places.find(self._store, wanted)
-            form = places.format_of(self._store, shown)
-            indexed = places.is_indexed(self._store, shown)
+            shown, absolute, form, indexed = self._store.ask(lambda: self._locate(wanted))
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
@@ -419,13 +418,23 @@ class Memory:
             raise OutsideRoots(paths.shown(shown), told)
         return references.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
+    def _locate(self, wanted: Reference) -> tuple[str, str, str, bool]:
+        """Where a reference leads: as it is shown, where it lies, its format, whether it is indexed."""
+        shown, absolute = places.find(self._store, wanted)
+        return (
+            shown,
+            absolute,
+            places.format_of(self._store, shown),
+            places.is_indexed(self._store, shown),
+        )
+
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
         with self._lock:
-            wanted = places.expand(references, places.notes(self._fresh()))
+            wanted = places.expand(references, self._infos())
         found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(found.excerpts)
         return found
@@ -433,7 +442,7 @@ class Memory:
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
         with self._lock:
-            return tuple(places.below(places.notes(self._fresh()), under))
+            return tuple(places.below(self._infos(), under))
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
@@ -444,7 +453,7 @@ class Memory:
         from commonplace.search import timeline
 
         with self._lock:
-            return timeline.around(self._store, anchor, before, after, now)
+            return self._store.ask(lambda: timeline.around(self._store, anchor, before, after, now))
 
     # --- keeping up ---------------------------------------------------------------------------------
 
@@ -496,10 +505,14 @@ class Memory:
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def status(self) -> Status:
-        """Describe the workspace and its index, without changing either."""
+        """Describe the workspace and its index, without changing either. Raises IndexUnavailable."""
         with self._lock:
             self._store.settle()
-            return self._answerer.status()
+            try:
+                with self._store.told():
+                    return self._answerer.status()
+            except IndexUnavailable as error:
+                raise IndexUnavailable(error.path, f"{error.reason}; {remedies.say('sync')}") from error
 
     def usage(self, days: int | None = None) -> Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -510,17 +523,22 @@ class Memory:
         from commonplace.search import usage as summary
 
         with self._lock:
-            index = self._fresh()
-            times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
-            notes = places.notes(index)
+            notes = self._infos()
+            manifest = self._store.index.manifest()
+            times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in manifest.items()}
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _fresh(self) -> Index:
-        self._store.freshen()
-        return self._store.index
+    def _infos(self) -> list[NoteInfo]:
+        """Every note of the index, which is compared with the files first."""
+
+        def read() -> list[NoteInfo]:
+            self._store.freshen()
+            return places.notes(self._store.index)
+
+        return self._store.ask(read)
 
     @contextmanager
     def _store_to_sync(self) -> Iterator[Store]:

@@ -195,3 +195,14 @@ def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
     with locks.locked(tmp_path / ".commonplace" / "locks" / "x.lock", timeout_s=2):
         pass
     assert exchanged == []
+
+
+def test_whether_a_lock_is_held_is_seen_without_a_trace(tmp_path: Path) -> None:
+    lock = tmp_path / "a.lock"
+    assert not locks.is_held(lock)
+    assert not lock.exists()
+    with locks.locked(lock):
+        assert locks.is_held(lock)
+    assert not locks.is_held(lock)
+    with locks.locked(lock, timeout_s=0):
+        pass

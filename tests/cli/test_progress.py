@@ -37,6 +37,17 @@ def test_a_stage_that_lasts_is_told_meanwhile(monkeypatch: pytest.MonkeyPatch) -
     assert log.getvalue().splitlines() == ["  files: 1 of 3", "  files: 2 of 3"]
 
 
+def test_a_pipe_is_told_now_and_then_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = io.StringIO()
+    with progress.shown(log) as told:
+        told("files", 3, 3)
+    assert log.getvalue() == ""
+    monkeypatch.setattr(progress, "LINE_EVERY_S", -1.0)
+    with progress.shown(log) as told:
+        told("vectors", 256, 5000)
+    assert log.getvalue() == "  vectors: 256 of 5,000\n"
+
+
 def test_nothing_is_told_where_nobody_asked() -> None:
     log = io.StringIO()
     with progress.shown(log) as told:

@@ -10,7 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.base.paths import fallback_index
+from commonplace.base.locks import locked
+from commonplace.base.paths import Workspace, fallback_index, lock_file
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
 from commonplace.diagnosis import index, snapshot
@@ -287,3 +288,13 @@ def test_a_model_that_cannot_be_made_is_left_to_its_own_check(
     user_file().write_text("[embedding]\nkey_file = '/nowhere/key'\n")
     assert index.active_model(case()) is None
     assert "index.model" not in found(case)
+
+
+def test_while_a_sync_runs_no_other_is_advised(case: Present, change: Change, indexed: Path) -> None:
+    change("UPDATE passages SET vector_id = NULL", "DELETE FROM vectors")
+    (indexed / "memory" / "new.md").write_text("# New\n")
+    assert {found(case)[name].remedy for name in ("index.vectors", "index.fresh")} == {index.SYNC}
+    with locked(lock_file(Workspace(indexed), "sync")):
+        one = found(case)
+    assert "a sync is running" in one["index.vectors"].remedy
+    assert "a sync is running" in one["index.fresh"].remedy

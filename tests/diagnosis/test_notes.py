@@ -35,6 +35,16 @@ def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -
     assert "hunter2" not in found.told + found.remedy
 
 
+def test_a_private_part_that_nobody_closes_is_told(case: Present, workspace: Path) -> None:
+    (workspace / "memory" / "a.md").write_text("write `<private>` before it\n\n<private>x</private>\n")
+    assert states(checks.text(case())) == {"notes.readable": "ok"}
+    (workspace / "memory" / "a.md").write_text("a\n\n<private>\nmine\n")
+    found = by_check(checks.text(case()))["notes.private"]
+    assert found.state == "warning"
+    assert found.told == "1 private part never closed, hiding all behind it: memory/a.md:3"
+    assert "</private>" in found.remedy
+
+
 def test_a_key_of_several_lines_is_told(case: Present, workspace: Path) -> None:
     body = "MIIEpAIBAAKCAQEA0123456789abcdefghij\n" * 3
     (workspace / "memory" / "key.md").write_text(

@@ -162,6 +162,10 @@ class MemoryIndex:
     def manifest(self) -> Mapping[Key, Known]:
         return {key: known for key, (_, known) in self.state.entries.items()}
 
+    @property
+    def faults(self) -> Mapping[str, int]:
+        return {}
+
     def statistics(self) -> base.Statistics:
         notes = self.notes()
         collections = {
@@ -338,6 +342,9 @@ class MemoryVectors:
         for row in self.index.state.rows.values():
             if wanted is None or row.candidate.note_id in wanted:
                 row.vector = None
+
+    def drop_unusable(self) -> None:
+        pass
 
     def prune(self, *, lost: bool = False) -> None:
         used = {row.vector for row in self.index.state.rows.values()} - {None, UNSERVED}

@@ -139,3 +139,16 @@ def test_any_bytes_are_read_as_a_note(tmp_path: Path, data: bytes) -> None:
 def test_a_hash_is_32_digits_and_differs_with_a_byte() -> None:
     assert len(content_hash(b"")) == 32
     assert content_hash(b"a") != content_hash(b"b")
+
+
+def test_a_private_part_that_nobody_closes_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "a\n\n<private>\nmine\n")
+    write(tmp_path, "b.md", "write `<private>` before it\n\n- <private>x</private>\n")
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings == (f"a.md:3: {reading.OPEN}",)
+    for number in range(8):
+        write(tmp_path, f"c{number}.md", "<private>")
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings[-1] == "4 more notes have a <private> that is never closed"

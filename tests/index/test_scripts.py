@@ -32,16 +32,26 @@ def test_the_command_that_mends_it() -> None:
         assert command.split()[-1] in EMBEDDERS
 
 
-def test_nothing_is_said_while_most_is_served() -> None:
+def test_nothing_is_said_while_all_is_served() -> None:
     for found, served in [
         (Shares(0), LATIN_ONLY),
-        (Shares(10, latin=0.5, cjk=0.5), LATIN_ONLY),
+        (Shares(1000, latin=0.995, cjk=0.005), LATIN_ONLY),
         (Shares(10, cjk=1.0), BOTH),
         (Shares(10, han=1.0), BOTH),
         (Shares(10, han=1.0), HAN),
         (Shares(10, other=1.0), BOTH),
     ]:
         assert scripts.advise(found, served) is None
+
+
+def test_a_part_that_is_not_served_is_told_as_what_it_is() -> None:
+    advice = scripts.advise(Shares(100, latin=0.88, other=0.09, han=0.03), LATIN_ONLY)
+    assert advice is not None
+    assert advice.told == "12% of the passages have no vector: their script is not served (another script)"
+    assert not advice.most
+    half = scripts.advise(Shares(10, latin=0.5, cjk=0.5), LATIN_ONLY)
+    assert half is not None
+    assert not half.most
 
 
 def index_of(root: Path) -> SqliteIndex:

@@ -19,7 +19,7 @@ from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import store
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
-from commonplace.notes.scan import Source
+from commonplace.notes.scan import Source, look
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
 from commonplace.search.ranking import RankSettings
@@ -98,6 +98,32 @@ def test_an_index_of_other_settings_answers_until_it_is_rebuilt(
     assert finds(other, "walnut")
     assert other.sync(lambda vectors: None).rebuilt == "chunking changed"
     assert other.freshen() == 0
+    other.close()
+
+
+def test_an_index_of_other_settings_is_not_compared_at_every_search(
+    kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "CHEAP_FILES", 0)
+    monkeypatch.setattr(store, "SLOW_SCAN_S", -1.0)
+    monkeypatch.setattr(store, "SCAN_HOLDS_S", 3600.0)
+    looked: list[object] = []
+    monkeypatch.setattr(store, "look", lambda sources: looked.append(sources) or look(sources))
+    other = open_store(root, ChunkSettings(target=80))
+    assert (other.freshen(), other.freshen(), len(looked)) == (1, 1, 1)
+    other.close()
+
+
+def test_a_rebuild_by_another_process_is_noticed(
+    kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "CHEAP_FILES", 0)
+    other, syncing = open_store(root, ChunkSettings(target=80)), open_store(root, ChunkSettings(target=80))
+    assert other.freshen() == 1
+    assert syncing.sync(lambda vectors: None).rebuilt == "chunking changed"
+    syncing.close()
+    assert other.freshen() == 0
+    assert finds(other, "walnut")
     other.close()
 
 
@@ -367,3 +393,10 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
             memory._store.sync(memory._model_for_sync)
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")
+
+
+def test_a_running_sync_is_known(kept: Store, root: Path) -> None:
+    assert not kept.syncing
+    with locked(root / ".commonplace" / "index.sqlite.sync.lock"):
+        assert kept.syncing
+    assert not kept.syncing

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from commonplace import Memory
+from commonplace.base.errors import ProviderError
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, sync
-from commonplace.index.base import ALL, In, Scope
+from commonplace.index.base import ALL, UNSERVED, In, Scope
 from commonplace.index.sqlite import vectors as sqlite_vectors
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.vectors import SqliteVectors
@@ -282,3 +283,53 @@ def test_a_model_that_learns_chinese_keeps_the_vectors_of_english(tmp_path: Path
         assert (after.embedded, memory.status().vectors) == (1, 2)
         assert memory.search("什么时候喝茶？", mode="semantic").hits[0].text == "五点喝乌龙茶。"
         assert memory.sync().embedded == 0
+
+
+@pytest.mark.parametrize(
+    "damaged", ["zeroblob(length(vector))", "substr(vector, 9)", "CAST(vector AS TEXT)", "x''"]
+)
+def test_a_vector_that_cannot_be_compared_is_left_out_and_made_again(
+    index: SqliteIndex, damaged: str
+) -> None:
+    model, whole_ = FakeEmbedder(), index.statistics()
+    asked = model.embed(["word1 word2 word3"], "query")[0]
+    (passage, vector, key) = index.rows(
+        "SELECT p.id, v.id, v.key FROM passages p JOIN vectors v ON v.id = p.vector_id LIMIT 1"
+    )[0]
+    index.execute(f"UPDATE vectors SET vector = {damaged} WHERE id = ?", (vector,))
+    vectors = SqliteVectors(index)
+    for _ in range(2):  # by the extension, then by the matrix
+        nearest, _ = vectors.ready()
+        found = dict(nearest(asked, 1000))
+        assert len(found) == whole_.passages - len(index.rows("SELECT 1 FROM passages WHERE vector_id = ?",
+                                                              (vector,)))  # fmt: skip
+        assert passage not in found
+    assert SqliteVectors(index).cosines(asked, [passage]) == {}
+    index.vectors.drop_unusable()
+    assert index.vectors.known([key]) == {}
+    assert index.vectors.pending() > 0
+    assert sync.sync_vectors(Vectors(index), model).embedded == 1
+    assert index.statistics() == whole_
+    assert passage in dict(SqliteVectors(index).ready()[0](asked, 1000))
+
+
+def test_a_model_of_other_dimensions_is_told_by_both_ways(index: SqliteIndex) -> None:
+    vectors = SqliteVectors(index)
+    for _ in range(2):
+        nearest, _ = vectors.ready()
+        with pytest.raises(ProviderError, match="7 dimensions"):
+            nearest(np.ones(7, np.float32), 5)
+
+
+def test_a_text_whose_vector_has_no_direction_has_none(index: SqliteIndex) -> None:
+    (text,) = index.vectors.texts(0, 1)
+    ids = index.vectors.add([b"?" * 16], np.zeros((1, 384), np.float32))
+    assert ids == {b"?" * 16: UNSERVED}
+    index.vectors.assign([(text.passage, UNSERVED)])
+    assert index.vectors.pending() == 0
+
+
+def test_contexts_that_cannot_be_read_are_none(index: SqliteIndex) -> None:
+    for noted in ("{", "[]", "null", "7", '{"a": 7}', 7, b"{}"):
+        index.meta["contexts"] = noted
+        assert Vectors(index).contexts() == {}

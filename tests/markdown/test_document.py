@@ -525,3 +525,16 @@ def test_what_a_new_entry_rests_on() -> None:
     (line,) = statements.beside(one, "New.", since="2026-03-02", from_=["memory/a b.md#L1", "MEMORY.md#L2"])
     (back,) = read(line)
     assert back.said["from"] == "memory/a b.md#L1,MEMORY.md#L2"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("- a\n- <private>x</private>\n- b", ("- a", "", "- b")),
+        ("1. <private>x\ny</private>\n2. b", ("", "", "2. b")),
+        ("- <private>x</private>\n  - b", ("- ", "  - b")),
+        ("- <private>x</private> c\n-\n", ("-  c", "-")),
+    ],
+)
+def test_an_item_that_is_private_leaves_no_mark(text: str, lines: tuple[str, ...]) -> None:
+    assert parse(text, "a.md").lines == lines

@@ -62,6 +62,22 @@ def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Itera
             os.close(descriptor)
 
 
+def is_held(lock: str | os.PathLike[str]) -> bool:
+    """Tell whether somebody holds a lock now; nothing is made, and nobody waited for."""
+    path = Path(lock)
+    try:
+        descriptor = paths.root_of(path).descriptor(path, os.O_RDWR)
+    except (OSError, OutsideRoots):
+        return False
+    try:
+        if not _try_lock(descriptor):
+            return True
+        _release(descriptor)
+        return False
+    finally:
+        os.close(descriptor)
+
+
 def number(lock: str | os.PathLike[str]) -> int:
     """Return the number of the lock file that this thread holds under a name, 0 for none.
 

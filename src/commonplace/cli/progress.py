@@ -1,4 +1,4 @@
-"""How far a sync has come: a bar on a terminal, lines where somebody reads a log, nothing in a pipe."""
+"""How far a sync has come: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from commonplace.cli.session import is_terminal
-from commonplace.types.progress import Progress, silent
+from commonplace.types.progress import Progress
 
 LINE_EVERY_S = 10.0  # how often a log without a terminal is told
 
@@ -18,11 +18,11 @@ LINE_EVERY_S = 10.0  # how often a log without a terminal is told
 def shown(stream: IO[str] | None = None, *, lines: bool = False) -> Iterator[Progress]:
     """Draw progress on a stream (standard error) while the block runs.
 
-    Where that is no terminal nothing is drawn, or, with `lines`, a line now and then.
+    Where that is no terminal a line is written now and then, with `lines` one for the end of each stage too.
     """
     out = sys.stderr if stream is None else stream
     if not is_terminal(out):
-        yield _lines(out) if lines else silent
+        yield _lines(out, ends=lines)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -41,13 +41,13 @@ def shown(stream: IO[str] | None = None, *, lines: bool = False) -> Iterator[Pro
         yield draw
 
 
-def _lines(stream: IO[str]) -> Progress:
-    """Write a line when a stage ends, and every few seconds while it lasts."""
+def _lines(stream: IO[str], *, ends: bool) -> Progress:
+    """Write a line every few seconds while a stage lasts, and when one `ends` if that is wanted."""
     due = time.monotonic() + LINE_EVERY_S
 
     def tell(stage: str, done: int, total: int) -> None:
         nonlocal due
-        if total and (done >= total or time.monotonic() >= due):
+        if total and ((ends and done >= total) or time.monotonic() >= due):
             due = time.monotonic() + LINE_EVERY_S
             print(f"  {stage}: {done:,} of {total:,}", file=stream, flush=True)
 

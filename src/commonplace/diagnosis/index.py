@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
+from commonplace.base.locks import is_held
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis import snapshot
@@ -182,6 +183,12 @@ def anew(case: Case) -> str:
     return f"delete {place}*, then `{SYNC}`: it is made anew from the notes"
 
 
+def sync(case: Case) -> str:
+    """Return what brings the index up to the notes."""
+    is_running = case.workspace is not None and is_held(paths.lock_file(case.workspace, "sync"))
+    return "a sync is running; look again when it has ended" if is_running else SYNC
+
+
 def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the tables agree."""
     if wrong := [f"{number:,} {told}" for told, number in consistency.disagreements(index).items()]:
@@ -214,7 +221,7 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
             "index.vectors",
             "warning",
             f"{held.pending:,} of {held.passages:,} passages have no vector",
-            SYNC,
+            sync(case),
         )
     elif len(lengths) < 2:
         yield Finding(
@@ -267,7 +274,7 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     if stale:
         told = f"{count(stale, 'file')} changed since the last sync ({len(difference.fresh):,} new,"
         told += f" {len(difference.gone):,} gone)"
-        yield Finding("index.fresh", "warning", told, SYNC)
+        yield Finding("index.fresh", "warning", told, sync(case))
     else:
         yield Finding("index.fresh", "ok", "as new as the notes")
 
@@ -283,19 +290,20 @@ def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 
 def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
-    """See that the model serves the scripts that most of the text is in."""
+    """See that the model serves the scripts that most of the text is in, and say how much it does not."""
     active = active_model(case)
     if active is None:
         return
     found = index_scripts.shares(index)
     advice = index_scripts.advise(found, active.scripts)
-    if advice:
+    if advice and advice.most:
         use = f"commonplace models use {advice.provider}"
         yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", use)
     elif found.passages:
         named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
         told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)
-        yield Finding("index.scripts", "ok", f"{active.name} serves most of the text ({told})")
+        told = f"{active.name} serves most of the text ({told})"
+        yield Finding("index.scripts", "ok", f"{told}; {advice.told}" if advice else told)
 
 
 _CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {

@@ -14,12 +14,12 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace.base import paths
+from commonplace.base import filetypes, paths
 from commonplace.diagnosis.examination import Case, listed
 from commonplace.markdown.document import decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
-from commonplace.redaction.redact import redact, strip_private
+from commonplace.redaction.redact import redact, strip_private, unclosed_line
 from commonplace.render import count
 from commonplace.types import Finding, State
 
@@ -189,6 +189,7 @@ class Reading(NamedTuple):
     secrets: list[str]
     read: int
     of: int
+    hidden: Sequence[str] = ()
 
 
 def text(case: Case) -> Iterator[Finding]:
@@ -198,10 +199,12 @@ def text(case: Case) -> Iterator[Finding]:
     states = scan(sources(os.fspath(case.root), case.settings))
     found = read([state for state in states if not state.format], READ_S)
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
-    rows: list[tuple[str, State, list[str], str, str]] = [
+    hidden = "write </private>, or `<private>` in backquotes where it is a mention"
+    rows: list[tuple[str, State, Sequence[str], str, str]] = [
         ("readable", "wrong", found.unreadable, "note|cannot be read", "chmod u+r the files"),
         ("encoding", "warning", found.not_utf8, "note|not in UTF-8", "save them as UTF-8"),
         ("secrets", "warning", found.secrets, "line|with what looks like a secret", secrets),
+        ("private", "warning", found.hidden, "private part|never closed, hiding all behind it", hidden),
     ]
     problems = [row for row in rows if row[2]]
     for check, state, places, problem, remedy in problems:
@@ -224,6 +227,7 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
     unreadable: list[str] = []
     not_utf8: list[str] = []
     secrets: list[str] = []
+    hidden: list[str] = []
     done = 0
     for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
         if time.monotonic() > until:
@@ -237,8 +241,12 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
             continue
         if not _is_utf8(data):
             not_utf8.append(state.path)
-        secrets += [f"{state.path}:{line}" for line in secret_lines(decode(data))]
-    return Reading(unreadable, not_utf8, secrets, done, len(states))
+        note = decode(data)
+        secrets += [f"{state.path}:{line}" for line in secret_lines(note)]
+        is_cut = len(data) == LARGEST
+        if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
+            hidden.append(f"{state.path}:{line}")
+    return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
 
 
 def secret_lines(note: str) -> list[int]:

@@ -289,6 +289,9 @@ class VectorStore(Protocol):
     def clear(self, notes: Iterable[int] | None = None) -> None:
         """Take the vectors from the passages of some notes, or from all; the vectors stay."""
 
+    def drop_unusable(self) -> None:
+        """Forget vectors that cannot be compared, and take from passages those that are not there."""
+
     def prune(self, *, lost: bool = False) -> None:
         """Forget vectors that no passage uses; with `lost` only among those that lost one since the last."""
 
@@ -340,6 +343,10 @@ class Index(Protocol):
 
     def statistics(self) -> Statistics:
         """Count what there is."""
+
+    @property
+    def faults(self) -> Mapping[str, int]:
+        """Count what contradicts the rest or has a type that nobody wrote, by kind; empty where sound."""
 
     def notes(
         self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None

@@ -75,7 +75,11 @@ def reread(manifest: Mapping[Key, Known], states: Iterable[FileState], noted: ob
     states = [state for state in states if state.format]
     if not states or (now := formats(states)) == noted:
         return []
-    before, after = json.loads(noted) if isinstance(noted, str) else {}, json.loads(now)
+    after = json.loads(now)
+    try:
+        before = dict(json.loads(noted)) if isinstance(noted, str) else {}
+    except (ValueError, TypeError):  # damaged: all of them are read again
+        before = {}
     return [
         state.key
         for state in states

@@ -88,5 +88,7 @@ def facts(index: Index) -> Iterator[NoteFacts]:
             loaded = json.loads(note.metadata) if note.metadata else {}
         except ValueError as error:  # we did not write it
             raise IndexUnavailable(index.path, "damaged") from error
+        if not isinstance(loaded, dict):
+            raise IndexUnavailable(index.path, "damaged")
         metadata = {key.lower(): value for key, value in loaded.items()}
         yield NoteFacts(note.id, note.collection, note.path, metadata)

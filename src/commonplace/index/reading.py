@@ -19,6 +19,7 @@ from commonplace.index.base import Entry, Key, Known
 from commonplace.markdown import metadata
 from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import FileState
+from commonplace.redaction.redact import unclosed_line
 from commonplace.types import FileFailure, Note
 from commonplace.types.progress import Progress
 
@@ -27,6 +28,7 @@ BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 _MOST_TOLD = 5  # notes that are named
+OPEN = "<private> is never closed and hides all behind it; write </private>, or `<private>` to name it"
 
 
 class Reader:
@@ -40,6 +42,7 @@ class Reader:
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
         self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
+        self.hidden: list[str] = []  # where private parts begin that nobody closes
         self.plain = 0  # code files whose syntax cannot be read here
         self.broken: list[str] = []  # what keeps installed grammars from being used
 
@@ -74,6 +77,9 @@ class Reader:
         told += self.unsettled[:_MOST_TOLD]
         if (more := len(self.unsettled) - _MOST_TOLD) > 0:
             told.append(f"{more} more notes have front matter that is read as text")
+        told += [f"{place}: {OPEN}" for place in self.hidden[:_MOST_TOLD]]
+        if (more := len(self.hidden) - _MOST_TOLD) > 0:
+            told.append(f"{more} more notes have a <private> that is never closed")
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
@@ -89,8 +95,11 @@ class Reader:
         if not self._is_new(state, content):
             return None
         self._look_at_grammar(state.path)
-        note = parse(decode(data), state.path)
+        text = decode(data)
+        note = parse(text, state.path)
         self._look_at_front_matter(note)
+        if line := unclosed_line(text, any_case=filetypes.of(state.path) is None):
+            self.hidden.append(f"{shown(state.path)}:{line}")
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
     def _transcript(self, state: FileState) -> Entry | None:

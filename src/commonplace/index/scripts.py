@@ -34,6 +34,7 @@ LANGUAGES: Mapping[str, str] = {
     CJK: "Japanese or Korean",
     OTHER: "a language in another script",
 }
+LEAST = 0.01  # the share of passages without a vector that is told
 FEW, SHARE_NAMED = 200, 0.05  # passages looked at, and the share from which a script is one of the notes
 
 
@@ -48,10 +49,14 @@ class Shares(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What to tell somebody whose model does not serve most of the text, and the provider that mends it."""
+    """What to tell somebody whose model does not serve all of the text, and the provider that mends it.
+
+    `most` says that it serves less than half.
+    """
 
     told: str
     provider: str
+    most: bool
 
 
 def shares(index: Index, sample: int = SAMPLE) -> Shares:
@@ -76,11 +81,11 @@ def named(store: Store) -> tuple[str, ...]:
 
 
 def advise(found: Shares, served: Collection[str]) -> Advice | None:
-    """Say when most of the text is in scripts that a model does not serve; None while it serves enough."""
+    """Say how much of the text is in scripts that a model does not serve; None where that is next to none."""
     amounts = {name: getattr(found, name) for name in NAMES if not serves(served, name)}
     missed = sum(amounts.values())
-    if missed <= MOST:
+    if missed < LEAST:
         return None
     largest = max(amounts, key=lambda name: amounts[name])
-    told = f"{missed:.0%} of the passages are in a script that the model does not serve ({NAMES[largest]})"
-    return Advice(told, PROVIDERS[largest])
+    told = f"{missed:.0%} of the passages have no vector: their script is not served ({NAMES[largest]})"
+    return Advice(told, PROVIDERS[largest], missed > MOST)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
-from commonplace.base.locks import LockTimeout, locked
+from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
 from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory, open_index, take_over
+from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 from commonplace.types.progress import Progress, silent
@@ -37,6 +38,7 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
 
 
+T = TypeVar("T")
 BEGUN = "the index is being filled by another process: the files themselves were searched"
 
 
@@ -66,9 +68,9 @@ class Store:
         self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
-        self._inode = 0
+        self._inode, self._version = 0, 0
         self._retry_at = 0.0
-        self._holds_until = 0.0
+        self._holds_until, self._held = 0.0, 0
         self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
@@ -124,7 +126,10 @@ class Store:
         if self._opened is None:
             return
         if not self._opened.in_memory:
-            if _inode(self._opened.index.path) != self._inode:
+            index = self._opened.index
+            # Whoever has written to one that must be rebuilt has done that, most likely.
+            is_written = index.rebuild_reason is not None and index.version != self._version
+            if _inode(index.path) != self._inode or is_written:
                 self.close()
             return
         now = time.monotonic()
@@ -149,19 +154,46 @@ class Store:
         self.close()
         self._opened = opened
         self._inode = _inode(opened.index.path)
+        self._version = opened.index.version if opened.index.rebuild_reason is not None else 0
         self._retry_at = time.monotonic()
 
     def recover(self, error: IndexUnavailable) -> None:
         """After a failure in use: begin a damaged index anew, serve from memory in every other case."""
         self.close()
-        if error.reason == "damaged":
+        if is_damage(error.reason):
             try:
-                self._take(discard(error.path, self._identity))
+                self._take(discard(error.path, self._identity, error.reason))
                 return
             except IndexUnavailable as again:
                 error = again
         warning = f"the index is not usable ({error.reason}): the files themselves were searched"
         self._take(in_memory(self._identity, warning))
+
+    def ask(self, work: Callable[[], T]) -> T:
+        """Ask something of the index, and once more where it turns out to be damaged; see `recover`.
+
+        Raises what `work` does.
+        """
+        for last in (False, True):
+            self.settle()
+            try:
+                with self.told():
+                    return work()
+            except IndexUnavailable as error:
+                if last:
+                    raise
+                self.recover(error)
+        raise AssertionError("never comes here")
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn an error that a damaged index explains into IndexUnavailable; others are mistakes of ours."""
+        try:
+            yield
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            if self._opened is not None and self.index.faults:
+                raise IndexUnavailable(self.index.path, BROKEN) from error
+            raise
 
     # --- freshness ----------------------------------------------------------------------------------
 
@@ -178,7 +210,7 @@ class Store:
         self.settle()
         index = self.index
         if time.monotonic() < self._holds_until:
-            return 0
+            return self._held
         if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
             return 0
         started = time.monotonic()
@@ -186,7 +218,9 @@ class Store:
         self._unread = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
-            return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
+            if (self.empty or self._is_cheap(found)) and self._try_sync(found):
+                return 0
+            return self._hold(started, len(found))  # until somebody syncs
         whole = fingerprint(listings)
         if whole == index.meta.get("scan"):
             return self._hold(started)
@@ -230,11 +264,11 @@ class Store:
         few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
         return few or self.in_memory
 
-    def _hold(self, started: float) -> int:
-        """Let a slow comparison hold for a while; return that nothing is stale."""
+    def _hold(self, started: float, stale: int = 0) -> int:
+        """Let a slow comparison hold for a while; return how many files it found stale."""
         if time.monotonic() - started > SLOW_SCAN_S:
-            self._holds_until = time.monotonic() + SCAN_HOLDS_S
-        return 0
+            self._holds_until, self._held = time.monotonic() + SCAN_HOLDS_S, stale
+        return stale
 
     def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
@@ -313,15 +347,24 @@ class Store:
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
         except IndexUnavailable as error:
-            if error.reason == "damaged" or self.empty:
+            if is_damage(error.reason) or self.empty:
                 raise
             return False  # a full disk or a locked file
         return True
 
     def _locked(self, timeout_s: float) -> AbstractContextManager[None]:
+        return locked(self._own_lock, timeout_s=timeout_s)
+
+    @property
+    def _own_lock(self) -> Path:
         """The lock of this index; one that stands elsewhere has its lock beside it."""
         path = self.index.path
-        return locked(Path(self._lock if path == self._path else f"{path}.lock"), timeout_s=timeout_s)
+        return Path(self._lock if path == self._path else f"{path}.lock")
+
+    @property
+    def syncing(self) -> bool:
+        """Whether somebody fills the index now, so that there is no need of another sync."""
+        return not self.in_memory and (is_held(self._own_lock) or is_held(f"{self.index.path}.batches"))
 
     @property
     def few_pending(self) -> bool:
@@ -418,16 +461,29 @@ class Store:
         from commonplace.index import sync
 
         states = self.scan()
-        if patient:
-            states, _ = self._patient(states, self.index.manifest())
         try:
-            report = sync.sync_text(self.index, states, self.chunks, progress)
+            with self.told():
+                if patient:
+                    states, _ = self._patient(states, self.index.manifest())
+                else:  # after every turn of an agent there is no time to read all of the index
+                    self._look_over()
+                report = sync.sync_text(self.index, states, self.chunks, progress)
         except IndexUnavailable as error:
-            if error.reason != "damaged":
+            if not is_damage(error.reason):
                 raise
-            self._take(discard(error.path, self._identity))
+            self._take(discard(error.path, self._identity, error.reason))
             report = sync.sync_text(self.index, states, self.chunks, progress)
         return replace(report, warnings=(*self.opened.warnings, *report.warnings))
+
+    def _look_over(self) -> None:
+        """Let go of vectors that are of no use. Raises IndexUnavailable for an index that is not sound.
+
+        One that is made anew anyway, with other tables perhaps, is not looked at.
+        """
+        if self.index.rebuild_reason is None:
+            self.index.vectors.drop_unusable()
+            if self.index.faults:
+                raise IndexUnavailable(self.index.path, BROKEN)
 
 
 def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from commonplace.base.errors import IndexUnavailable
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
@@ -139,12 +138,18 @@ class Vectors:
             yield texts
 
     def contexts(self) -> dict[str, str]:
-        """The descriptions that are embedded with the passages below them, by prefix."""
+        """The descriptions that are embedded with the passages below them, by prefix.
+
+        None where what is noted of them cannot be read: the next sync notes them anew.
+        """
         noted = self.index.meta.get("contexts")
         try:
-            return dict(json.loads(noted)) if noted else {}
-        except ValueError as error:  # we did not write it
-            raise IndexUnavailable(self.index.path, "damaged") from error
+            found = json.loads(noted) if isinstance(noted, str) else None
+        except ValueError:
+            return {}
+        if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+            return {}
+        return found
 
     def describe(self, contexts: Mapping[str, str]) -> None:
         """Embed these contexts with the passages from now on, and those passages anew that this changes."""

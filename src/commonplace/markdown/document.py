@@ -125,9 +125,10 @@ def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
 def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     """The lines of a text without their comments, and its blocks; of code its name, too."""
     is_code = filetypes.of(path) is not None
-    text = strip_private(text, any_case=not is_code)
-    if redacted:
-        text, _ = redact(text)
+    public = strip_private(text, any_case=not is_code)
+    if public != text and not is_code:
+        public = _without_bare_items(public.split("\n"), text.split("\n"))
+    text = redact(public)[0] if redacted else public
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -141,6 +142,16 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     return Note(
         path, "", None, "note", tuple(lines), tuple(headings), tuple(fences), front, annotations=said
     )  # fmt: skip
+
+
+def _without_bare_items(lines: list[str], before: Sequence[str]) -> str:
+    """Blank the marks of items that said nothing but what is private, if nothing is nested in them."""
+    for number, line in enumerate(lines):
+        if line != before[number] and (mark := structure.ITEM.match(line)) and mark.end() == len(line):
+            below = next(filter(str.strip, lines[number + 1 :]), "")
+            if structure.indent(below) <= structure.indent(line):
+                lines[number] = ""
+    return "\n".join(lines)
 
 
 # --- documents --------------------------------------------------------------------------------------------

@@ -187,6 +187,7 @@ def estimate_text(estimate: Estimate) -> str:
 def status_text(status: Status, look: Look = PLAIN) -> str:
     """Render the state of a workspace as a short table."""
     fresh = f"stale: {count(status.stale, 'file')}" if status.stale else "up to date"
+    fresh = "a sync is running" if status.syncing else fresh
     pending = f", {status.pending:,} to come" if status.pending and status.model != "none" else ""
     rows = [
         ("workspace", screen.one_line(status.workspace)),

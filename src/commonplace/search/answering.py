@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import config
 from commonplace.base import remedies
-from commonplace.base.errors import BudgetExceeded, IndexUnavailable, ProviderError
+from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.index import facts
 from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
@@ -153,19 +153,15 @@ class Answerer:
             passages=counts.passages,
             vectors=counts.vectors,
             pending=counts.pending,
+            syncing=store.syncing,
         )
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search, recovering once from an index that fails in use."""
-        for last in (False, True):
-            self._store.settle()
-            try:
-                outcome, stale = self._compared(request)
-                break
-            except IndexUnavailable as error:
-                if last:
-                    raise
-                self._store.recover(error)
+        return self._store.ask(lambda: self._answered(request))
+
+    def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
+        outcome, stale = self._compared(request)
         index = self._store.index
         hashes: dict[str, set[str]] = {}
         for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
@@ -382,9 +378,13 @@ class QuestionModel:
         if current.trouble:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
-            return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
+            return [f"{OTHER_VECTORS}: {self._sync()}"]
         pending = self._store.index.vectors.pending()
-        return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
+        return [f"{pending} passages have no vector yet: {self._sync()}"] if pending else []
+
+    def _sync(self) -> str:
+        """What brings the vectors that are missing."""
+        return "a sync is running" if self._store.syncing else remedies.say("sync")
 
     def advice(self) -> list[str]:
         """Say what to do about the model: none is there, another made the vectors, a script is foreign."""
@@ -397,7 +397,7 @@ class QuestionModel:
         if model is None:
             return messages
         if not self._store.vectors.serves(model):
-            messages.append(f"{OTHER_VECTORS}: {remedies.say('sync')}")
+            messages.append(f"{OTHER_VECTORS}: {self._sync()}")
         if advice := scripts.advise(scripts.shares(self._store.index), model.scripts):
             messages.append(f"{advice.told}: {remedies.say('models.use', advice.provider)}")
         return messages

@@ -158,7 +158,7 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a workspace and its index."""
+    """The state of a workspace and its index; `syncing` says that somebody fills it now."""
 
     workspace: str
     index: str
@@ -173,6 +173,7 @@ class Status:
     index_bytes: int
     model: str
     warnings: tuple[str, ...] = ()
+    syncing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ _DISAGREEMENTS = {
     "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
     "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
     " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
+    "passages belong to no section": "SELECT count(*) FROM passages WHERE section_id NOT IN"
+    " (SELECT id FROM sections)",
     "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
     " (SELECT id FROM passages_fts_docsize UNION ALL SELECT id FROM struck_fts_docsize)",
     "entries of the full text have no passage": "SELECT count(*) FROM (SELECT id, 0 AS struck FROM"
@@ -20,6 +22,12 @@ _DISAGREEMENTS = {
     " WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.id = t.id AND (p.until IS NOT NULL) = t.struck)",
     "passages have a vector that is missing": f"SELECT count(*) FROM passages WHERE vector_id > {UNSERVED}"
     " AND vector_id NOT IN (SELECT id FROM vectors)",
+}
+# What is JSON in the tables: of what kind, and whether what is in it is text.
+_JSON = {
+    ("notes", "metadata"): ("object", False),
+    ("sections", "headings"): ("array", True),
+    ("passages", "annotations"): ("object", True),
 }
 
 
@@ -34,7 +42,24 @@ class Room(NamedTuple):
 def disagreements(file: IndexFile) -> dict[str, int]:
     """Count the rows of each kind that contradict others; empty where all agree. Raises IndexUnavailable."""
     counts = {told: int(file.rows(sql)[0][0]) for told, sql in _DISAGREEMENTS.items()}
+    for table in ("notes", "sections", "passages"):
+        told = f"rows of {table} hold what nobody wrote"
+        counts[told] = int(file.rows(f"SELECT count(*) FROM {table} WHERE {_unlike(file, table)}")[0][0])
     return {told: count for told, count in counts.items() if count}
+
+
+def _unlike(file: IndexFile, table: str) -> str:
+    """The condition on rows of a table of which a value has another type than its column."""
+    parts = []
+    for _, name, kind, is_required, *_ in file.rows(f"PRAGMA table_info({table})"):
+        none = "" if is_required else ", 'null'"
+        parts.append(f"typeof({name}) NOT IN ('{kind.lower()}'{none})")
+    for (of, name), (kind, holds_text) in _JSON.items():
+        if of == table:
+            inside = f"EXISTS (SELECT 1 FROM json_each({name}) WHERE type <> 'text')" if holds_text else "0"
+            is_other = f"json_type({name}) <> '{kind}' OR {inside}"
+            parts.append(f"CASE WHEN json_valid({name}) THEN {is_other} ELSE {name} IS NOT NULL END")
+    return " OR ".join(parts)
 
 
 def vector_lengths(file: IndexFile) -> list[int]:

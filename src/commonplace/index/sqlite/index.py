@@ -253,6 +253,13 @@ class SqliteIndex(IndexFile):
         by_name = {name: (notes, passages) for name, notes, passages in collections}
         return Statistics._make((*counts, stored, by_name))
 
+    @property
+    def faults(self) -> Mapping[str, int]:
+        """Count what contradicts the rest of it or has a type that nobody wrote; see `index.base.Index`."""
+        from commonplace.index.sqlite import consistency  # most searches meet none
+
+        return consistency.disagreements(self)
+
     def notes(
         self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None
     ) -> list[NoteRow]:

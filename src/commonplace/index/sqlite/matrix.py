@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.base.errors import ProviderError
+from commonplace.providers.embedding.base import check_length
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +56,7 @@ class Matrix:
         """
         if not len(self.ids):
             return []
-        if self.rows.shape[1] != len(vector):
-            told = f"its vectors have {len(vector)} dimensions, those of the index {self.rows.shape[1]}"
-            raise ProviderError("embedding", told)
+        check_length(vector, self.rows.shape[1])
         most = max(EXACT, limit)
         other: NDArray[np.int16] | None = None
         best: dict[int, float] = {}

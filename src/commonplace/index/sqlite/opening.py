@@ -8,6 +8,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apsw
+
 from commonplace.base import remedies
 from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable
@@ -37,7 +39,7 @@ _NOTED = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEPT_M
 # Of a file that somebody else may have made: what is no hash and no vector is left.
 _VECTORS = (
     "SELECT key, vector FROM vectors WHERE typeof(key) = 'blob' AND length(key) = 16"
-    " AND typeof(vector) = 'blob' AND length(vector) < 65536"
+    f" AND {schema.USABLE.format('vector')} AND length(vector) < 65536"
 )
 _WORDS = _VECTORS.replace("vectors", "words").replace("vector", "signs")
 
@@ -123,7 +125,7 @@ def _usable(path: str, identity: Mapping[str, str]) -> tuple[SqliteIndex | None,
     try:
         index = SqliteIndex(path, identity)
     except IndexUnavailable as error:
-        if error.reason not in (schema.DAMAGED, schema.FOREIGN):
+        if error.reason != schema.FOREIGN and not schema.is_damage(error.reason):
             raise
         return None, error.reason
     if not index.unfit:
@@ -144,24 +146,27 @@ def discard(path: str, identity: Mapping[str, str], reason: str = schema.DAMAGED
         schema.remove_files(path)
     except OSError as error:
         raise IndexUnavailable(path, schema.UNWRITABLE) from error
-    index, told = SqliteIndex(path, identity), _ANEW.get(reason, f"the index is built anew: {reason}")
+    told = _ANEW[schema.DAMAGED] if schema.is_damage(reason) else _ANEW.get(reason)
+    index, told = SqliteIndex(path, identity), told or f"the index is built anew: {reason}"
     if vectors:
         index.take(vectors)
         index.rebuild_reason = reason  # which is told, and lets go of the vectors that no text has any more
-    return Opened(index, warnings=(told,), anew=reason != schema.DAMAGED)
+    return Opened(index, warnings=(told,), anew=not schema.is_damage(reason))
 
 
 def _vectors(path: str) -> list[tuple[str, Any, Any]]:
-    """The vectors of an index, and what it notes of them; none of one that cannot be read."""
-    try:
-        with schema.translated(path), closing(connect(root_of(path), path, readonly=True)) as connection:
-            return [
-                *(("meta", *row) for row in connection.execute(_NOTED, KEPT_META)),
-                *(("vectors", *row) for row in connection.execute(_VECTORS)),
-                *(("words", *row) for row in connection.execute(_WORDS)),
-            ]
-    except IndexUnavailable:
-        return []
+    """The vectors of an index, and what it notes of them; of each table none where it cannot be read."""
+    found: list[tuple[str, Any, Any]] = []
+    with (
+        suppress(IndexUnavailable),
+        schema.translated(path),
+        closing(connect(root_of(path), path, readonly=True)) as connection,
+    ):
+        tables = ("meta", _NOTED, KEPT_META), ("vectors", _VECTORS, ()), ("words", _WORDS, ())
+        for table, sql, bound in tables:
+            with suppress(apsw.SQLError):
+                found += [(table, *row) for row in connection.execute(sql, bound)]
+    return found
 
 
 def _open_readonly(path: str, identity: Mapping[str, str]) -> Opened | None:

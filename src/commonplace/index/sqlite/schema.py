@@ -29,6 +29,7 @@ from commonplace.language import lexicon
 VERSION = "schema-6"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
+BROKEN = "damaged: its tables are not as they were made"  # SQLite reads the file; the vectors are of use
 OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
@@ -45,6 +46,7 @@ WITH_DAY = "day IS NOT NULL"
 SIGNATURE = "signature"
 _SIGNED_AS, _SIGNED = "index", ("schema", "tokenizer", "chunking", "rules")
 
+WORDS = "CREATE TABLE words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID"
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE notes(
@@ -69,14 +71,19 @@ CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};
 CREATE INDEX passages_struck ON passages(until) WHERE {STRUCK};
 CREATE INDEX passages_with_day ON passages(day) WHERE {WITH_DAY};
 CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
 CREATE VIRTUAL TABLE struck_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
-NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts", "struck_fts")
+NAMES = ("meta", "notes", "sections", "passages", "vectors", "words", "passages_fts", "struck_fts")
+# A vector that can be compared: one of zeros has no direction.
+USABLE = "typeof({0}) = 'blob' AND {0} <> zeroblob(length({0}))"
+# What SQLite says of tables and columns that are gone or others than ours.
+_UNLIKE = re.compile(
+    "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
+)
 
 
 def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
@@ -123,6 +130,8 @@ def translated(path: str) -> Iterator[None]:
 def _reason(path: str, error: apsw.Error) -> str:
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return DAMAGED
+    if isinstance(error, apsw.ConstraintError | apsw.MismatchError):
+        return BROKEN
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
     if refused := base.refusal(root_of(path), path, error):
@@ -130,6 +139,11 @@ def _reason(path: str, error: apsw.Error) -> str:
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
     return str(error) or type(error).__name__
+
+
+def is_damage(reason: str) -> bool:
+    """Whether an index that cannot be used for this reason is to be begun anew."""
+    return reason in (DAMAGED, BROKEN) or _UNLIKE.search(reason) is not None
 
 
 def exists(connection: apsw.Connection) -> bool:
@@ -144,9 +158,16 @@ def is_empty(connection: apsw.Connection) -> bool:
 
 
 def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
-    """Create all tables, dropping what stood there, and record the identity; call inside a transaction."""
+    """Create all tables, dropping what stood there, and record the identity; call inside a transaction.
+
+    What is kept of words stays as it is, which may be most of the file.
+    """
+    stands = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'words'").get == WORDS
     for name in NAMES:
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
+        if name != "words" or not stands:
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+    if not stands:
+        connection.execute(WORDS)
     connection.execute(TABLES)
     connection.executemany(
         "INSERT INTO meta VALUES(?, ?)", [*identity.items(), (SIGNATURE, signature(identity))]

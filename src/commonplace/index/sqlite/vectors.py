@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from commonplace.base.errors import IndexUnavailable
 from commonplace.index.base import ALL, UNSERVED, Scope, Text
 from commonplace.index.sqlite import schema
-from commonplace.providers.embedding.base import quantize, unit_rows
+from commonplace.providers.embedding.base import check_length, quantize, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 _LOAD_ROWS = 8192
 _UNUSED = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
+_OF_PASSAGES = (
+    f"FROM passages p JOIN vectors v ON v.id = p.vector_id WHERE {schema.USABLE.format('v.vector')}"
+)
 
 
 class SqliteVectors:
@@ -62,13 +64,17 @@ class SqliteVectors:
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist, by key."""
-        found = ((key, self.file.rows("SELECT id FROM vectors WHERE key = ?", (key,))) for key in set(keys))
+        sql = f"SELECT id FROM vectors WHERE key = ? AND {schema.USABLE.format('vector')}"
+        found = ((key, self.file.rows(sql, (key,))) for key in set(keys))
         return {key: rows[0][0] for key, rows in found if rows}
 
     def add(
         self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None
     ) -> dict[bytes, int]:
-        """Keep vectors, one row a key; another process may have stored the same meanwhile."""
+        """Keep vectors, one row a key; another process may have stored the same meanwhile.
+
+        One of zeros has no direction: whoever says that has none.
+        """
         sql = (
             "INSERT INTO vectors(key, vector) VALUES(?, ?)"
             " ON CONFLICT(key) DO UPDATE SET vector = excluded.vector RETURNING id"
@@ -76,7 +82,7 @@ class SqliteVectors:
         with schema.translated(self.file.path), schema.transaction(self.file.connection):
             self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", list((words or {}).items()))
             return {
-                key: self.file.rows(sql, (key, vector.tobytes()))[0][0]
+                key: self.file.rows(sql, (key, vector.tobytes()))[0][0] if vector.any() else UNSERVED
                 for key, vector in zip(keys, quantize(vectors), strict=True)
             }
 
@@ -107,6 +113,27 @@ class SqliteVectors:
             used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
             self.file.rows(f"DELETE FROM vectors WHERE id NOT IN ({used})")
             self.file.rows("DELETE FROM words WHERE key NOT IN (SELECT key FROM vectors)")
+
+    def drop_unusable(self) -> None:
+        """Forget vectors that cannot be compared, and take from passages those that are not there."""
+        length = self._length()
+        other = f"typeof(key) <> 'blob' OR NOT ({schema.USABLE.format('vector')})"
+        if length:
+            other += f" OR length(vector) <> {length} AND NOT {_UNUSED}"
+        with schema.translated(self.file.path), schema.transaction(self.file.connection):
+            self.file.rows(f"DELETE FROM vectors WHERE {other}")
+            self.file.rows("DELETE FROM words WHERE typeof(key) <> 'blob' OR typeof(signs) <> 'blob'")
+            self.file.rows(
+                f"UPDATE passages SET vector_id = NULL WHERE vector_id <> {UNSERVED}"
+                " AND vector_id NOT IN (SELECT id FROM vectors)"
+            )
+
+    def _length(self) -> int:
+        """The bytes that vectors of passages have, 0 where there is none: one model's have one length."""
+        rows = self.file.rows(
+            f"SELECT length(v.vector) {_OF_PASSAGES} GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
+        )
+        return int(rows[0][0]) if rows else 0
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -143,9 +170,9 @@ class SqliteVectors:
         if self._loaded is not None and self._loaded[0] == self.file.version:
             return self._matrix().cosines(vector, passages)
         rows = self.file.rows(
-            "SELECT p.id, v.vector FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
-            " JOIN vectors v ON v.id = p.vector_id",
-            (json.dumps(list(passages)),),
+            f"SELECT p.id, v.vector {_OF_PASSAGES} AND length(v.vector) = ?"
+            " AND p.id IN (SELECT value FROM json_each(?))",
+            (len(vector), json.dumps(list(passages))),
         )
         if not rows:
             return {}
@@ -157,7 +184,7 @@ class SqliteVectors:
         rows = self.file.rows(
             "SELECT p.id, p.section_id, w.signs FROM json_each(?) AS asked"
             " JOIN passages p ON p.id = asked.value JOIN vectors v ON v.id = p.vector_id"
-            " JOIN words w ON w.key = v.key",
+            " JOIN words w ON w.key = v.key WHERE typeof(w.signs) = 'blob'",
             (json.dumps(list(passages)),),
         )
         return {passage: (section, signs) for passage, section, signs in rows}
@@ -181,15 +208,19 @@ class SqliteVectors:
         stands = "WHERE s.until IS NULL" if gone else ""
         # While another model's vectors are being made, the table holds some that no passage uses yet.
         some = where.sql or "staging" in self.file.meta
-        used = f"WHERE id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
+        used = f"AND id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
+        asked = quantize(vector[None])[0].tobytes()
         rows = self.file.rows(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
-            f" FROM vectors {used} ORDER BY distance, id LIMIT ?)"
+            f" FROM vectors WHERE {schema.USABLE.format('vector')} AND length(vector) = ? {used}"
+            " ORDER BY distance, id LIMIT ?)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
             f" {join} {stands}"
             " ORDER BY top.distance, s.id LIMIT ?",
-            (quantize(vector[None])[0].tobytes(), *where.bindings, limit + gone, *where.bindings, limit),
+            (asked, len(asked), *where.bindings, limit + gone, *where.bindings, limit),
         )
+        if not rows:
+            check_length(vector, self._length())
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
     def _matrix(self) -> Matrix:
@@ -206,18 +237,12 @@ class SqliteVectors:
 
         from commonplace.index.sqlite.matrix import Matrix
 
-        count, length, shortest = self.file.rows(
-            "SELECT count(*), coalesce(max(length(v.vector)), 0), coalesce(min(length(v.vector)), 0)"
-            " FROM passages p JOIN vectors v ON v.id = p.vector_id"
-        )[0]
-        if shortest != length:
-            raise IndexUnavailable(self.file.path, schema.DAMAGED)  # one model's vectors have one length
+        length = self._length()
+        usable = f"{_OF_PASSAGES} AND length(v.vector) = {length}"
+        count = self.file.rows(f"SELECT count(*) {usable}")[0][0]
         ids, vectors = np.empty(count, np.int64), np.empty((count, length), np.int8)
         last = done = 0
-        sql = (
-            "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id"
-            " WHERE p.id > ? ORDER BY p.id LIMIT ?"
-        )
+        sql = f"SELECT p.id, v.vector {usable} AND p.id > ? ORDER BY p.id LIMIT ?"
         while rows := self.file.rows(sql, (last, _LOAD_ROWS)):
             rows = rows[: count - done]  # another process may have added some since they were counted
             if not rows:

@@ -137,6 +137,15 @@ def of_signs(stored: bytes, dimensions: int) -> Floats:
     return (bits.astype(np.float32) * 2 - 1) / np.float32(dimensions**0.5)
 
 
+def check_length(vector: Floats, length: int) -> None:
+    """Raise ProviderError where an index has vectors of another length; 0 where it has none."""
+    if length not in (0, len(vector)):
+        from commonplace.base.errors import ProviderError
+
+        told = f"its vectors have {len(vector)} dimensions, those of the index {length}"
+        raise ProviderError("embedding", told)
+
+
 def unit_rows(stored: Sequence[bytes]) -> Floats:
     """Stored int8 vectors as (n, d) float32 rows of length 1."""
     import numpy as np

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import statements, structure
 from commonplace.markdown.document import parse
-from commonplace.redaction.redact import MARK, private_parts
+from commonplace.redaction.redact import MARK, unclosed_line
 from commonplace.types import Note
 from commonplace.types.notes import Statement
 
@@ -165,10 +165,8 @@ def _conflicts(plain: str, path: str) -> Iterator[tuple[str, int]]:
 
 def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
     """Yield what is opened and never closed: the last private part, and a fence."""
-    # What reaches whatever is put behind the text is never closed.
-    opened = [start for start, end, _ in private_parts(f"{plain} ") if end > len(plain)]
-    for start in opened[-1:]:
-        yield "`<private>` of line {line} is never closed; close it first", plain.count("\n", 0, start) + 1
+    if line := unclosed_line(plain):
+        yield "`<private>` of line {line} is never closed; close it first", line
     if "```" in plain or "~~~" in plain:
         note = parse(plain, path)
         if line := structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0):
