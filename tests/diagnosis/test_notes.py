@@ -36,7 +36,7 @@ def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -
 
 
 def test_a_private_part_that_nobody_closes_is_told(case: Present, workspace: Path) -> None:
-    (workspace / "memory" / "a.md").write_text("write `<private>` before it\n\n<private>x</private>\n")
+    (workspace / "memory" / "a.md").write_text("write `&lt;private>` before it\n\n<private>x</private>\n")
     assert states(checks.text(case())) == {"notes.readable": "ok"}
     (workspace / "memory" / "a.md").write_text("a\n\n<private>\nmine\n")
     found = by_check(checks.text(case()))["notes.private"]

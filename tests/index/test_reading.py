@@ -143,7 +143,7 @@ def test_a_hash_is_32_digits_and_differs_with_a_byte() -> None:
 
 def test_a_private_part_that_nobody_closes_is_told(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "a\n\n<private>\nmine\n")
-    write(tmp_path, "b.md", "write `<private>` before it\n\n- <private>x</private>\n")
+    write(tmp_path, "b.md", "write `&lt;private>` before it\n\n- <private>x</private>\n")
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
     assert reader.warnings == (f"a.md:3: {reading.OPEN}",)

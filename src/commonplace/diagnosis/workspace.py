@@ -199,7 +199,7 @@ def text(case: Case) -> Iterator[Finding]:
     states = scan(sources(os.fspath(case.root), case.settings))
     found = read([state for state in states if not state.format], READ_S)
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
-    hidden = "write </private>, or `<private>` in backquotes where it is a mention"
+    hidden = "write </private>, or &lt;private> where it is a mention"
     rows: list[tuple[str, State, Sequence[str], str, str]] = [
         ("readable", "wrong", found.unreadable, "note|cannot be read", "chmod u+r the files"),
         ("encoding", "warning", found.not_utf8, "note|not in UTF-8", "save them as UTF-8"),

@@ -28,7 +28,7 @@ BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 _MOST_TOLD = 5  # notes that are named
-OPEN = "<private> is never closed and hides all behind it; write </private>, or `<private>` to name it"
+OPEN = "<private> is never closed and hides all behind it; write </private>, or &lt;private> to name it"
 
 
 class Reader:

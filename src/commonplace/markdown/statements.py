@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from commonplace.language import code
 from commonplace.markdown import comments, struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.types import Note
@@ -148,8 +147,8 @@ def bullet(text: str, time: str | None = None) -> str:
     """Format text as one list item: further lines are indented so that they stay inside it."""
     lines = text.strip("\n").rstrip().split("\n")
     if fence := structure.open_fence(lines):  # it would swallow the entries after it
-        lines.append(code.fence_mark(lines[fence - 1]))
-    if code.fence_mark(lines[0]):
+        lines.append(structure.fence_mark(lines[fence - 1]))
+    if structure.fence_mark(lines[0]):
         lines.insert(0, "")  # a fence must start its own line
     first, *rest = lines
     lead = f"- {time} " if time else "- "

@@ -14,7 +14,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.language import fold, rules
-from commonplace.language.code import closes_fence, fence_mark, may_fence
 from commonplace.markdown import turns
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 # A line can only be structure if it starts with one of these; testing one character first keeps
 # parsing at some 100 MB/s.
 _OPENERS = frozenset("#`~=- \t")
+_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _MARGIN_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
@@ -177,8 +177,25 @@ def _heading(
     return match[0], plain(match[1]), first
 
 
+def may_fence(line: str) -> bool:
+    """Tell whether a text holds what may open or close a fence."""
+    return "```" in line or "~~~" in line
+
+
 def _may_nest(line: str) -> bool:
     return line[:1] in " \t>" and may_fence(line)
+
+
+def fence_mark(line: str) -> str:
+    """Return the mark of the fence that a line opens, empty for a line that opens none."""
+    match = _FENCE.match(line) if may_fence(line) else None
+    return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
+
+
+def closes_fence(line: str, mark: str) -> bool:
+    """Tell whether a line closes the fence opened by `mark`."""
+    bare = line.strip()
+    return len(bare) >= len(mark) and bare == mark[0] * len(bare) and line[:4] != "    "
 
 
 def fence_around(lines: Iterable[str]) -> str:

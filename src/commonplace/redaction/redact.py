@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 
 from commonplace.base.signature import blake2b
 from commonplace.redaction import assignments, folded, shapes
@@ -125,9 +124,8 @@ def holds_secret(text: str) -> bool:
 def strip_private(text: str, *, any_case: bool = True) -> str:
     """Blank `<private>…</private>`, tags included, keeping the number of lines.
 
-    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text, but in
-    Markdown's code the rest of that: there it may be a mention. In a program `<Private>` may be a type or a
-    component: without `any_case` only the lower-case tag counts, and nothing is Markdown.
+    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text. In a
+    program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
         spans = list(private_parts(text, any_case)) if "<" in text or "＜" in text else []
@@ -139,22 +137,20 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
 
 def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
     """Yield where the private parts of a text start and end, tags included; nested ones are one."""
-    opened: list[tuple[int, int]] = []  # the tags that a part begins with, of those that a tag stands in
-    closed: list[tuple[int, int]] = []
+    opened: list[int] = []  # where the parts begin that a tag stands in
     expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
     for tag in compiled(f"(?i){expression}" if any_case else expression).finditer(text):
         closing, attributes, alone = tag.groups(default="")
         if alone or attributes.endswith(("/", "／")):
             continue
         if not closing:
-            opened.append(tag.span())
+            opened.append(tag.start())
         elif opened:
-            closed.append((opened.pop()[0], tag.end()))
-    closed = _outermost(closed)
+            start = opened.pop()
+            if not opened:
+                yield start, tag.end(), ""
     if opened:
-        closed = _outermost([*closed, *_unclosed(text, opened, closed, markdown=any_case)])
-    for start, end in closed:
-        yield start, end, ""
+        yield opened[0], len(text), ""
 
 
 def unclosed_line(text: str, *, any_case: bool = True) -> int:
@@ -164,52 +160,6 @@ def unclosed_line(text: str, *, any_case: bool = True) -> int:
     # What reaches whatever is put behind the text is never closed.
     opened = [start for start, end, _ in private_parts(f"{text} ", any_case) if end > len(text)]
     return text.count("\n", 0, opened[-1]) + 1 if opened else 0
-
-
-def _outermost(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sort parts, and join those that overlap."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(parts):
-        if joined and start < joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _unclosed(
-    text: str, tags: Sequence[tuple[int, int]], closed: Sequence[tuple[int, int]], *, markdown: bool
-) -> Iterator[tuple[int, int]]:
-    """Yield what tags hide that are never closed: the rest of the text, or of the code that one stands in.
-
-    A tag stands in code only if it does so whether private parts, comments, the marks of lists and front
-    matter are read as text or not: what is no mention must not be shown.
-    """
-    if not markdown:
-        yield tags[0][0], len(text)
-        return
-    from commonplace.language.code import Code  # few texts hold such a tag
-
-    def blank(part: str) -> str:
-        return "".join(character if character == "\n" else " " for character in part)
-
-    borders = [0, *(place for part in closed for place in part), len(text)]
-    pieces = [text[start:end] for start, end in pairwise(borders)]
-    public = "".join(blank(piece) if number % 2 else piece for number, piece in enumerate(pieces))
-    texts = {text, public}
-    for marks in (r"(?s)<!--.*?(?:-->|\Z)", r"(?m)^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"):
-        texts |= {compiled(marks).sub(lambda match: blank(match[0]), one) for one in texts}
-    lines = text.split("\n")
-    front = next((n for n, line in enumerate(lines[1:], 2) if line.rstrip() in ("---", "...")), 0)
-    skips = {0, front if lines[0].rstrip() == "---" else 0}
-    readings = [Code(one, skip, nested=nested) for one in texts for skip in skips for nested in (False, True)]
-    for start, end in tags:
-        ends = [reading.end(start) for reading in readings]
-        if -1 in ends or any(one[start] != text[start] for one in texts):
-            yield start, len(text)
-            return
-        if text[end : max(ends)].strip():
-            yield start, max(ends)
 
 
 def _secrets(text: str) -> Iterator[Span]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT
-from commonplace.language import code
 from commonplace.markdown import statements, structure, turns
 
 if TYPE_CHECKING:
@@ -182,10 +181,10 @@ def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
     lines = (
         line
         for one in read
-        if one is not None and code.may_fence(one.text)
+        if one is not None and structure.may_fence(one.text)
         for line in one.text.split("\n")
     )
-    mark = next(filter(code.may_fence, lines), "").strip()
+    mark = next(filter(structure.may_fence, lines), "").strip()
     return mark != "" and not mark[-1].isalnum()
 
 
@@ -255,8 +254,8 @@ class _Section:
         if not self._ends and place.last == len(self._lines):
             return True
         opening, last = (self._lines[number - 1].lstrip(" \t>") for number in (place.first, place.last))
-        mark = code.fence_mark(opening)
-        return mark != "" and place.first < place.last and code.closes_fence(last, mark)
+        mark = structure.fence_mark(opening)
+        return mark != "" and place.first < place.last and structure.closes_fence(last, mark)
 
     def _own(self, first: int, last: int) -> tuple[int, int]:
         """Complete to whole fences, items and sentences, as far as these fit."""

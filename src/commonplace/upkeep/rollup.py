@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.changes import diffs, transaction
-from commonplace.language import code
 from commonplace.markdown import comments, links, metadata, statements, structure
 from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
@@ -599,7 +598,7 @@ def _sealed(lines: list[Line]) -> list[Line]:
     # As those see it who know no private parts: a fence in one is open to them as well.
     if at := structure.open_fence(text.split("\n")):
         opening = lines[at - 1][0]
-        mark = code.fence_mark(opening) or opening.lstrip()
+        mark = structure.fence_mark(opening) or opening.lstrip()
         closing.append(" " * opening.index(mark) + mark)  # as far in as it was opened: in an item, inside it
     for _ in range(_MOST_TAGS):
         if strip_private("\n".join([text, *closing, "x"])).endswith("x"):
@@ -659,4 +658,4 @@ def _private(texts: Sequence[str]) -> Iterator[str]:
         for start, end, _ in private_parts(text):
             part = text[start:end].removesuffix("</private>").rstrip()
             last = part.rpartition("\n")[2]
-            yield part.removesuffix(last).rstrip() if code.fence_mark(last) == last.strip() else part
+            yield part.removesuffix(last).rstrip() if structure.fence_mark(last) == last.strip() else part
