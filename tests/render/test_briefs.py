@@ -44,7 +44,8 @@ def test_a_row_is_twenty_tokens_at_most(one: Hit) -> None:
     assert tokens.about(row.text) == row.tokens <= 20
     assert row.score == ("" if one.is_listed else f"{one.score:.2f}")
     wanted = parse_reference(row.ref)
-    assert (wanted.docid, wanted.first, wanted.last) == (one.docid, one.start_line, one.end_line)
+    assert (wanted.docid, wanted.first) == (one.docid, one.start_line)
+    assert (wanted.last or wanted.first) == one.end_line
 
 
 @pytest.mark.parametrize("heading", ["a heading of many words " * 9, "周五下午不部署" * 9])
