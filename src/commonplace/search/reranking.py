@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.base.errors import ConfigError
 from commonplace.index.base import Candidate
-from commonplace.providers.embedding.base import of_signs
+from commonplace.providers.embedding.base import dots, of_signs
 from commonplace.search.query import Query
 from commonplace.search.ranking import Ranked, RankSettings
 
@@ -214,7 +214,7 @@ def _best(asked: Floats, kept: Mapping[int, bytes]) -> dict[int, Floats]:
     whole = {passage: signs for passage, signs in kept.items() if signs and not len(signs) % size}
     if not whole:
         return {}
-    cosines = of_signs(b"".join(whole.values()), asked.shape[1]) @ asked.T
+    cosines = dots(of_signs(b"".join(whole.values()), asked.shape[1]), asked)
     firsts = np.cumsum([0, *(len(signs) // size for signs in whole.values())])[:-1]
     return dict(zip(whole, np.maximum.reduceat(cosines, firsts), strict=True))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.providers.embedding.base import check_length
+from commonplace.providers.embedding.base import check_length, dots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Matrix:
         return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def _cosines(self, vector: Floats, places: NDArray[np.int64]) -> Floats:
-        found: Floats = self.rows[places].astype(np.float32) @ vector / self._lengths[places]
+        found: Floats = dots(self.rows[places].astype(np.float32), vector) / self._lengths[places]
         return found
 
     def _other_signs(self, vector: Floats, signs: NDArray[np.uint64]) -> NDArray[np.int16]:

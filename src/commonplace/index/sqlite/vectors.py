@@ -16,7 +16,7 @@ import apsw
 
 from commonplace.index.base import ALL, UNSERVED, Scope, Text
 from commonplace.index.sqlite import schema
-from commonplace.providers.embedding.base import check_length, quantize, unit_rows
+from commonplace.providers.embedding.base import check_length, dots, quantize, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,7 +177,7 @@ class SqliteVectors:
         if not rows:
             return {}
         matrix = unit_rows([row[1] for row in rows])
-        return dict(zip((row[0] for row in rows), (matrix @ vector).tolist(), strict=True))
+        return dict(zip((row[0] for row in rows), dots(matrix, vector).tolist(), strict=True))
 
     def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
         """Return section and signs of the words of passages, by passage."""
