@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from commonplace.search.as_of import Replaced
 
 
-SPEAKING = 20  # of the best passages are read for the days of a question, where no note is of these
-
-
 class Means(NamedTuple):
     """What a question is answered with, as the settings choose: a model, a reranker, weights, variety.
 
@@ -178,39 +175,18 @@ def _confidence(
 ) -> float | None:
     """How sure the answer is; None where that is not known, or nothing may be refused.
 
-    Of days without a note nothing is sure but what a passage says of them: `the pump was repaired on 3 May`.
-    To a question for such days alone even that is weak, as their note would have been the answer.
+    A question for days alone is weak where no note is of them, as their note would have been the answer.
     """
     if not question.refusable:
         return None
-
-    def sure(ranked: Sequence[Ranked]) -> float | None:
-        unasked = question.request.strict and not question.request.lines
-        words = confidence.telling(question.terms) if unasked else 1.0
-        best = confidence.best(ranked, evidence.reference, words)
-        return confidence.of(best, means.level) if means.level else None
-
-    known, days = sure(ranked), question.days
-    if days is None or question.of_days or min(span.first for span in days.spans) > evidence.day():
+    unasked = question.request.strict and not question.request.lines
+    words = confidence.telling(question.terms) if unasked else 1.0
+    best = confidence.best(ranked, evidence.reference, words)
+    known = confidence.of(best, means.level) if means.level else None
+    days = question.days
+    if days is None or not days.alone or min(span.first for span in days.spans) > evidence.day():
         return known  # what is still to come is spoken of on other days
-    most = confidence.NOISE if known is None else min(known, confidence.NOISE)
-    speaking = [] if days.alone else [one for one in ranked[:SPEAKING] if _speaks(one, days, evidence)]
-    return max(most, sure(speaking) or 0.0) if speaking else most
-
-
-def _speaks(item: Ranked, days: Dated, evidence: Evidence) -> bool:
-    """Whether a passage names a day, or a longer time, that lies within the days of a question."""
-    from datetime import date
-
-    from commonplace.language import dates
-
-    written = evidence.dates.get(item.candidate.id)
-    seen = date.fromisoformat(written) if written else evidence.day()
-    return any(
-        any(span.first <= said.first and said.last <= span.last for span in days.spans)
-        for said in dates.spans(item.candidate.text, seen)
-        if written or not said.relative
-    )
+    return confidence.NOISE if known is None else min(known, confidence.NOISE)
 
 
 def _passages(
