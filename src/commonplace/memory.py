@@ -387,7 +387,7 @@ class Memory:
             strict=strict,
         )
         result = self._answerer.answer(request)
-        recall = pack.recall(result, budget, self.settings.recall, layer)
+        recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
         self._journal.asked("recall", recall, started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 

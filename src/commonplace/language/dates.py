@@ -30,7 +30,7 @@ _AMONG = rf"\s{{0,3}}(?:{rules.expression('range_among')})"
 _SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
 _ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
 _NOT_DATES = rules.expression("not_dates")
-_TIMES_OF_DAY = rf"(?:{rules.expression('times_of_day')})$"
+TIMES_OF_DAY = rf"(?:{rules.expression('times_of_day')})"  # behind a day
 _Seen = TypeVar("_Seen", date, Period)
 
 
@@ -79,7 +79,7 @@ def read(text: str, now: date) -> Span | None:
     A time of day behind a day says no more than the day.
     """
     text = text.strip()
-    return _whole(text, now) or _whole(re.sub(_TIMES_OF_DAY, "", text, flags=re.IGNORECASE), now)
+    return _whole(text, now) or _whole(re.sub(f"{TIMES_OF_DAY}$", "", text, flags=re.IGNORECASE), now)
 
 
 def _whole(text: str, now: date) -> Span | None:

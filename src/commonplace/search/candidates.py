@@ -79,13 +79,20 @@ class Question:
     def refusable(self) -> bool:
         """Whether it may be told that nothing answers it.
 
-        Not if it demands an exact match, has a threshold of its own, or names days alone that have notes.
+        Not if it demands an exact match, has a threshold of its own, or names days alone that have notes, or
+        an identifier that a passage holds.
         """
         exact = bool(self.query.required or self.query.prefixes) or any(
             line.exact for line in self.request.lines
         )
         day = self.days is not None and self.days.alone and bool(self.of_days)
-        return self.ranking.gated and self.request.min_score is None and not (exact or day)
+        may = self.ranking.gated and self.request.min_score is None and not (exact or day)
+        return may and not (self.query.identifies and self._is_held)
+
+    @cached_property
+    def _is_held(self) -> bool:
+        """Whether a passage holds its very words."""
+        return bool(self.index.select(self.covered & Matches(lexicon.expression(self.query.words)), 1))
 
     @cached_property
     def of_days(self) -> frozenset[int]:

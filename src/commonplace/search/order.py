@@ -243,6 +243,7 @@ ALIKE = 0.5  # the same share, and the share of the older one's relevance, where
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
 STEP = 1e-4  # puts it right before the older one
+_NAME = re.compile(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
 # What a question says of the kind of its value: the first list that matches decides, else any will do.
 _ASKED_KINDS = {
     "asks_percent": ("percent",),
@@ -256,10 +257,12 @@ _ASKED_KINDS = {
 class _Asked(NamedTuple):
     """What a question asks of two statements: its words, a value of some kinds, the present state.
 
-    `exact` says that nothing but such a value answers it, `short` that it is a question and not a story.
+    `names` are those of its words that are written large inside it. `exact` says that nothing but a value
+    answers it, `short` that it is a question and not a story.
     """
 
     words: frozenset[str]
+    names: frozenset[str]
     kinds: tuple[str, ...]
     exact: bool
     short: bool
@@ -293,6 +296,8 @@ class _Statement(NamedTuple):
         if not self.is_later(old):
             return False
         words, former = _words(self.text), _words(old.text)
+        if former & asked.names - words:
+            return False  # of Breda, where Delft is asked about
         common, known = len(words & asked.words), len(former & asked.words)
         least = SHARED / 2 if has_han(old.text) else SHARED
         shared = len(words & former) >= least * max(1, min(len(words), len(former)))
@@ -324,9 +329,9 @@ def _asked(query: Query) -> _Asked:
         known = (each for name, each in _ASKED_KINDS.items() if rules.pattern(name).search(text))
         kinds = next(known, values.KINDS)
     present = rules.pattern("presently").search(text) is not None
-    return _Asked(
-        _words(query.words), kinds, bool(kinds) and kinds != values.KINDS, len(text) <= SHORT, present
-    )
+    is_exact = bool(kinds) and kinds != values.KINDS
+    names = _words(" ".join(_NAME.findall(query.words)))
+    return _Asked(_words(query.words), names, kinds, is_exact, len(text) <= SHORT, present)
 
 
 def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None]) -> list[Ranked]:

@@ -36,6 +36,7 @@ FLOOR = 0.3
 # Where nothing clearly answers, more passages hold no more: of sixty questions to a sample vault as many
 # have their answer in 8 as in 14, and a sixth more of the tokens are from notes that answer.
 WEAK_HITS = 8
+CLEAR_BESIDE = 0.7  # what scores less than this much of a guess that is left out is no clear answer
 OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
 
 # A hit and the layers taken so far to the layers that the hit may stand in, the fullest first.
@@ -55,8 +56,13 @@ class Block(NamedTuple):
     repeated: int = 0
 
 
-def recall(result: SearchResult, budget: int, settings: Settings, form: str | None = None) -> Recall:
-    """Compose the block of a search, with what the search has to say. Raises ConfigError for a form."""
+def recall(
+    result: SearchResult, budget: int, settings: Settings, form: str | None = None, *, strict: bool = False
+) -> Recall:
+    """Compose the block of a search, with what the search has to say. Raises ConfigError for a form.
+
+    A `strict` one has nothing where nothing clearly answers.
+    """
     form = form or settings.layer
     if form not in FORMS:
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
@@ -64,8 +70,9 @@ def recall(result: SearchResult, budget: int, settings: Settings, form: str | No
     hits = [hit for hit in result.hits if settings.tentative or "tentative" not in hit.labels]
     guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
-    if result.weak:
-        hits = worth_telling(hits)[:WEAK_HITS]
+    weak = result.weak or _says_less(hits, guesses)
+    if weak:
+        hits = [] if strict else worth_telling(hits)[:WEAK_HITS]
     block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query, settings)
     least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
@@ -80,11 +87,17 @@ def recall(result: SearchResult, budget: int, settings: Settings, form: str | No
         warnings=result.warnings,
         all_tokens=result.all_tokens,
         layers=block.layers,
-        weak=result.weak,
+        weak=weak,
         listing=result.listing,
         tentative=sum(hit.score >= least for hit in worth_telling(guesses)),
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
+
+
+def _says_less(hits: Sequence[Hit], guesses: Sequence[Hit]) -> bool:
+    """Whether what is left clearly answers no more, as the answer was a guess that is left out."""
+    best, guess = (max((hit.score for hit in some), default=0.0) for some in (hits, guesses))
+    return best < CLEAR_BESIDE * guess
 
 
 def compose(hits: Sequence[Hit], budget: int) -> Block:

@@ -41,6 +41,7 @@ _TOKEN = re.compile(
     r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|[“„«「『](?P<marked>[^“”„«»「」『』]*)[”“»」』]"""
     r"""|(?P<paren>[()])|(?P<word>[^\s"()“„«「『]+))"""
 )
+IDENTIFIER = 5  # characters at least
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
@@ -100,6 +101,12 @@ class Query(NamedTuple):
         return frozenset(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", self.words)))
 
     @property
+    def identifies(self) -> bool:
+        """Whether it is one long word with digits, as identifiers are (`KES-158`, `13958124470`)."""
+        word = self.words.strip()
+        return len(word) >= IDENTIFIER and len(word.split()) == 1 and any(map(str.isdigit, word))
+
+    @property
     def marked(self) -> tuple[str, ...]:
         """What to mark in a passage: all that the question may have found in it."""
         return (*self.terms, *self.spellings, *terms(self.words), *_spellings(self.words), *self.prefixes)
@@ -141,10 +148,12 @@ def days(query: Query, now: date | None) -> Dated | None:
     spans = dates.spans(query.text, now or date.today())
     if not spans:
         return None
-    rest = query.words
+    rest = further = query.words
     for span in spans:
         rest = rest.replace(span.text, " ")
-    return Dated(spans, _asks_of_days(rest) and not (query.required or query.prefixes), rest)
+        hour = rf"{re.escape(span.text)}(?:{dates.TIMES_OF_DAY})?"
+        further = re.sub(hour, " ", further, flags=re.IGNORECASE)
+    return Dated(spans, _asks_of_days(further) and not (query.required or query.prefixes), rest)
 
 
 def _asks_of_days(text: str) -> bool:
