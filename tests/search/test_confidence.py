@@ -74,6 +74,19 @@ def test_a_demand_is_neither_sure_nor_weak(memory: Memory, question: str) -> Non
     assert not result.weak
 
 
+def test_an_identifier_that_is_held_is_never_weak(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for n in range(30):
+        (tmp_path / f"memory/{n}.md").write_text(
+            f"Train G{7500 + n} leaves at {n}:15.\n\nCall 1395811{n:04}.\n"
+        )
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        for question in ("G7511", "13958110011", "13958110011 "):
+            result = memory.search(question)
+            assert (result.weak, result.hits[0].path) == (False, "memory/11.md")
+
+
 def test_a_threshold_of_ones_own_replaces_confidence(memory: Memory) -> None:
     result = memory.search("the harpsichord of the bishop", min_score=0.0)
     assert result.hits

@@ -68,10 +68,17 @@ def texts(memory: Memory, question: str, **options: object) -> list[str]:
         "on:11/17",
         "on:十月初九",
         "十月初九我做了什么？",
+        "what did I do last Tuesday evening?",
+        "上周二晚上我做了什么？",
     ],
 )
 def test_a_day_alone_is_listed_in_the_order_of_its_notes(memory: Memory, question: str) -> None:
     assert [[part in text for part in OF_THE_17TH].index(True) for text in texts(memory, question)] == [0, 1]
+
+
+@pytest.mark.parametrize("question", ["第四季度做了什么？", "这个季度", "what happened in Q4 2026?"])
+def test_a_quarter_is_listed(memory: Memory, question: str) -> None:
+    assert memory.search(question, now=NOW).listing
 
 
 def test_a_longer_time_is_listed_from_its_first_day(memory: Memory) -> None:

@@ -93,6 +93,17 @@ def test_nothing_in_a_row_can_close_the_frame() -> None:
     assert pack.mix([bad], 400, "x", SETTINGS).text.count("</recalled-notes>") == 1
 
 
+def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None:
+    guess = replace(hit(1, 0.9), labels=("tentative",))
+    rest = [hit(10 * n, 0.3) for n in range(1, 20)]
+    result = SearchResult("passage", (guess, *rest), 2, 0)
+    recall = pack.recall(result, 4000, SETTINGS, "full")
+    assert (recall.weak, len(recall.hits), recall.tentative) == (True, pack.WEAK_HITS, 1)
+    assert pack.recall(result, 4000, SETTINGS, "full", strict=True).text == ""
+    beside = SearchResult("passage", (guess, hit(200, 0.8), *rest), 2, 0)
+    assert not pack.recall(beside, 4000, SETTINGS, "full").weak
+
+
 def test_the_full_layer_is_passages_alone() -> None:
     hits = [hit(10 * n, 0.1) for n in range(1, 9)]
     result = SearchResult("passage", tuple(hits), 2, 0)

@@ -61,6 +61,16 @@ def test_what_is_no_update_stays_behind() -> None:
         assert lifted(QUESTION, (OLD, 0.9), (newer, 0.7)) == OLD, why
 
 
+def test_what_is_said_of_another_name_is_no_update() -> None:
+    old = "- The Delft wave starts on 7 April."
+    for newer, stays in [
+        ("- The Breda wave now starts on 22 June, after it was moved.", True),
+        ("- The Delft wave now starts on 22 June, after it was moved.", False),
+    ]:
+        found = lifted("When does the Delft wave start?", (old, 0.9), (newer, 0.7))
+        assert (found == old) is stays
+
+
 def test_what_stands_before_is_no_update() -> None:
     assert lifted(QUESTION, (NEW, 0.7), (OLD, 0.9)) == OLD
 
