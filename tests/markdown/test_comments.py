@@ -300,3 +300,37 @@ def test_entries_of_two_sessions_share_no_passage() -> None:
     assert found == [
         ("- a\n- b", {"by": "tool", "session": "x", "at": "1"}), ("- c", {"by": "tool", "session": "y"})
     ]  # fmt: skip
+
+
+def test_between_backquotes_a_comment_is_text() -> None:
+    lines = [
+        "| `<!-- tentative -->` | a guess |",
+        "`q` <!-- by: tool --> `z`",
+        "``a ` <!-- pinned --> `` <!-- tentative -->",
+    ]
+    assert comments.take(lines) == {2: {"by": "tool"}, 3: {"status": "tentative"}}
+    assert lines == ["| `<!-- tentative -->` | a guess |", "`q`  `z`", "``a ` <!-- pinned --> ``"]
+
+
+def test_in_a_fence_a_comment_is_shown_and_counts() -> None:
+    note = parse(
+        "```html\n<p> <!-- by: tool -->\n```\n- a <!-- pinned -->\n\n```\nb <!-- by: tool -->\n", "a.md"
+    )
+    assert note.lines[1] == "<p> <!-- by: tool -->"
+    assert (note.lines[3], note.lines[6]) == ("- a", "b"), "nobody closes the last fence"
+    assert note.annotations == {2: {"by": "tool"}, 4: {"pinned": "true"}, 7: {"by": "tool"}}
+
+
+@given(
+    st.lists(st.sampled_from(["`", "``", "<!-- by: tool -->", "<!--", "-->", "a ", "\\", " "]), max_size=30)
+)
+def test_nothing_but_comments_is_taken(parts: list[str]) -> None:
+    line = "".join(parts)
+    lines = [line]
+    found = comments.take(lines)
+    assert bool(found) is (lines[0] != line)
+    assert (
+        lines[0].replace("<!-- by: tool -->", "").rstrip() == line.replace("<!-- by: tool -->", "").rstrip()
+    )
+    if "`" not in line:
+        assert "<!-- by: tool -->" not in lines[0]

@@ -20,7 +20,7 @@ VERSIONS: dict[str, int | str] = {
     REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
     # markdown.document, .structure, .stamps, index.base: title, headings, days, kind, front matter
     "markdown": 5,
-    "comments": 2,  # markdown.comments, markdown.struck: what is said of a passage
+    "comments": 3,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.share: how much of a section is conversation
 }
 

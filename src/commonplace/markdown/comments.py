@@ -79,19 +79,38 @@ _DIVIDING = (
 FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
+_CODE = re.compile(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
+_LONGEST_LINE = 10_000  # characters of a line that is looked at for code
 _OPENING = re.compile(r"<!(?=--)")
 _ANY = re.compile(r"<!--.*?-->", re.DOTALL)
 _ANY_AND_BLANKS = re.compile(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
 
 
-def take(lines: list[str]) -> dict[int, dict[str, str]]:
-    """Take inline metadata out of `lines` (in place) and return it by line, 1-based."""
+def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, dict[str, str]]:
+    """Take inline metadata out of `lines` (in place) and return it by line, 1-based.
+
+    Between backquotes on one line it is text. In `fences`, first and last lines, it is shown as text and
+    counts: a fence that somebody forgot to close may hold entries of others, who are not to be trusted more.
+    """
+    shown = {number for first, last in fences for number in range(first, last + 1)}
     found: dict[int, dict[str, str]] = {}
-    for index, line in enumerate(lines):
-        if "<!--" in line and (comments := list(_COMMENT.finditer(line))):
-            found[index + 1] = dict(pair for comment in comments for pair in _pairs(comment))
-            lines[index] = _COMMENT.sub("", line).rstrip()
+    for number, line in enumerate(lines, 1):
+        said = list(_COMMENT.finditer(line)) if "<!--" in line else []
+        if said and "`" in line:
+            code = [span.span() for span in _CODE.finditer(line, 0, _LONGEST_LINE)]
+            said = [one for one in said if not _is_within(one, code)]
+        if said:
+            found[number] = dict(pair for comment in said for pair in _pairs(comment))
+        if said and number not in shown:
+            borders = [0, *(place for comment in said for place in comment.span()), len(line)]
+            pieces = zip(borders[::2], borders[1::2], strict=True)
+            lines[number - 1] = "".join(line[start:end] for start, end in pieces).rstrip()
     return found
+
+
+def _is_within(comment: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
+    at = bisect_left(spans, comment.span()) - 1
+    return at >= 0 and comment.end() < spans[at][1]
 
 
 def each(text: str) -> Iterator[re.Match[str]]:

@@ -135,7 +135,11 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     if is_code:
         return Note(path, basename(path), None, "note", tuple(lines))
     front = metadata.front_matter(lines)
-    said = comments.take(lines) if "<!--" in text else {}
+    said: dict[int, dict[str, str]] = {}
+    if "<!--" in text:
+        skip = front[1] if front else 0
+        around = structure.read([*lines, ""], skip)[1] if structure.may_fence(text) else []
+        said = comments.take(lines, [fence for fence in around if fence[1] <= len(lines)])
     headings, fences = structure.read(lines, front[1] if front else 0)
     for number in comments.guessed(text, lines, [*fences, front or (0, 0)]):
         said[number] = {"status": "tentative", **said.get(number, {})}
