@@ -124,6 +124,26 @@ def test_what_a_better_hit_shows_is_no_hit(search: Search) -> None:
     assert sorted(told) == items.split("\n")
 
 
+def test_what_runs_over_the_end_of_a_better_hit_is_shown_without_it(search: Search) -> None:
+    fence = """```python
+def retry_delay(attempt: int) -> float:
+    \"\"\"Back off exponentially, capped at 90 seconds.\"\"\"
+    return min(90.0, 1.5 ** attempt)
+
+def poll_meter(client, meter_id):
+    for attempt in range(8):
+        reply = client.read(meter_id)
+        if reply.ok:
+            return reply.kwh
+        time.sleep(retry_delay(attempt))
+    raise MeterUnreachable(meter_id)
+```"""
+    text = f"# N\n\n{fence}\n\nA snippet for polling the meters.\n"
+    hits = search(text, "retry_delay back off exponentially, capped")
+    assert [hit.text for hit in hits] == [fence, "A snippet for polling the meters."]
+    assert [(hit.start_line, hit.end_line) for hit in hits] == [(3, 15), (17, 17)]
+
+
 def test_turns_are_whole_as_they_are(search: Search) -> None:
     turns = "\n".join(
         f"{who}: we spoke of {n} and other things for a good while, and then"

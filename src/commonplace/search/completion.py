@@ -93,9 +93,9 @@ def _free(span: Span, own: Candidate, known: Iterable[Span]) -> Span | None:
     for first, last in known:
         if first <= lines[0] and lines[1] <= last and (first, last) != lines:
             return None
-        if start <= last < lines[0]:
+        if first <= lines[0] and start <= last < lines[1]:
             start = last + 1
-        if lines[1] < first <= end:
+        if lines[1] <= last and lines[0] < first <= end:
             end = first - 1
     return start, end
 
@@ -227,6 +227,8 @@ class _Section:
     def shown(self, hit: Hit, span: Span, known: Sequence[Span]) -> Hit:
         """Show some of the lines as a hit, with its fences closed; `known` are lines that others show."""
         first, last = span[0] - self._away, span[1] - self._away
+        while first < last and not self._lines[first - 1].strip():
+            first += 1
         lead = [
             self._lines[number - 1]
             for number in self._lead(first)
@@ -235,7 +237,7 @@ class _Section:
         text = structure.closed("\n".join([*lead, *self._lines[first - 1 : last]]))
         if text == hit.text:
             return hit
-        return replace(hit, text=text, start_line=span[0], end_line=span[1], lead=len(lead))
+        return replace(hit, text=text, start_line=first + self._away, end_line=span[1], lead=len(lead))
 
     def _at(self, number: int) -> int:
         """The place that a line stands in."""
