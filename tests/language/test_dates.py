@@ -383,6 +383,30 @@ def test_no_text_and_no_day_is_an_error(text: str, now: date) -> None:
     dates.read(text, now)
 
 
+LIKE = {"s": "sſ", "i": "iıİ", "k": "k\N{KELVIN SIGN}"}  # what an expression in any case takes for a letter
+
+
+@given(st.data(), st.lists(st.sampled_from([text for text, *_ in ABSOLUTE + RELATIVE]), max_size=3))
+def test_letters_that_are_like_others_only_in_expressions_are_no_error(
+    data: st.DataObject, texts: list[str]
+) -> None:
+    plain = ". ".join(texts)
+    text = "".join(data.draw(st.sampled_from(LIKE.get(letter, letter))) for letter in plain)
+    dates.read(text, NOW)
+    expected = [(span.first, span.last) for span in dates.spans(plain, NOW)]
+    assert [(span.first, span.last) for span in dates.spans(text, NOW)] == expected
+
+
+def test_a_date_in_such_letters_keeps_its_place() -> None:
+    for text, of_text in [
+        ("what happened laſt week", "laſt week"),
+        ("We saw walnut X thİs week.", "thİs week"),
+        ("2 wee\N{KELVIN SIGN}s ago", "2 wee\N{KELVIN SIGN}s ago"),
+    ]:
+        assert [span.text for span in dates.spans(text, NOW)] == [of_text]
+    assert dates.read("thıs week", NOW) == dates.spans("thıs week", NOW)[0]
+
+
 def test_a_long_text_of_beginnings_ends() -> None:
     """An expression that tries all ways through these would not come back."""
     for piece in [

@@ -69,7 +69,7 @@ class _Expression(NamedTuple):
 def spans(text: str, now: date) -> tuple[Span, ...]:
     """Find the dates of a text in their order, none overlapping; ranges are one span."""
     text = text[:MAX_CHARACTERS]
-    folded = language.fold(text)  # of the same length
+    folded = language.fold_cases(language.fold(text))  # of the same length
     return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
 
 
