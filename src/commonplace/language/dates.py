@@ -227,14 +227,15 @@ def _precedes(pattern: str, text: str, start: int) -> bool:
 
 
 def _range(one: _Expression, other: _Expression, now: date) -> Period:
-    """From the first day of one to the last of the other; what lacks a year takes it from the other."""
-    first, last = one.period.first, other.period.last
+    """From the first day of one to the last of the other, which may be the earlier; what lacks a year takes
+    it from the other.
+    """
+    (first, end), (start, last) = one.period, other.period
     if one.kind == "nearest":
-        again = _resolved(one.rule.resolve, one.match, last)
-        first = again.first if again else first
+        first, end = _resolved(one.rule.resolve, one.match, last) or one.period
     elif other.kind == "nearest" and last < first:
         again = _resolved(
             lambda match, day: other.rule.resolve(match, shifted(day, "year", 1)), other.match, first
         )
-        last = again.last if again else last
-    return Period(min(first, last), max(first, last))
+        start, last = again or other.period
+    return Period(first, last) if first <= last else Period(min(first, start), max(end, last))
