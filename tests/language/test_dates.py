@@ -64,6 +64,9 @@ ABSOLUTE = [
 ]
 RELATIVE = [
     ("Feb 13", "2026-02-13", "2026-02-13"),
+    ("what did I eat the 4th of march", "2026-03-04", "2026-03-04"),
+    ("notes the 3rd Of may", "2025-05-03", "2025-05-03"),
+    ("did we walk 3 to 5 of march", "2026-03-03", "2026-03-05"),
     ("Sept 3", "2025-09-03", "2025-09-03"),
     ("Feb 29", "2024-02-29", "2024-02-29"),
     ("in March", "2026-03-01", "2026-03-31"),
@@ -210,6 +213,7 @@ RELATIVE = [
 NONE = [
     "May I go?",
     "we may 5 times a day march on Rome",
+    "the 4th may be late",
     "it may be",
     "this may happen in a second",
     "on the second floor",
