@@ -330,6 +330,9 @@ def test_several_dates_in_their_order() -> None:
 def test_a_text_that_is_one_date() -> None:
     for text, first, last in [
         ("2025", "2025-01-01", "2025-12-31"),
+        ("2026-02-13", "2026-02-13", "2026-02-13"),
+        ("9999-12-31", "9999-12-31", "9999-12-31"),
+        (" 0001-01-01 ", "0001-01-01", "0001-01-01"),
         ("march", "2026-03-01", "2026-03-31"),
         ("tuesday", "2026-03-17", "2026-03-17"),
         (" last Monday ", "2026-03-16", "2026-03-16"),
@@ -352,7 +355,7 @@ def test_a_text_that_is_one_date() -> None:
 
 
 def test_a_text_that_is_not_one_date() -> None:
-    for text in ["", "soon", "last Monday and more", "13", "today or yesterday", "3/4", "evening", "晚上"]:
+    for text in ["", "soon", "2026-02-30", "0000-01-01", "last Monday and more", "13", "today or yesterday", "3/4", "evening", "晚上"]:
         assert dates.read(text, NOW) is None
 
 

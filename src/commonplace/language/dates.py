@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from importlib import import_module
@@ -76,9 +77,13 @@ def spans(text: str, now: date) -> tuple[Span, ...]:
 def read(text: str, now: date) -> Span | None:
     """Take a whole text as one date, or None; a bare month, year or day of the week is one here.
 
-    A time of day behind a day says no more than the day.
+    A time of day behind a day says no more than the day. A day in digits may be of any year, which in a
+    longer text would be a number.
     """
     text = text.strip()
+    with suppress(ValueError):
+        if (day := date.fromisoformat(text)).isoformat() == text:
+            return Span(day, day, text, named=True, names_a_day=True)
     return _whole(text, now) or _whole(re.sub(f"{TIMES_OF_DAY}$", "", text, flags=re.IGNORECASE), now)
 
 
