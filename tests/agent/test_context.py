@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -135,6 +135,13 @@ def test_as_many_days_as_set(memory: Memory) -> None:
     one = ContextBuilder(memory, SETTINGS._replace(days=1)).build("", now=TODAY)
     assert not [part for part in one.parts if "05-28" in part.citation]
     assert [part for part in build(memory, "").parts if "05-28" in part.citation]
+
+
+@pytest.mark.parametrize("day", [date.min, date(1, 1, 2), date.max])
+def test_the_first_and_the_last_of_all_days_have_a_block(memory: Memory, day: date) -> None:
+    context = ContextBuilder(memory, SETTINGS._replace(days=5)).build(QUESTION, now=day)
+    assert LONG_TERM in names(context)
+    assert DAILY not in names(context)
 
 
 def test_a_small_budget_is_shared_and_the_recall_keeps_its_room(memory: Memory) -> None:

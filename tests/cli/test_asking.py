@@ -252,6 +252,16 @@ def test_history_and_a_day(run: Run, workspace: Path, separate: bool) -> None:
     assert "Fridays" not in recalled.stdout
 
 
+def test_the_first_and_the_last_of_all_days(run: Run, workspace: Path) -> None:
+    struck(workspace)
+    for command in ("search", "recall"):
+        ask = (command, "when is the kiln fired", "--as-of")
+        assert "Fridays" in run(*ask, "9999-12-31").stdout
+        assert "Fridays" not in run(*ask, "0001-01-01").stdout
+    assert run("search", "deploy after:0001-01-01 before:9999-12-31").exit_code == 0
+    assert run("search", "deploy on:0001-01-01").exit_code == 3
+
+
 def test_a_day_that_is_none(run: Run) -> None:
     for command in ("search", "recall"):
         result = run(command, "deploy", "--as-of", "never")

@@ -79,7 +79,7 @@ def test_by_day_as_json(run: Run, spent: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("since", ["yesterday", "7x", "2026-13-01", "0001-01-01x", "-3d", ""])
+@pytest.mark.parametrize("since", ["yesterday", "7x", "2026-13-01", "20260101", "0001-01-01x", "-3d", ""])
 def test_what_is_no_day_is_wrong_usage(run: Run, workspace: Path, since: str) -> None:
     result = run("costs", f"--since={since}")
     assert result.exit_code == 2

@@ -74,6 +74,8 @@ def test_bad_input_gets_one_line(run: Run) -> None:
         (["search", "x", "-n", "0"], 2, "1<=x<=1000"),
         (["search", "x", "-n", "many"], 2, "'many' is not a valid integer"),
         (["search", "x", "--min-score", "7"], 2, "0<=x<=1"),
+        (["search", "x", "--now", "20260101"], 2, "'20260101' is no day; write it as 2026-02-13"),
+        (["prompt", "x", "--now", "2026-W10-1"], 2, "'2026-W10-1' is no day; write it as 2026-02-13"),
         (["sync", "--every", "0"], 2, "x>=0.01"),
         (["remember", "x", "--section", "S"], 2, "--long-term"),
         (["search", "x", "-c", "nope"], 1, "unknown collection 'nope'; known: memory"),

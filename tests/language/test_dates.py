@@ -30,11 +30,15 @@ ABSOLUTE = [
     ("at the end of May 2025", "2025-05-21", "2025-05-31"),
     ("Q3 2025", "2025-07-01", "2025-09-30"),
     ("2025 Q4", "2025-10-01", "2025-12-31"),
+    ("2025年Q4做了什么", "2025-10-01", "2025-12-31"),
+    ("2025年二季度", "2025-04-01", "2025-06-30"),
     ("who joined in 2025?", "2025-01-01", "2025-12-31"),
     ("the year 2024", "2024-01-01", "2024-12-31"),
     ("between May 3 and May 10, 2024", "2024-05-03", "2024-05-10"),
     ("3-10 May 2025", "2025-05-03", "2025-05-10"),
     ("from 2023 to 2025", "2023-01-01", "2025-12-31"),
+    ("since 2025 until 2024", "2024-01-01", "2025-12-31"),
+    ("from May 2025 to 3 February 2024", "2024-02-03", "2025-05-31"),
     ("from November 2024 to February 2025", "2024-11-01", "2025-02-28"),
     ("since January 2025", "2025-01-01", "2026-03-18"),
     ("2026年2月13日我们说了什么", "2026-02-13", "2026-02-13"),
@@ -62,6 +66,9 @@ ABSOLUTE = [
 ]
 RELATIVE = [
     ("Feb 13", "2026-02-13", "2026-02-13"),
+    ("what did I eat the 4th of march", "2026-03-04", "2026-03-04"),
+    ("notes the 3rd Of may", "2025-05-03", "2025-05-03"),
+    ("did we walk 3 to 5 of march", "2026-03-03", "2026-03-05"),
     ("Sept 3", "2025-09-03", "2025-09-03"),
     ("Feb 29", "2024-02-29", "2024-02-29"),
     ("in March", "2026-03-01", "2026-03-31"),
@@ -94,6 +101,9 @@ RELATIVE = [
     ("the past 3 days", "2026-03-15", "2026-03-18"),
     ("3 days ago", "2026-03-15", "2026-03-15"),
     ("two weeks ago", "2026-03-02", "2026-03-08"),
+    ("from 2 weeks ago to 3 weeks ago", "2026-02-23", "2026-03-08"),
+    ("from last month to last year", "2025-01-01", "2026-02-28"),
+    ("从上周到上上周", "2026-03-02", "2026-03-15"),
     ("a couple of months ago", "2026-01-01", "2026-01-31"),
     ("a year ago", "2025-01-01", "2025-12-31"),
     ("between 3 May and 10 May", "2025-05-03", "2025-05-10"),
@@ -135,6 +145,11 @@ RELATIVE = [
     ("2月13日和2月20日之间", "2026-02-13", "2026-02-20"),
     ("去年五月以来", "2025-05-01", "2026-03-18"),
     ("上季度", "2025-10-01", "2025-12-31"),
+    ("第二季度做了什么", "2025-04-01", "2025-06-30"),
+    ("一季度做了什么", "2026-01-01", "2026-03-31"),
+    ("三季度前", "2025-04-01", "2025-06-30"),
+    ("Q1做了什么", "2026-01-01", "2026-03-31"),
+    ("去年Q2的目标", "2025-04-01", "2025-06-30"),
     ("at Christmas", "2025-12-25", "2025-12-25"),
     ("what did I cook last Thanksgiving", "2025-11-27", "2025-11-27"),
     ("this Easter", "2026-04-03", "2026-04-06"),
@@ -205,6 +220,7 @@ RELATIVE = [
 NONE = [
     "May I go?",
     "we may 5 times a day march on Rome",
+    "the 4th may be late",
     "it may be",
     "this may happen in a second",
     "on the second floor",
@@ -259,6 +275,10 @@ NONE = [
     "10/20 of them",
     "on 10/20 hosts",
     "on 3/4",
+    "前三季度",
+    "两三季度",
+    "FAQ1的回答",
+    "Q1: 你好",
 ]
 
 
@@ -321,6 +341,9 @@ def test_several_dates_in_their_order() -> None:
 def test_a_text_that_is_one_date() -> None:
     for text, first, last in [
         ("2025", "2025-01-01", "2025-12-31"),
+        ("2026-02-13", "2026-02-13", "2026-02-13"),
+        ("9999-12-31", "9999-12-31", "9999-12-31"),
+        (" 0001-01-01 ", "0001-01-01", "0001-01-01"),
         ("march", "2026-03-01", "2026-03-31"),
         ("tuesday", "2026-03-17", "2026-03-17"),
         (" last Monday ", "2026-03-16", "2026-03-16"),
@@ -343,7 +366,7 @@ def test_a_text_that_is_one_date() -> None:
 
 
 def test_a_text_that_is_not_one_date() -> None:
-    for text in ["", "soon", "last Monday and more", "13", "today or yesterday", "3/4", "evening", "晚上"]:
+    for text in ["", "soon", "2026-02-30", "0000-01-01", "last Monday and more", "13", "today or yesterday", "3/4", "evening", "晚上"]:
         assert dates.read(text, NOW) is None
 
 
@@ -381,6 +404,30 @@ def test_a_span_says_whether_it_names_a_day() -> None:
 def test_no_text_and_no_day_is_an_error(text: str, now: date) -> None:
     dates.spans(f"{text} last year, 3 months ago, 上周三", now)
     dates.read(text, now)
+
+
+LIKE = {"s": "sſ", "i": "iıİ", "k": "k\N{KELVIN SIGN}"}  # what an expression in any case takes for a letter
+
+
+@given(st.data(), st.lists(st.sampled_from([text for text, *_ in ABSOLUTE + RELATIVE]), max_size=3))
+def test_letters_that_are_like_others_only_in_expressions_are_no_error(
+    data: st.DataObject, texts: list[str]
+) -> None:
+    plain = ". ".join(texts)
+    text = "".join(data.draw(st.sampled_from(LIKE.get(letter, letter))) for letter in plain)
+    dates.read(text, NOW)
+    expected = [(span.first, span.last) for span in dates.spans(plain, NOW)]
+    assert [(span.first, span.last) for span in dates.spans(text, NOW)] == expected
+
+
+def test_a_date_in_such_letters_keeps_its_place() -> None:
+    for text, of_text in [
+        ("what happened laſt week", "laſt week"),
+        ("We saw walnut X thİs week.", "thİs week"),
+        ("2 wee\N{KELVIN SIGN}s ago", "2 wee\N{KELVIN SIGN}s ago"),
+    ]:
+        assert [span.text for span in dates.spans(text, NOW)] == [of_text]
+    assert dates.read("thıs week", NOW) == dates.spans("thıs week", NOW)[0]
 
 
 def test_a_long_text_of_beginnings_ends() -> None:

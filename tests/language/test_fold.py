@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,3 +83,9 @@ def test_the_table_has_no_chains_and_one_character_for_one() -> None:
     written, meant = (Path(language.__file__).parent / "variants.txt").read_text("utf-8").splitlines()
     assert len(written) == len(meant) == len(set(written)) > 4000
     assert not set(written) & set(meant)
+
+
+def test_folding_cases_leaves_no_other_letter_that_stands_for_an_ascii_one() -> None:
+    folded = language.fold_cases("".join(map(chr, range(0x80, 0x20000))))
+    assert len(folded) == 0x20000 - 0x80
+    assert {letter for letter in re.findall("[a-z]", folded, re.IGNORECASE) if not letter.isascii()} == set()

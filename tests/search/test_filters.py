@@ -233,6 +233,23 @@ def test_what_is_nearly_a_key_is_words_with_a_warning(plain: Memory, text: str, 
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("deploys after>2026", "after:2026"),
+        ("Before<=2026-02 deploys", "before:2026-02"),
+        ("deploys session>3", "session:3"),
+    ],
+)
+def test_a_key_with_another_sign_is_words_with_a_warning_how_it_is_written(
+    plain: Memory, text: str, meant: str
+) -> None:
+    result = plain.search(text, min_score=0)
+    assert result.hits
+    (told,) = [one for one in result.warnings if "did you mean" in one]
+    assert told.endswith(f"is looked for as words; did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "deploys localhost:8080",

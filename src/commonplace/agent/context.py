@@ -171,7 +171,8 @@ class ContextBuilder:
 
     def _daily(self, block: Block, today: date) -> list[str]:
         """The paths of the notes of the last days, newest day first."""
-        days = [today - timedelta(days=back) for back in range(self.settings.days)]
+        count = min(self.settings.days, today.toordinal())  # there are no days before the year 1
+        days = [today - timedelta(days=back) for back in range(count)]
         try:
             return [path for day in days for path in daily_notes(self.memory, day)]
         except NoteUnreadable as error:

@@ -15,6 +15,7 @@ import click
 from commonplace import render
 from commonplace.base import clock
 from commonplace.cli import session
+from commonplace.cli.flags import day
 from commonplace.cli.options import Group, command, format_option, option, span_days
 from commonplace.render import screen
 
@@ -55,7 +56,7 @@ def _start(since: str | None) -> float:
         return 0.0
     try:
         days = span_days(since)
-        return clock.began(date.fromisoformat(since) if days is None else date.today() - timedelta(days - 1))
+        return clock.began(day(since) if days is None else date.today() - timedelta(days - 1))
     except ValueError as error:
         message = f"{since!r} is neither a day such as 2026-02-13 nor a span such as 7d or 2w"
         raise click.BadParameter(message, param_hint="--since") from error

@@ -20,7 +20,10 @@ def day(text: str) -> date:
     """Read a day, YYYY-MM-DD. Raises ValueError."""
     from datetime import date
 
-    return date.fromisoformat(text)
+    read = date.fromisoformat(text)
+    if read.isoformat() != text:  # 20260213 and 2026-W07-5
+        raise ValueError(text)
+    return read
 
 
 class Flag(NamedTuple):

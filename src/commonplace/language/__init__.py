@@ -21,6 +21,7 @@ _WIDE = (
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
 # Of punctuation only the signs of identifiers, operators and filters; what ends a sentence stays.
 _SIGNS = "＂＃％＆＊＋－．／＝＠＼＿～"
+_CASES = str.maketrans("ſıİ\N{KELVIN SIGN}", "siIK")
 _FULL_WIDTH = 0xFEE0  # how far a full-width form lies from its ordinary one
 _HALF_WIDTH_KANA = range(0xFF66, 0xFFA0)
 _KANA = (
@@ -72,6 +73,14 @@ def compose(text: str) -> str:
 def fold_width(text: str) -> str:
     """Fold full-width letters and digits to their ordinary forms; the length stays."""
     return text if text.isascii() else re.sub(f"[{_LETTERS}]", _ordinary, text)
+
+
+def fold_cases(text: str) -> str:
+    """Write s, i and k for the four letters that expressions in any case take for them; the length stays.
+
+    Lower case leaves them what they are (ſ, ı), or longer (İ): no table has such a key.
+    """
+    return text if text.isascii() else text.translate(_CASES)
 
 
 def fold_signs(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from importlib import import_module
@@ -69,16 +70,20 @@ class _Expression(NamedTuple):
 def spans(text: str, now: date) -> tuple[Span, ...]:
     """Find the dates of a text in their order, none overlapping; ranges are one span."""
     text = text[:MAX_CHARACTERS]
-    folded = language.fold(text)  # of the same length
+    folded = language.fold_cases(language.fold(text))  # of the same length
     return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
 
 
 def read(text: str, now: date) -> Span | None:
     """Take a whole text as one date, or None; a bare month, year or day of the week is one here.
 
-    A time of day behind a day says no more than the day.
+    A time of day behind a day says no more than the day. A day in digits may be of any year, which in a
+    longer text would be a number.
     """
     text = text.strip()
+    with suppress(ValueError):
+        if (day := date.fromisoformat(text)).isoformat() == text:
+            return Span(day, day, text, named=True, names_a_day=True)
     return _whole(text, now) or _whole(re.sub(f"{TIMES_OF_DAY}$", "", text, flags=re.IGNORECASE), now)
 
 
@@ -227,14 +232,15 @@ def _precedes(pattern: str, text: str, start: int) -> bool:
 
 
 def _range(one: _Expression, other: _Expression, now: date) -> Period:
-    """From the first day of one to the last of the other; what lacks a year takes it from the other."""
-    first, last = one.period.first, other.period.last
+    """From the first day of one to the last of the other, which may be the earlier; what lacks a year takes
+    it from the other.
+    """
+    (first, end), (start, last) = one.period, other.period
     if one.kind == "nearest":
-        again = _resolved(one.rule.resolve, one.match, last)
-        first = again.first if again else first
+        first, end = _resolved(one.rule.resolve, one.match, last) or one.period
     elif other.kind == "nearest" and last < first:
         again = _resolved(
             lambda match, day: other.rule.resolve(match, shifted(day, "year", 1)), other.match, first
         )
-        last = again.last if again else last
-    return Period(min(first, last), max(first, last))
+        start, last = again or other.period
+    return Period(first, last) if first <= last else Period(min(first, start), max(end, last))

@@ -69,9 +69,10 @@ def _year_of(match: re.Match[str], now: date) -> int | None:
 
 
 def _is_verb(match: re.Match[str]) -> bool:
-    """Whether a month in small letters, without a year, is more likely a verb."""
+    """Whether a month in small letters, without a year and no *of* before it, is more likely a verb."""
     doubtful = match["month"] in _VERBS and not match["year"] and not match["which_year"]
-    return doubtful and _before(match) not in _SURE
+    is_of = re.search(r"(?i)\bof\s+$", match.string[match.start() : match.start("month")])
+    return doubtful and not is_of and _before(match) not in _SURE
 
 
 def _iso(match: re.Match[str], now: date) -> Period | None:

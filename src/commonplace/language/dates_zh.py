@@ -218,7 +218,11 @@ RULES = (
          "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}(?!\s?{_SMALL}[日号]){_PART}", ("月",), _month, "nearest"),
     Rule(rf"{_SAID_YEAR}", ("年",), _year),
-    Rule(rf"{_YEAR}?第(?P<quarter>[一二三四1-4])季度", ("季度",), _quarter, "nearest"),
+    # 三季度 is the third one, 前三季度 three of them.
+    Rule(rf"{_YEAR}?(?:第|(?<![每这那本上下前后连续个近去几数第\d一二两三四十]))"
+         r"(?P<quarter>[一二三四1-4])季度", ("季度",), _quarter, "nearest"),
+    Rule(rf"(?:{_YEAR}|(?<![A-Za-z\d]))Q(?P<quarter>[1-4])(?=\s?[\u4e00-\u9fff])", ("q",), _quarter,
+         "nearest"),
     Rule("|".join(sorted(_DAYS, key=len, reverse=True)), tuple("昨今明前后"),
          lambda match, now: periods.day(now + timedelta(_DAYS[match[0]]))),
     Rule(rf"{_WHICH}{_WEEK}(?:(?P<end>末)|{_WEEKDAY}(?!天))?", ("周", "星期", "礼拜"), _week),

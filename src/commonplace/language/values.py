@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from commonplace import language
 from commonplace.language import rules
 
 _MONTHS, _WEEK = rules.short_numbers("months"), rules.numbers("week")
@@ -108,8 +109,12 @@ def _wide_clock(match: re.Match[str]) -> str:
     return f"{hour}:{int(minute):02}"
 
 
+def _key(name: str) -> str:
+    return language.fold_cases(name).lower()
+
+
 def _named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
-    return lambda match: f"{_MONTHS[match[month].lower()]}-{int(match[day])}"
+    return lambda match: f"{_MONTHS[_key(match[month])]}-{int(match[day])}"
 
 
 _ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
@@ -133,7 +138,7 @@ _ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}", _named_date(2, 1)),
     ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
     ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
-    ("day", rf"\b({'|'.join(_WEEK)})s?\b", lambda match: str(_WEEK[match[1].lower()])),
+    ("day", rf"\b({'|'.join(_WEEK)})s?\b", lambda match: str(_WEEK[_key(match[1])])),
     (
         "day",
         r"(?:周|星期|礼拜)([一二三四五六日天])",

@@ -92,7 +92,11 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
             quoted = f'"{key}:{item.value}" in quotation marks looks for these words'
             said.append(f'no note has the key "{key}"; {quoted}')
     for match in words:
-        if close := get_close_matches(match["key"].lower(), known, 1, _LIKE):
+        key, sign, value = _parts(match)
+        close = get_close_matches(key, known, 1, _LIKE)
+        if close == [key] and sign != ":":  # a date is not compared with a sign
+            said.append(f'"{key}{sign}{value}" is looked for as words; did you mean {key}:{value}?')
+        elif close:
             meant = f"looked for as words; did you mean {close[0]}?"
             said.append(f'no note has the key "{match["key"]}": {meant}')
     return list(dict.fromkeys(said))
