@@ -243,3 +243,11 @@ def test_a_signature_costs_an_entry_next_to_nothing() -> None:
         decode(encode(entry))
         times.append(time.perf_counter() - started)
     assert sorted(times)[len(times) // 2] < 0.001
+
+
+def test_what_stands_for_a_record_may_be_removed(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    path = tmp_path / ".commonplace" / "spool"
+    path.mkdir(parents=True)
+    with pytest.raises(NoteUnreadable, match="; remove "):
+        records.load(root, path)

@@ -23,6 +23,24 @@ def read(tmp_path: Path, data: str) -> list[Question]:
     return sets_of.read_questions(path)
 
 
+def test_a_mark_of_utf8_is_read_over(tmp_path: Path) -> None:
+    assert [one.id for one in read(tmp_path, "\ufeff" + json.dumps(GOOD) + "\n")] == ["q1"]
+
+
+def test_a_question_set_is_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(GOOD) + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="no line of a run of `eval --out`"):
+        sets_of.read_answers(path)
+
+
+@pytest.mark.parametrize("name", ["", "/dev/null"])
+def test_nobody_is_told_to_remove_what_is_no_file_of_ours(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CommonplaceError) as caught:
+        sets_of.read_answers(tmp_path / name)
+    assert "; remove" not in str(caught.value)
+
+
 def test_a_bad_line_is_refused_with_its_number(tmp_path: Path) -> None:
     for line, message in [
         ("[" * 200_000, "not JSON"),
@@ -38,6 +56,7 @@ def test_a_bad_line_is_refused_with_its_number(tmp_path: Path) -> None:
         (json.dumps(GOOD) + json.dumps(GOOD), "not JSON: Extra data"),
         ("null", "not a JSON object"),
         (json.dumps(GOOD | {"id": ""}), "'id' must be text"),
+        (json.dumps(GOOD | {"nothing": "yes"}), "'nothing' must be true or false, not 'yes'"),
         (json.dumps(GOOD | {"workspace": None}), "'workspace' is missing"),
         (json.dumps(GOOD | {"question": ["a"]}), "'question' must be text"),
         (json.dumps(GOOD | {"evidence": {}}), "'evidence' must be a list"),

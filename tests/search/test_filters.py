@@ -113,6 +113,50 @@ def test_filters_keep_to_what_they_say(memory: Memory) -> None:
         assert found(memory, text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("tag:garden AND status:done", {"kestrel"}),
+        ("tag:garden AND tag:work", {"owl"}),
+        ("tag:garden AND tag:work AND tag:home", set()),
+        ("tag:home OR tag:work", {"kestrel", "owl"}),
+        ("(tag:home OR tag:work)", {"kestrel", "owl"}),
+        ("(tag:home OR tag:work) AND status:open", {"owl"}),
+        ("tag:garden AND NOT status:done", {"owl"}),
+        ("tag:garden NOT hut", {"owl"}),
+        ("tag:garden AND tea", {"kestrel", "owl"}),
+        ("(tag:home OR tag:work) tea -owl", {"kestrel"}),
+        ("(in:docs OR in:memory) type:daily", {"feb", "mar"}),
+    ],
+)
+def test_operators_between_filters(memory: Memory, text: str, names: set[str]) -> None:
+    assert found(memory, text) == names
+    assert memory.search(text, now=NOW, limit=20).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("tag:home OR status:open", set()),
+        ("tag:home OR tea", {"kestrel"}),
+        ("tea OR tag:home", {"kestrel"}),
+        ("(tea OR (tag:home))", {"kestrel"}),
+        ("on:2026-02-13 OR on:2026-03-17", set()),
+    ],
+)
+def test_or_between_filters_and_anything_else_counts_for_nothing(
+    memory: Memory, text: str, names: set[str]
+) -> None:
+    assert found(memory, text) == names
+    told = "filters hold for the whole question: OR beside one counts for nothing"
+    assert memory.search(text, now=NOW).warnings == (told,)
+
+
+def test_not_before_filters_in_parentheses_counts_for_nothing(memory: Memory) -> None:
+    told = "filters hold for the whole question: NOT beside one counts for nothing"
+    assert memory.search("NOT (tag:home)", now=NOW).warnings == (told,)
+
+
 def test_filters_and_everything_else(memory: Memory) -> None:
     assert found(memory, 'tea AND (in:docs OR "a chapter")') == {"index"}
     assert found(memory, 'type:daily "tea with"') == {"feb"}
@@ -223,6 +267,7 @@ def test_a_named_key_that_no_note_has_finds_nothing_and_says_so(plain: Memory, k
         ("deploys sesion:8f3a", "sesion", "session"),
         ("deploys projects:foo", "projects", "project"),
         ("deploys After:2026", "After", "after"),
+        ("tga:travel deploys", "tga", "tag"),
     ],
 )
 def test_what_is_nearly_a_key_is_words_with_a_warning(plain: Memory, text: str, key: str, meant: str) -> None:

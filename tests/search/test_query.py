@@ -125,6 +125,21 @@ def test_exclusions_exclude(memory: Memory) -> None:
     assert found(memory, 'brown -"quick dog"') == ["The quick brown fox jumps."]
 
 
+def test_nothing_but_exclusions_lists_the_rest(memory: Memory) -> None:
+    every = set(listed(memory, "path:memory"))
+    for text in ("-fox", "NOT fox", "- -fox", "NOT (fox AND jumps)", "lex: -fox"):
+        assert set(listed(memory, text)) == every - {"The quick brown fox jumps."}
+        result = memory.search(text)
+        assert result.listing
+        assert [line for line in result.warnings if line.startswith("nothing but exclusions:")]
+        assert memory.search(text, strict=True).hits == ()
+    assert found(memory, "lex: -fox\nlex: quick brown") == ["The brown quick dog sleeps."]
+
+
+def listed(memory: Memory, text: str) -> list[str]:
+    return [hit.text.strip("- \n") for hit in memory.search(text, limit=50).hits]
+
+
 def test_operators(memory: Memory) -> None:
     assert found(memory, "brown AND sleeps") == ["The brown quick dog sleeps."]
     assert len(found(memory, "fox OR invoice")) == 2

@@ -168,8 +168,8 @@ def translated(path: Path | str) -> Iterator[None]:
 
 
 def trouble(error: OSError) -> str:
-    """Return what is wrong with a file, and its remedy where it is a link, a fifo or the like."""
-    special = isinstance(error, Unsafe | TooLarge)
+    """Return what is wrong with a file, and its remedy where a link or the like stands for one of ours."""
+    special = isinstance(error, Unsafe | TooLarge) and paths.DERIVED_FOLDER in Path(error.filename).parts
     return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if special else ''}"
 
 

@@ -235,7 +235,9 @@ def read_questions(path: Path) -> list[Question]:
             id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
             category, review = str(record.get("category") or "-"), record.get("review") is True
             evidence, stale = _spans(record, "evidence"), _spans(record, "stale")
-            nothing = record.get("nothing") is True
+            nothing = record.get("nothing", False)
+            if not isinstance(nothing, bool):
+                raise ValueError(f"'nothing' must be true or false, not {nothing!r:.40}")
             question = Question(id_, workspace, text, category, evidence, stale, review, nothing)
             if "evidence" not in record and not nothing:
                 raise ValueError("'evidence' is missing")
@@ -255,6 +257,8 @@ def read_answers(path: Path) -> dict[str, Answer]:
     for place, record in _lines(path):
         with _placed(place):
             id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
+            if "results" not in record and "question" in record:
+                raise ValueError("a question, and no line of a run of `eval --out`")
             if isinstance(latency, bool) or not isinstance(latency, int | float):
                 raise ValueError("'latency_ms' must be a number")
             answers[id_] = Answer(id_, _spans(record, "results"), latency)
@@ -331,7 +335,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Record]]:
     with records.translated(path):
         data = read_named(path, LARGEST)
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NoteUnreadable(str(path), "not UTF-8 text") from error
     for number, line in enumerate(text.split("\n"), 1):

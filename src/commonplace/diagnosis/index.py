@@ -92,7 +92,7 @@ def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     for name in _CHECKS:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
-        damaged = name == "index.integrity" and found[0].state == "wrong"
+        damaged = name in ("index.integrity", "index.rows") and found[0].state == "wrong"
         is_ours = index.unfit not in (schema.FOREIGN, schema.OTHER_KEY)
         unknown = not is_ours or "schema" in (index.rebuild_reason or "")
         if damaged or (name == "index.identity" and unknown):

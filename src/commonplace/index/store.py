@@ -229,6 +229,8 @@ class Store:
     def _compare_files(self, files: list[FileState], whole: bytes, started: float) -> int:
         """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
         closed, manifest = self._unread, self.index.manifest()
+        if not manifest and not self.empty and self.index.faults:  # passages without notes
+            raise IndexUnavailable(self.index.path, BROKEN)
         found, waiting = self._patient(files, manifest)
         difference = self._compare(found, manifest)
         if not difference.stale:

@@ -138,10 +138,22 @@ class Levels:
             noted = json.loads(index.meta.get(META) or "{}")
         except ValueError:
             noted = {}
-        if not isinstance(noted, dict) or not {"amounts", "levels"} <= noted.keys():  # damaged
+        if not isinstance(noted, dict) or not _is_whole(noted):
             return self._unkept
         known = noted.get("version") == VERSION and noted.get("reference") == self._reference
         return noted if known else self._unkept
+
+
+def _is_whole(noted: dict[str, Any]) -> bool:
+    """Whether an index notes what `measure` does: pairs of numbers, levels above 0."""
+    amounts, levels = noted.get("amounts"), noted.get("levels")
+    if not isinstance(levels, dict) or not _is_pair(amounts):
+        return False
+    return all(_is_pair(level) and min(level) > 0 for level in levels.values())
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(one) in (int, float) for one in value)
 
 
 def _amounts(index: Index) -> tuple[int, int]:

@@ -3,7 +3,8 @@
 `as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
 `by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
-The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
+The same filter twice means either, unless AND stands between; different ones must all hold, and so must dates
+and comparisons always.
 What only looks like one (`http://x`, `12:30`, `std::vector`, a key that no note has) is left in the question
 as words. The keys that the pages name (`KEYS`) are filters before a colon, whether or not a note has them.
 """
@@ -42,33 +43,51 @@ _FILTER = re.compile(
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
     r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“][^\s"()]*+))'
 )
+_JOINED = re.compile(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
 _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
-_LIKE, _SHORTEST = 0.8, 4  # share of letters in common with a key that is meant, and letters of one
+# Share of letters in common with a key that is meant, and letters of one; of a shorter one two neighbours may
+# have changed places.
+_LIKE, _LONG, _SHORTEST = 0.8, 4, 3
 
 
 class Filter(NamedTuple):
     """What every passage must come from, or must not.
 
-    `sign` is `:` for filters of ours, `=` or a comparison for front matter.
+    `sign` is `:` for filters of ours, `=` or a comparison for front matter. Those of one key that must all
+    hold have different groups.
     """
 
     key: str
     value: str
     sign: str = ":"
     negative: bool = False
+    group: int = 0
 
 
 def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Filter, ...]]:
     """Take the filters out of a question; `keys` are those of front matter, in lower case."""
     filters: list[Filter] = []
-
-    def take(match: re.Match[str]) -> str:
+    rest, end = "", 0
+    for match in _FILTER.finditer(text):
         item = _filter(match, keys) if match["key"] else None
-        filters.extend([item] if item else [])
-        return " " if item else match[0]
+        if item is None:
+            continue
+        between = text[end : match.start()]
+        if filters and _is_same(filters[-1], item) and (joined := _JOINED.fullmatch(between)):
+            is_further = joined[1] == "AND"
+            item = item._replace(group=filters[-1].group + is_further)
+            between = between.replace(joined[1], " ")
+        rest += f"{between} "
+        end = match.end()
+        filters.append(item)
+    return (rest + text[end:], tuple(dict.fromkeys(filters))) if filters else (text, ())
 
-    rest = _FILTER.sub(take, text)
-    return (rest, tuple(dict.fromkeys(filters))) if filters else (text, ())
+
+def _is_same(one: Filter, other: Filter) -> bool:
+    """Whether either of two filters may hold: not of dates and comparisons, nor of what must not be."""
+    if one.negative or one.sign not in (":", "=") or (one.sign == ":" and one.key in (*DATES, AS_OF)):
+        return False
+    return one == other._replace(value=one.value, group=one.group)
 
 
 def may_name_keys(text: str) -> bool:
@@ -93,13 +112,20 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
             said.append(f'no note has the key "{key}"; {quoted}')
     for match in words:
         key, sign, value = _parts(match)
-        close = get_close_matches(key, known, 1, _LIKE)
-        if close == [key] and sign != ":":  # a date is not compared with a sign
+        is_long = len(key) >= _LONG
+        close = _swapped(key, known) or (get_close_matches(key, known, 1, _LIKE) if is_long else [])
+        if close[:1] == [key] and sign != ":":  # a date is not compared with a sign
             said.append(f'"{key}{sign}{value}" is looked for as words; did you mean {key}:{value}?')
         elif close:
             meant = f"looked for as words; did you mean {close[0]}?"
             said.append(f'no note has the key "{match["key"]}": {meant}')
     return list(dict.fromkeys(said))
+
+
+def _swapped(key: str, known: Sequence[str]) -> list[str]:
+    """The known keys that a key is when two neighbours change places."""
+    swaps = {key[:at] + key[at + 1] + key[at] + key[at + 2 :] for at in range(len(key) - 1)}
+    return [one for one in known if one in swaps]
 
 
 def _may_be_misspelt(match: re.Match[str]) -> bool:
@@ -158,14 +184,14 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
 def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
     """The notes that satisfy all filters."""
     covered = ALL
-    groups: dict[tuple[str, str, bool], list[Filter]] = {}
+    groups: dict[tuple[str, str, bool, int], list[Filter]] = {}
     for item in filters:
         if item.key in DATES and item.sign == ":":
             covered &= _dated(item, now)
         elif (item.key, item.sign) != (AS_OF, ":"):
-            groups.setdefault((item.key, item.sign, item.negative), []).append(item)
+            groups.setdefault((item.key, item.sign, item.negative, item.group), []).append(item)
     of_notes: list[Sequence[Filter]] = []
-    for (key, sign, negative), items in groups.items():
+    for (key, sign, negative, _), items in groups.items():
         if sign == ":" and key in _FIELDS:
             scope = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
         elif key in FILTERS:

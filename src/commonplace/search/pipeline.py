@@ -215,13 +215,15 @@ def _passages(
 
 
 def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Scope:
-    """The notes that the question and the request keep to; a key that no note has is a warning."""
+    """The notes that the question and the request keep to; what means nothing is a warning."""
     named = frozenset(request.collections)
     covered = Scope((In("collection", named),)) if named else ALL
     if request.as_of is not None:
         from commonplace.search import as_of
 
         covered &= as_of.cover(request.as_of, history=request.history)
+    if asked.only_excludes:
+        outcome.warnings.append("nothing but exclusions: what holds none of them is listed, newest first")
     if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
@@ -229,6 +231,10 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     from commonplace.search import filters
 
     outcome.warnings += filters.warnings(index, asked.text, asked.filters)
+    if asked.stray:
+        operators = " and ".join(asked.stray)
+        told = f"filters hold for the whole question: {operators} beside one counts for nothing"
+        outcome.warnings.append(told)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
@@ -269,6 +275,8 @@ def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, requ
     Of filters the newest, of days in the order of the notes. Those of the past come as they stood, none that
     is struck before what replaced it.
     """
+    if request.strict and asked.only_excludes:  # nobody asked for all the rest
+        return []
     scope, limit = candidates.without(covered, asked.excluded), request.limit or 0
     if asked.lists or days is None:
         passages = index.select(scope, candidates.HEADINGS * limit, struck=request.past, newest=True)

@@ -55,7 +55,7 @@ class Query(NamedTuple):
     that a hit must, or must not, match; `words` is the question without operators and filters, for the
     embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
     nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is; `negated`
-    is what it denies in any of its parts.
+    is what it denies in any of its parts; `stray` are operators beside filters that mean nothing there.
     """
 
     text: str
@@ -68,6 +68,7 @@ class Query(NamedTuple):
     spellings: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
     negated: str | None = None
+    stray: tuple[str, ...] = ()
 
     @property
     def unquoted(self) -> Query:
@@ -82,13 +83,21 @@ class Query(NamedTuple):
 
     @property
     def lists(self) -> bool:
-        """Whether it asks for all that its filters cover, in no words or in none that say more than days."""
-        if not self.filters or self.required or self.prefixes:
+        """Whether it asks for all that its filters cover, in no words or in none that say more than days.
+
+        Of one that only excludes, for all the rest.
+        """
+        if not (self.filters or self.excluded) or self.required or self.prefixes:
             return False
         from commonplace.search.filters import DATES
 
         dated = any(one.key in DATES and one.sign == ":" for one in self.filters)
         return not self.terms or (dated and _asks_of_days(self.words))
+
+    @property
+    def only_excludes(self) -> bool:
+        """Whether it says what is not wanted and nothing else."""
+        return self.lists and not self.filters
 
     @property
     def first_person(self) -> bool:
@@ -202,18 +211,48 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     text = clean(text)
     text, found = _filters(text, keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
+    items, stray = _beside_filters(items) if found else (items, ())
     if any(item.operator for item in items):  # every hit must satisfy the question as a whole
-        parser = _Parser(items[:MAX_ITEMS])
-        if tree := parser.alternatives():
-            negated = " OR ".join(parser.negated) or None
-            return Query(text, " ".join(parser.words), (), required=tree, filters=found, negated=negated)
-        plain = " ".join(item.text for item in items)
-        return Query(text, plain, tuple(terms(plain)), filters=found)
+        return _demanding(text, items, listing=bool(found))._replace(filters=found, stray=stray)
     unwanted = [item for item in items if item.negative]
     wanted = [item for item in items if not item.negative]
-    if not wanted and not found:
+    if not wanted and not found and len(text) > DIALOGUE_CHARACTERS:  # a list of things, not of exclusions
         wanted, unwanted = items, []
-    return _alternatives(text, wanted, unwanted)._replace(filters=found)
+    return _alternatives(text, wanted, unwanted)._replace(filters=found, stray=stray)
+
+
+def _demanding(text: str, items: Sequence[_Item], *, listing: bool) -> Query:
+    """A question with operators; one of operators alone is taken by its words, unless filters are left."""
+    parser = _Parser(items[:MAX_ITEMS])
+    if tree := parser.alternatives():
+        negated = " OR ".join(parser.negated) or None
+        return Query(text, " ".join(parser.words), (), required=tree, negated=negated)
+    if excluded := " OR ".join(parser.unwanted):
+        return Query(text, "", (), excluded=excluded)
+    plain = "" if listing else " ".join(item.text for item in items)
+    return Query(text, plain, tuple(terms(plain)))
+
+
+def _beside_filters(items: Sequence[_Item]) -> tuple[list[_Item], tuple[str, ...]]:
+    """What is left of a question without its filters, and the OR and NOT that have lost an operand to them.
+
+    AND says what filters do anyway.
+    """
+    left: list[_Item] = []
+    for item in items:
+        if item.text == ")" and left and left[-1].text == "(":
+            left.pop()
+        else:
+            left.append(item)
+    ends = _Item("(", operator="AND"), _Item(")", operator="AND")
+    stray = []
+    for before, item, after in zip([ends[0], *left], left, [*left[1:], ends[1]], strict=False):
+        is_open = after.text == ")" or after.operator in ("AND", "OR")
+        alone = is_open or before.text == "(" or before.operator in ("AND", "OR", "NOT")
+        if (item.operator == "OR" and alone) or (item.operator == "NOT" and is_open):
+            stray.append(item)
+    kept = [item for item in left if not any(item is one for one in stray)]
+    return kept, tuple(dict.fromkeys(item.operator for item in stray))
 
 
 def may_filter(text: str) -> bool:
@@ -231,7 +270,7 @@ def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[
 
 
 def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:
-    """A question of words, phrases and exclusions; one of exclusions alone is taken by its words."""
+    """A question of words, phrases and exclusions."""
     plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
     quoted = tuple(item.text for item in wanted if item.quoted)
     required = " AND ".join(map(lexicon.expression, quoted))
@@ -310,6 +349,7 @@ class _Parser:
         self.depth = 0
         self.words: list[str] = []
         self.negated: list[str] = []
+        self.unwanted: list[str] = []  # with what stands alone
 
     def peek(self) -> _Item | None:
         return self.items[self.place] if self.place < len(self.items) else None
@@ -334,6 +374,7 @@ class _Parser:
             self.place += item.operator == "NOT"
             if operand := self.operand(negative):
                 (unwanted if negative else wanted).append(operand)
+        self.unwanted += unwanted
         expression = " AND ".join(f"({part})" for part in wanted)
         if expression and unwanted:
             self.negated += unwanted

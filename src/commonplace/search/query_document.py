@@ -89,17 +89,22 @@ def read(
 ) -> tuple[Query, tuple[Line, ...]]:
     """Parse the lines; the question comes as a whole too, with the filters of all of them.
 
-    A line that holds nothing but filters searches nothing. `keys` as in `query.parse`.
+    A line that holds nothing but filters and exclusions searches nothing. `keys` as in `query.parse`.
     """
     parsed = [(kind, query.parse(text, keys)) for kind, text in document.lines]
     lines = tuple(
         Line(kind, one if kind == "lex" else plain(one.text))
         for kind, one in parsed
-        if not one.lists and one.text.strip()
+        if not _covers(kind, one) and one.text.strip()
     )
     filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
-    excluded = " OR ".join(filter(None, [one.excluded for _, one in parsed if one.lists]))
+    excluded = " OR ".join(filter(None, [one.excluded for kind, one in parsed if _covers(kind, one)]))
     return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
+
+
+def _covers(kind: Kind, one: Query) -> bool:
+    """Whether a line says nothing but what all of the document covers; to vectors exclusions are words."""
+    return one.lists and (kind == "lex" or bool(one.filters))
 
 
 def _whole(lines: Sequence[Line]) -> Query:

@@ -9,8 +9,11 @@ from commonplace.index.sqlite.file import IndexFile
 
 _USED = f"SELECT vector_id FROM passages WHERE vector_id > {UNSERVED}"
 _DISAGREEMENTS = {
-    "passages belong to no note": "SELECT count(*) FROM passages WHERE note_id NOT IN (SELECT id FROM notes)",
-    "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
+    # Of rows that outlived their note another one may have the id; its ranges leave them out.
+    "passages belong to no note": "SELECT count(*) FROM passages p WHERE NOT EXISTS (SELECT 1 FROM notes n"
+    " WHERE n.id = p.note_id AND p.id BETWEEN n.first_passage AND n.last_passage)",
+    "sections belong to no note": "SELECT count(*) FROM sections s WHERE NOT EXISTS (SELECT 1 FROM notes n"
+    " WHERE n.id = s.note_id AND s.id BETWEEN n.first_section AND n.last_section)",
     "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
     " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
     "passages belong to no section": "SELECT count(*) FROM passages WHERE section_id NOT IN"
@@ -29,6 +32,8 @@ _JSON = {
     ("sections", "headings"): ("array", True),
     ("passages", "annotations"): ("object", True),
 }
+# What is a day, if it is not empty: SQLite reads other text as none, or turns it into another day.
+_DAYS = (("notes", "date"), ("passages", "day"), ("passages", "until"))
 
 
 class Room(NamedTuple):
@@ -49,7 +54,7 @@ def disagreements(file: IndexFile) -> dict[str, int]:
 
 
 def _unlike(file: IndexFile, table: str) -> str:
-    """The condition on rows of a table of which a value has another type than its column."""
+    """The condition on rows of a table of which a value has another type than its column, or is no day."""
     parts = []
     for _, name, kind, is_required, *_ in file.rows(f"PRAGMA table_info({table})"):
         none = "" if is_required else ", 'null'"
@@ -59,6 +64,7 @@ def _unlike(file: IndexFile, table: str) -> str:
             inside = f"EXISTS (SELECT 1 FROM json_each({name}) WHERE type <> 'text')" if holds_text else "0"
             is_other = f"json_type({name}) <> '{kind}' OR {inside}"
             parts.append(f"CASE WHEN json_valid({name}) THEN {is_other} ELSE {name} IS NOT NULL END")
+    parts += [f"{name} <> '' AND {name} IS NOT date({name})" for of, name in _DAYS if of == table]
     return " OR ".join(parts)
 
 

@@ -350,6 +350,10 @@ class SqliteIndex(IndexFile):
             if expression not in known:
                 known[expression] = self._frequency("passages_fts", expression)
         counts = [known[expression] for expression in expressions]
+        if (most := max(counts, default=0)) > total:
+            if self.faults:  # rows are left over
+                raise IndexUnavailable(self.path, schema.BROKEN)
+            total = most  # another process has just written
         if not struck or not (gone := len(self.struck())):
             return counts, total
         further = (self._frequency("struck_fts", expression) for expression in expressions)

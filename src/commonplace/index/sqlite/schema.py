@@ -80,9 +80,10 @@ CREATE VIRTUAL TABLE struck_fts USING fts5(
 NAMES = ("meta", "notes", "sections", "passages", "vectors", "words", "passages_fts", "struck_fts")
 # A vector that can be compared: one of zeros has no direction.
 USABLE = "typeof({0}) = 'blob' AND {0} <> zeroblob(length({0}))"
-# What SQLite says of tables and columns that are gone or others than ours.
+# What SQLite says of tables and columns that are gone or others than ours, or views in the place of tables.
 _UNLIKE = re.compile(
     "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
+    "|access to view|it is a view|use DROP VIEW"
 )
 
 
