@@ -100,6 +100,8 @@ def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None
     recall = pack.recall(result, 4000, SETTINGS, "full")
     assert (recall.weak, len(recall.hits), recall.tentative) == (True, pack.WEAK_HITS, 1)
     assert pack.recall(result, 4000, SETTINGS, "full", strict=True).text == ""
+    called = replace(result, weak=True)
+    assert pack.recall(called, 4000, SETTINGS, "full", strict=True).hits
     beside = SearchResult("passage", (guess, hit(200, 0.8), *rest), 2, 0)
     assert not pack.recall(beside, 4000, SETTINGS, "full").weak
 

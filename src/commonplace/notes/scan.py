@@ -118,7 +118,7 @@ class Listing(NamedTuple):
         reals = {absolute for path, absolute in listed.items() if path not in links}
         twice = set[str]()
         for path in sorted(links & listed.keys()):
-            real = os.path.realpath(listed[path])
+            real = _real(listed[path])
             if real in reals:
                 twice.add(path)
             reals.add(real)
@@ -156,13 +156,21 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     return listings
 
 
+def _real(path: str) -> str:
+    """Where links lead; the path itself where it is replaced by a file meanwhile."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
+
+
 def _unshared(listing: Listing, others: Sequence[Listing]) -> Listing:
     """A listing without the files that others have."""
     root = listing.root  # links stay inside of theirs, so that only collections whose roots nest share files
     if not any(_inside(root, other.root) or _inside(other.root, root) for other in others):
         return listing
-    seen = {os.path.realpath(state.absolute) for state in states(others)}
-    taken = {state.path for state in listing.states() if os.path.realpath(state.absolute) in seen}
+    seen = {_real(state.absolute) for state in states(others)}
+    taken = {state.path for state in listing.states() if _real(state.absolute) in seen}
     return listing.without(taken.__contains__)
 
 

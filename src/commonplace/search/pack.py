@@ -71,8 +71,8 @@ def recall(
     guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
     weak = result.weak or _says_less(hits, guesses)
-    if weak:
-        hits = [] if strict else worth_telling(hits)[:WEAK_HITS]
+    if weak:  # of a strict search comes what triggers and instructions call for though nothing answers
+        hits = [] if strict and not result.weak else worth_telling(hits)[:WEAK_HITS]
     block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query, settings)
     least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
