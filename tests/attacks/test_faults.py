@@ -656,7 +656,7 @@ def test_bytes_of_a_record_that_are_no_text_are_damage(root: Path) -> None:
 
 @pytest.mark.slow
 def test_much_damage_below_commonplace_loses_no_note(root: Path) -> None:
-    count = damaged(root, 200, 2)
+    count = damaged(root, 100, 2)
     print(f"\n{count} files damaged, 0 lines of notes lost")
 
 
