@@ -366,7 +366,18 @@ def test_a_text_that_is_one_date() -> None:
 
 
 def test_a_text_that_is_not_one_date() -> None:
-    for text in ["", "soon", "2026-02-30", "0000-01-01", "last Monday and more", "13", "today or yesterday", "3/4", "evening", "晚上"]:
+    for text in [
+        "",
+        "soon",
+        "2026-02-30",
+        "0000-01-01",
+        "last Monday and more",
+        "13",
+        "today or yesterday",
+        "3/4",
+        "evening",
+        "晚上",
+    ]:
         assert dates.read(text, NOW) is None
 
 

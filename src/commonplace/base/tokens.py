@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 # Measured with the tokenizers of common models: about four Latin characters a token, and one token for each
 # character of CJK and what stands behind it in Unicode; the estimate errs on the side of too many.
-_WIDE = re.compile("[\u2e80-\U0010ffff]")
+_WIDE = "\u2e80"
 
 
 def about(text: str) -> int:
@@ -16,5 +14,5 @@ def about(text: str) -> int:
 
 def quarters(text: str) -> int:
     """The same in quarters of a token, which can be added up over pieces of a text."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    wide = 0 if text.isascii() else sum(map(_WIDE.__le__, text))
     return len(text) + 3 * wide

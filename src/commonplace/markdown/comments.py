@@ -17,6 +17,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.base.expressions import lazy
 from commonplace.markdown import structure
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ _KEYS = {
 # the most characters of each. `by` and `agent` are who struck it, not who said it.
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
 MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
-_MARK = re.compile(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
+_MARK = lazy(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
 _ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 # What may stand behind the writer, in this order, and the most characters of each that are kept.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>])*+)"
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
-_COMMENT = re.compile(
+_COMMENT = lazy(
     rf"<!--\s*+(?:(?P<key>{'|'.join(_KEYS)})\s*+:(?P<value>(?:(?!<!--|-->).)*+)"
     rf"|cp\s*+:(?P<cp>(?:(?!<!--|-->).)*+)|(?P<pinned>{PINNED})\s*+"
     rf"|(?:status\s*+:\s*+)?(?P<status>{'|'.join(STATUSES)})\s*+"
@@ -64,10 +65,10 @@ _COMMENT = re.compile(
 # Keys of front matter with a choice of values, and what a comment calls them.
 _CHOICES = {"status": ("status", STATUSES)} | dict.fromkeys(("by", "source", "provenance"), ("by", WRITERS))
 _FLAGS = {PINNED: (PINNED, "true")} | {status: ("status", status) for status in STATUSES}
-_WRITER = re.compile(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
+_WRITER = lazy(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
 # Words that open an entry which is a guess, behind the mark of a list and the hour.
 _GUESSES = ("entative:", "entative：", "entative**", "entative__", "暂定", "待证")
-_GUESS = re.compile(
+_GUESS = lazy(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
@@ -79,11 +80,11 @@ _DIVIDING = (
 FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
-_CODE = re.compile(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
+_CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
 _LONGEST_LINE = 10_000  # characters of a line that is looked at for code
 _OPENING = re.compile(r"<!(?=--)")
-_ANY = re.compile(r"<!--.*?-->", re.DOTALL)
-_ANY_AND_BLANKS = re.compile(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
+_ANY = lazy(r"<!--.*?-->", re.DOTALL)
+_ANY_AND_BLANKS = lazy(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
 
 
 def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, dict[str, str]]:

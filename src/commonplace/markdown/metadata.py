@@ -13,6 +13,7 @@ from functools import cache
 from posixpath import basename
 from typing import Any
 
+from commonplace.base.expressions import lazy
 from commonplace.language import fold, rules
 from commonplace.types import NoteKind
 
@@ -22,16 +23,16 @@ DEEPEST = 50  # collections within each other: libyaml builds them by recursion;
 MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
 _OPENERS = "[{-?:"  # every collection begins with one of these
-_DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
-_MONTHLY = re.compile(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
+_DAILY = lazy(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
+_MONTHLY = lazy(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
 _LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
 # 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
-_DAY = re.compile(
+_DAY = lazy(
     r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})"
     r"(?:[T_ -]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?(?!\d)"
 )
-_CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
-_YEAR = re.compile(r"(?<!\d)(?:19|20|21)\d\d(?!\d)")
+_CHINESE_DAY = lazy(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
+_YEAR = lazy(r"(?<!\d)(?:19|20|21)\d\d(?!\d)")
 _LONGEST_DAY = 40  # characters of a heading that is one
 YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 

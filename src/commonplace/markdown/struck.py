@@ -21,6 +21,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.base import filetypes
+from commonplace.base.expressions import lazy
 from commonplace.markdown import structure, turns
 from commonplace.types import Note
 
@@ -28,24 +29,25 @@ MARK = "~~"
 # Code and addresses in angles, in which Markdown knows neither marks nor backslashes.
 _VERBATIM = r"(?<![\\`])(?:`[^`]+`|``(?:[^`]|`(?!`))+``)(?!`)|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>"
 _INSIDE = rf"(?>{_VERBATIM}|(?!~~).)"
-STRUCK = re.compile(rf"~~(?=\S)({_INSIDE}*~|{_INSIDE}+(?<=\S))~~")
-_PART = re.compile(rf"{_VERBATIM}|{STRUCK.pattern}")
-_BOX = re.compile(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
+_STRUCK = rf"~~(?=\S)({_INSIDE}*~|{_INSIDE}+(?<=\S))~~"
+STRUCK = lazy(_STRUCK)
+_PART = lazy(rf"{_VERBATIM}|{_STRUCK}")
+_BOX = lazy(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
 # From the first backslash of a run only: a run that no tilde follows is looked at once.
-_ESCAPED = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\++)(?P<mark>~|$)")
-_TO_ESCAPE = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\*+)(?P<mark>~|$)")
+_ESCAPED = lazy(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\++)(?P<mark>~|$)")
+_TO_ESCAPE = lazy(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\*+)(?P<mark>~|$)")
 # What stays outside of the marks: quotation marks, the mark of a list, a box, the hour.
-_LEAD = re.compile(
+_LEAD = lazy(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*(?:\[[ xX]\](?:[ \t]+|$))?"
     r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
 )
 # What may hide a mark begins with one of these; the others are the marks themselves.
-_SIGN = re.compile(
+_SIGN = lazy(
     r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
 )
-_TAG = re.compile(r"<[^<>\n]{0,1000}>")
-_TARGET = re.compile(r"\]\([^()\s]{0,2000}+(?:\([^()\s]{0,2000}+\)[^()\s]{0,2000}+)?[^()\n]{0,200}+\)")
-_ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
+_TAG = lazy(r"<[^<>\n]{0,1000}>")
+_TARGET = lazy(r"\]\([^()\s]{0,2000}+(?:\([^()\s]{0,2000}+\)[^()\s]{0,2000}+)?[^()\n]{0,200}+\)")
+_ADDRESS = lazy(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
 _ADDRESS_END = "?!.,:;*_~\"')]"
 _TICKS = re.compile(r"`+")
 _WORD = re.compile(r"[^\W_]")

@@ -13,6 +13,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.base.expressions import lazy
 from commonplace.language import fold, rules
 from commonplace.markdown import turns
 
@@ -28,18 +29,18 @@ _MARGIN_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
 # HTML that stands in headings; `List<String>` is none.
-_TAG = re.compile(
+_TAG = lazy(
     r"</?(?:a|img|b|i|em|strong|code|kbd|br|sub|sup|span|small|u|p|div|center|picture|source)(?:[\s/][^<>]*)?>",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
+_LINK = lazy(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
+_NOT_PARAGRAPH = lazy(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 # A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
-RULE = re.compile(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
-_IMAGES = re.compile(
+RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
+_IMAGES = lazy(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)(?:\]\([^()]*+\))?+\s*+)++$"
 )
 # A row of a table, and the one below its header.

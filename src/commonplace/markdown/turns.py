@@ -19,6 +19,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from commonplace.base.expressions import lazy
+
 CLOCK = (
     r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
 )
@@ -31,19 +33,19 @@ _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, wh
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
 # What is said stands in the same line.
-_LABEL = re.compile(
+_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?"
     rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 )
 # What is said stands in the lines below.
-_OPENING = re.compile(
+_OPENING = lazy(
     rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?"
     rf"|({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
     rf"|({_NAME})\s+{DATE},?\s{{0,2}}{CLOCK}"
     rf"|{DATE}\s+{CLOCK}\s+({_NAME})\s*(?:[(（][\w.@-]{{3,40}}[)）]|<[^<>\s]{{3,60}}>)"
 )
 # The same in a chat alone: elsewhere it is an appointment.
-_BRIEF_OPENING = re.compile(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{CLOCK}")
+_BRIEF_OPENING = lazy(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{CLOCK}")
 _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
 _LONGEST_OPENING = 80  # characters
 _LABEL_WITHIN = 64  # characters in which the colon of a label must stand

@@ -7,6 +7,7 @@ transactions. Money is counted in billionths of a US dollar, so that sums of man
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
@@ -15,7 +16,6 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from uuid import uuid4
 
 from commonplace.base import clock, database, paths
 from commonplace.base.database import Database
@@ -288,7 +288,7 @@ class Budget:
         self.ledger = ledger
         self.caps = caps
         self.kind = kind
-        self.run = run or uuid4().hex
+        self.run = run or os.urandom(16).hex()
 
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
         """Reserve the most that a call can take; return what to give to `Ledger.record`.

@@ -11,7 +11,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -123,6 +122,8 @@ def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
     """Run texts one by one, several at a time: each result depends on its text alone, without padding."""
     if len(texts) == 1:
         return [work(texts[0])]
+    from concurrent.futures import ThreadPoolExecutor  # one text, a question, starts without
+
     with ThreadPoolExecutor(THREADS, "commonplace-model") as pool:
         return list(pool.map(work, texts))
 

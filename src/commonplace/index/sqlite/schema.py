@@ -21,6 +21,7 @@ import apsw
 
 from commonplace.base import database as base
 from commonplace.base.errors import IndexUnavailable
+from commonplace.base.expressions import lazy
 from commonplace.base.paths import known_keys, root_of, signing_key
 from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
@@ -81,7 +82,7 @@ NAMES = ("meta", "notes", "sections", "passages", "vectors", "words", "passages_
 # A vector that can be compared: one of zeros has no direction.
 USABLE = "typeof({0}) = 'blob' AND {0} <> zeroblob(length({0}))"
 # What SQLite says of tables and columns that are gone or others than ours, or views in the place of tables.
-_UNLIKE = re.compile(
+_UNLIKE = lazy(
     "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
     "|access to view|it is a view|use DROP VIEW"
 )
