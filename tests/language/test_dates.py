@@ -460,3 +460,12 @@ def test_a_long_text_of_beginnings_ends() -> None:
     ]:
         text = piece * ((dates.MAX_CHARACTERS - 20) // len(piece))
         assert [span.text for span in dates.spans(f"{text}. Yesterday?", NOW)] == ["Yesterday"], piece
+
+
+@given(day=st.dates(date(2000, 1, 1), date(2099, 12, 31)))
+def test_every_spelling_of_a_day_is_read_as_that_day(day: date) -> None:
+    for spelling in dates.spellings(day):
+        written = spelling.replace(" ", "-") if spelling[:4].isdigit() else spelling
+        span = dates.read(written, day)
+        assert span is not None, spelling
+        assert (span.first, span.last) == (day, day), spelling

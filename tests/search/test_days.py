@@ -263,3 +263,15 @@ def test_turns_are_found_by_the_day_of_their_stamp(tmp_path: Path) -> None:
         then = memory.search("walnuts cake", now=NOW, as_of="2026-03-10", min_score=0).hits
         assert [hit.date for hit in then] == ["2026-03-05"]
         assert memory.timeline("2026-03-05")
+
+
+@pytest.mark.parametrize("written", ["8月9日", "八月九号", "August 9", "9th of August", "2026-08-09"])
+@pytest.mark.parametrize("asked", ["八月九日去了哪里？", "where was I on 9 August?"])
+def test_notes_of_other_days_may_write_a_day_in_another_way(tmp_path: Path, written: str, asked: str) -> None:
+    (tmp_path / "memory").mkdir()
+    texts = [f"Water meter read, {count} units." for count in range(60)]
+    texts[40] = f"Trip: {written}, 杭州 / Hangzhou."
+    (tmp_path / "memory/2026-11-20.md").write_text("\n\n".join(texts), "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        assert "Hangzhou" in memory.search(asked, now=NOW).hits[0].text

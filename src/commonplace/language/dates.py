@@ -87,6 +87,14 @@ def read(text: str, now: date) -> Span | None:
     return _whole(text, now) or _whole(re.sub(f"{TIMES_OF_DAY}$", "", text, flags=re.IGNORECASE), now)
 
 
+def spellings(day: date) -> tuple[str, ...]:
+    """Return how notes may write a day, as phrases of lower-case words in every language; without its year
+    but in digits.
+    """
+    modules = (import_module(f"commonplace.language.dates_{name}") for name in rules.LANGUAGES)
+    return (f"{day:%Y %m %d}", *(phrase for module in modules for phrase in module.spellings(day)))
+
+
 def _whole(text: str, now: date) -> Span | None:
     bare = re.sub(rf"^{_THE}", "", text, flags=re.IGNORECASE)
     for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):

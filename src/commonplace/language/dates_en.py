@@ -48,6 +48,16 @@ _DAYS = {
 }  # fmt: skip
 
 
+def spellings(day: date) -> tuple[str, ...]:
+    """Return how a day of a year is written: july 8, 8th of july."""
+    number, name = day.day, _NAMES_OF_MONTHS[day.month - 1]
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 != 1 else 0, "th")
+    ordinal = f"{number}{suffix}"
+    pairs = [(month, count) for month in dict.fromkeys((name, name[:3])) for count in (number, ordinal)]
+    both = [phrase for month, count in pairs for phrase in (f"{month} {count}", f"{count} {month}")]
+    return (*both, f"{ordinal} of {name}")
+
+
 def _before(match: re.Match[str]) -> str:
     """The word before a match, in lower case; none for the second of two that are not said to be a range."""
     before = match.string[max(0, match.start() - 30) : match.start()]

@@ -50,6 +50,19 @@ _COUNTED = (
 )
 
 
+def spellings(day: date) -> tuple[str, ...]:
+    """Return how a day of a year is written: 7月8日, 七月八号."""
+    written = [(f"{day.month}", f"{day.day}"), (_small(day.month), _small(day.day))]
+    return tuple(f"{month}月{number}{sign}" for month, number in written for sign in "日号")
+
+
+def _small(number: int) -> str:
+    """A number up to 99 in characters."""
+    tens, ones = divmod(number, 10)
+    figures = "〇一二三四五六七八九"
+    return ("" if tens < 2 else figures[tens]) + "十" * (tens > 0) + figures[ones] * (ones > 0)
+
+
 def _number(said: str) -> int:
     return int(said) if said.isdecimal() else wide_number(said)
 

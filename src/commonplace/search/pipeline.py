@@ -58,7 +58,9 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         with outcome.timed("hits"):
             outcome.hits = order.listed(index, ranked, request.today)
     if days is not None and not outcome.hits:
-        outcome.warnings += _lacking(index, asked, days, covered, request)
+        lacking = _lacking(index, asked, days, covered, request)
+        outcome.warnings += lacking
+        asked = query.spelled(asked, days) if lacking else asked
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
         outcome.listing = True
         return outcome

@@ -165,6 +165,15 @@ def days(query: Query, now: date | None) -> Dated | None:
     return Dated(spans, _asks_of_days(further) and not (query.required or query.prefixes), rest)
 
 
+def spelled(query: Query, days: Dated) -> Query:
+    """Return a question with the other ways to write its days, by which notes of others may speak of them."""
+    from commonplace.language import dates
+
+    named = [span.first for span in days.spans if span.named and span.first == span.last]
+    ways = [phrase for day in named for phrase in dates.spellings(day)]
+    return query._replace(spellings=(*query.spellings, *ways)[:MAX_SPELLINGS]) if ways else query
+
+
 def _asks_of_days(text: str) -> bool:
     """Whether a text asks for nothing more than what was noted on some days."""
     asking = stopwords.ENGLISH | rules.words("asking_of_days")
