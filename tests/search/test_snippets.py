@@ -98,6 +98,8 @@ def test_of_days_that_the_words_do_not_tell_apart_the_last_are_shown(text: str, 
 
 
 def test_the_day_that_the_words_name_is_shown() -> None:
+    assert "The meter" in rows(f"The meter is in the hall.\n\n{METER}", "meter")[0]
+    assert "The meter" in rows(f"{METER}\n\nThe meter is in the hall.", "meter")[-1]
     assert any("18270" in row for row in rows(METER, "2026-04-01"))
     assert any("4450" in row for row in rows(PAY, "2019"))
 
@@ -124,7 +126,7 @@ def test_a_long_line_is_cut_around_the_words(sentence: str) -> None:
 
 LINES = st.sampled_from(
     ["", "| a | b |", "|---|---|", "```", "~~~", "Ann: why the deploy?", "Bob: so", "**Ann** 10:32", "word " * 40,
-     "deploy", "部署" * 60]
+     "deploy", "部署" * 60, "2026-01-01,1", "- 2026-02-01 two", "| 2026-03-01 | 3 |"]
 )  # fmt: skip
 
 

@@ -418,7 +418,7 @@ def _chosen(rows: Sequence[_Row], lines: Sequence[Line], limit: int) -> list[int
 
 def _by_day(rows: Sequence[_Row], lines: Sequence[Line]) -> range | None:
     """The rows from the first day to the last, where most lines begin with a day, the days rise, and as many
-    matches belong to each.
+    matches belong to each, none to what is neither of a day nor heads them.
     """
     days: list[Day] = []
     matches: list[int] = []
@@ -434,9 +434,11 @@ def _by_day(rows: Sequence[_Row], lines: Sequence[Line]) -> range | None:
             matches[-1] += row.matches
         stop = at + 1 if day or row.line == last else stop
         last = row.line
-    most = 2 * len(days) > len({row.line for row in rows})
-    rises = days == sorted(days) and days[:1] != days[-1:]
-    return range(start, stop) if most and rises and len(set(matches)) == 1 else None
+    if 2 * len(days) <= len({row.line for row in rows}) or days != sorted(days) or days[0] == days[-1]:
+        return None
+    head = rows[start - 1].line if start else -1
+    aside = any(row.matches for row in [*rows[:start], *rows[stop:]] if row.line != head)
+    return None if aside or len(set(matches)) > 1 else range(start, stop)
 
 
 def _densest(rows: Sequence[_Row], among: range, size: int) -> range:
