@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,10 +47,11 @@ def test_hits_come_best_first_and_only_the_best_is_cut_but_for_what_overlaps(
     whole = [one for one in chosen if one in hits]
     assert [hits.index(one) for one in whole] == sorted(hits.index(one) for one in whole)
     for cut in (one for one in chosen if one not in hits):
-        origins = [one for one in hits if one.path == cut.path and cut.text in one.text and within(cut, one)]
+        text = cut.text.removesuffix("…").removesuffix("\n")
+        origins = [one for one in hits if one.path == cut.path and text in one.text and within(cut, one)]
         others = [one for one in chosen if one is not cut]
         assert any(
-            (chosen[0] is cut and one.text.startswith(cut.text))
+            (chosen[0] is cut and one.text.startswith(text))
             or any(meet(one, other) or shared(one, other) for other in others)
             for one in origins
         )
@@ -117,6 +119,32 @@ def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
     _, (cut,), *_ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
     assert 0 < len(cut.text) < 3500
     assert (cut.start_line, cut.end_line) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our energy contract is with Greenchoice since the first of April, and the gas comes from them too. "
+        * 3,
+        "今天大年初一。给爸妈视频拜年，爸爸说他的血压又高了，开始吃氨氯地平。包了八十个饺子，白菜猪肉馅。"
+        * 3,
+        "a b " * 200,
+        "- https://example.com/" + "path/" * 200,
+    ],
+)
+def test_a_line_is_cut_behind_a_sentence_a_clause_or_a_word_and_says_so(text: str) -> None:
+    for budget in range(40, 100):
+        block = compose([hit("a.md", 7, 7, text)], budget)
+        assert about(block.text) <= budget
+        if not block.hits:
+            continue
+        begun = block.hits[0].text.removesuffix("…")
+        assert block.hits[0].text == begun + "…"
+        assert text.startswith(begun)
+        if " " in begun and "http" not in text:
+            assert text[len(begun)] == " "
+    assert block.hits
+    assert "http" in text or text[0] == "a" or begun[-1] in ".,。，"
 
 
 def test_how_many_tokens_a_text_is_taken_for() -> None:

@@ -69,6 +69,7 @@ def test_a_snippet_is_what_stands_around_the_evidence() -> None:
         ("先说了很多别的事情，和问题没有关系。" * 6 + "周五下午不部署。" + "后面又说了很多别的事情。" * 6, "周五部署", "周五下午不部署。", (1, 1)),
         ("\n".join([f"- line {n} of words that fill the line" for n in range(20)] + ["- the walnut desk"]), "walnut", "- the walnut desk", (18, 21)),
         ("word " * 100 + "walnut" + " word" * 100, "walnut", "walnut", (1, 1)),
+        ("many words " * 60 + "walnut" + " other words" * 60, "walnut", " walnut ", (1, 1)),
         ("x" * 600, "walnut", "x" * 100, (1, 1)),
     ]:  # fmt: skip
         cut = pack.snippet(
@@ -77,6 +78,14 @@ def test_a_snippet_is_what_stands_around_the_evidence() -> None:
         assert kept in cut.text
         assert tokens.about(cut.text) <= pack.SNIPPET_TOKENS, (text, question, kept, lines)
         assert (cut.start_line, cut.end_line) == lines
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    for behind in range(1, 40):
+        text = f"{'words ' * 40}{'w' * behind} walnut {'words ' * 60}"
+        cut = pack.snippet(hit(1, 0.5, text), screen.matcher(["walnut"])).text
+        assert set(cut.strip("…").split()) <= {"words", "w" * behind, "walnut"}
+        assert cut[0] == cut[-1] == "…"
 
 
 @given(st.text(min_size=1, max_size=600), st.text(max_size=8))

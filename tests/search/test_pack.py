@@ -108,6 +108,8 @@ def test_a_citation_tells_the_date_once() -> None:
 def test_a_best_hit_that_is_too_long_is_cut() -> None:
     text, chosen, *_ = compose([hit("a.md", 1, 40, "\n".join(["a line of some words"] * 40))], 100)
     assert 0 < chosen[0].end_line < 40
+    assert chosen[0].text.split("\n")[-2:] == ["a line of some words", "…"]
+    assert len(chosen[0].text.split("\n")) == chosen[0].end_line + 1
     assert about(text) <= 100
 
 

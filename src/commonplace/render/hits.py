@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, pairwise, takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, chain, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.render import count, screen, to_json
-from commonplace.render.screen import PLAIN, Look
+from commonplace.render.screen import PLAIN, Look, Span
 from commonplace.types.results import LISTING, WEAKLY, Hit, answered_by
 
 if TYPE_CHECKING:
     from commonplace.types import Factor, SearchResult
 
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
+# Cells of a row in the mean: of those shown where there is no terminal, and of a passage of short lines.
+ROW_CELLS, SHORT_CELLS = 160, 80
+PARTS = 4  # of what is shown of a line that is cut around its matches
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
 INDENT = "  "
 _COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
@@ -39,14 +42,19 @@ _ATTRIBUTES = (
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
 
 
+Day = tuple[int, ...]
+
+
 class Line(NamedTuple):
     """What a line of a passage is: a mark that says nothing, one that only says who speaks, a question.
 
-    `header` is the line (from 0) that heads the table of a row.
+    `header` is the line (from 0) that heads the table of a row, `day` the year, month and day that a line
+    begins with, as far as it names them.
     """
 
     is_mark: bool = False
     header: int | None = None
+    day: Day = ()
     opens: bool = False
     asks: bool = False
 
@@ -289,7 +297,8 @@ def passage(
     """Return a passage's rows, indented and wrapped; of too many, those with the most matches.
 
     Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for; where
-    there are too many rows, so are lines that are marks alone.
+    there are too many rows, so are lines that are marks alone. Of short lines half as many more are shown
+    before any is left out. Without a terminal a line is one row, and a long one is cut around its matches.
     """
     end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
     if limit is not None and end > 2:
@@ -297,61 +306,100 @@ def passage(
     text = screen.clean(text).expandtabs(4)
     lines = [line.rstrip() for line in text.split("\n")]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
-    drawn = [[*_drawn(line, width, pattern, look)] if line or limit is None else [] for line in lines]
-    if limit is not None and sum(map(len, drawn)) > limit:
+    found = [screen.matches(line, pattern) for line in lines]
+    hangs = [screen.hang(line) if width else 0 for line in lines]
+    rows = [
+        _Row(at, span, span[0] == 0, len(_inside(found[at], span)))
+        for at, line in enumerate(lines)
+        if line or limit is None
+        for span in screen.rows(line, width, hangs[at])
+    ]
+    chosen: Sequence[int] = range(len(rows))
+    if limit is not None and len(rows) > limit:
         told = read(lines) if read else [Line()] * len(lines)
-        return [INDENT + row for row in _snippet(told, drawn, limit)]
-    return [INDENT + row for rows in drawn for row, _ in rows]
-
-
-def _drawn(
-    line: str, width: int | None, pattern: re.Pattern[str] | None, look: Look
-) -> Iterator[tuple[str, int]]:
-    """The rows of a line, matches coloured, each with how many there are in it."""
-    spans = screen.matches(line, pattern)
-    hang = screen.hang(line) if width else 0
-    for row in screen.rows(line, width, hang):
-        # Spans come in order, none overlapping: those of a row stand beside each other.
-        first = bisect_right(spans, row[0], key=lambda span: span[1])
-        inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
-        yield " " * hang * (row[0] > 0) + screen.mark(line, row, inside, look), len(inside)
+        rows = _telling(rows, told)
+        is_short = sum(screen.cells(lines[at]) for at in {row.line for row in rows}) <= limit * SHORT_CELLS
+        few = len(rows) <= limit + (limit // 2 if is_short else 0)
+        chosen = range(len(rows)) if few else _chosen(rows, told, limit)
+    shown = [rows[at] for at in chosen]
+    if limit is not None and width is None:
+        shown = _narrowed(shown, lines, found, limit * ROW_CELLS)
+    texts, cut = [], f" {screen.ELLIPSIS}"
+    for row, above, at in zip(shown, [-1, *chosen], chosen, strict=False):
+        (start, stop), line = row.span, lines[row.line]
+        drawn = " " * hangs[row.line] * (start > 0) + screen.mark(line, row.span, found[row.line], look)
+        skips, ends = at > above + 1 or (start and not width), stop < len(line) and not width
+        texts.append((f"{screen.ELLIPSIS} {drawn.lstrip()}" if skips else drawn) + cut * ends)
+    if chosen and chosen[-1] < len(rows) - 1:
+        texts[-1] = texts[-1].removesuffix(cut) + cut
+    return [INDENT + text for text in texts]
 
 
 class _Row(NamedTuple):
-    """A row of a passage: the line that it is of (from 0), whether it begins one, its matches.
+    """A row of a passage: the line that it is of (from 0) and its part of it, whether it begins a line, how
+    many matches it holds.
 
     What stands below a line that only says who speaks begins nothing.
     """
 
-    text: str
     line: int
+    span: Span
     begins: bool
     matches: int
 
 
-def _snippet(lines: Sequence[Line], drawn: Sequence[Sequence[tuple[str, int]]], limit: int) -> list[str]:
-    """Some of the rows of lines, with ellipses where others are left out."""
-    rows: list[_Row] = []
-    opened = False
-    for at, line in enumerate(lines):
-        if drawn[at] and not line.is_mark:
-            numbered = enumerate(drawn[at])
-            rows += [_Row(text, at, number == 0 and not opened, found) for number, (text, found) in numbered]
-            opened = line.opens
-    chosen = _chosen(rows, lines, limit)
-    shown = [
-        rows[at].text if at == above + 1 else f"{screen.ELLIPSIS} {rows[at].text.lstrip()}"
-        for above, at in pairwise([-1, *chosen])
-    ]
-    if chosen and chosen[-1] < len(rows) - 1:
-        shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
-    return shown
+def _inside(spans: Sequence[Span], row: Span) -> Sequence[Span]:
+    """Those of some spans, in order and none overlapping, that a row holds."""
+    first = bisect_right(spans, row[0], key=lambda span: span[1])
+    return spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+
+
+def _telling(rows: Iterable[_Row], lines: Sequence[Line]) -> list[_Row]:
+    """Rows without those of marks."""
+    telling: list[_Row] = []
+    opened, last = False, -1  # the line above only says who speaks
+    for row in rows:
+        if lines[row.line].is_mark:
+            continue
+        if row.line != last:
+            opened, last = last >= 0 and lines[last].opens, row.line
+        telling.append(row._replace(begins=row.begins and not opened))
+    return telling
+
+
+def _narrowed(
+    rows: Sequence[_Row], lines: Sequence[str], found: Sequence[Sequence[Span]], room: int
+) -> list[_Row]:
+    """Rows of whole lines, the longest cut around their matches, so that all have `room` cells together."""
+    widths = [screen.cells(lines[row.line]) for row in rows]
+    share = room
+    for left, width in zip(range(len(rows), 0, -1), sorted(widths), strict=True):
+        share = room // left
+        if width > share:
+            break
+        room -= width
+    narrowed = []
+    for row, width in zip(rows, widths, strict=True):
+        if width > share:
+            spans = screen.rows(lines[row.line], max(20, share // PARTS))
+            parts = [
+                _Row(row.line, span, span[0] == 0, len(_inside(found[row.line], span))) for span in spans
+            ]
+            window = _densest(parts, range(len(parts)), min(PARTS, len(parts)))
+            row = row._replace(span=(parts[window.start].span[0], parts[window.stop - 1].span[1]))
+        narrowed.append(row)
+    return narrowed
 
 
 def _chosen(rows: Sequence[_Row], lines: Sequence[Line], limit: int) -> list[int]:
-    """The rows with the most matches, with the header of their table and what answers their question."""
-    if len(rows) <= limit:
-        return [*range(len(rows))]
+    """The rows with the most matches, with the header of their table and what answers their question.
+
+    Of days in their order that the matches do not tell apart it is the last, below what heads them.
+    """
+    if dated := _by_day(rows, lines):
+        head = [at for at in range(dated.start) if rows[at].line == rows[dated.start - 1].line]
+        head = head[: min(1, limit - 1)]
+        return [*head, *dated[len(head) - limit :]]
     window = _densest(rows, range(len(rows)), limit)
     best = max(window, key=lambda at: rows[at].matches)
     header = lines[rows[window[0]].line].header
@@ -366,6 +414,31 @@ def _chosen(rows: Sequence[_Row], lines: Sequence[Line], limit: int) -> list[int
         around = range(max(window.start, best - size + 1), min(window.stop, best + size))
         window = _densest(rows, around, size)
     return sorted([*beside, *window])
+
+
+def _by_day(rows: Sequence[_Row], lines: Sequence[Line]) -> range | None:
+    """The rows from the first day to the last, where most lines begin with a day, the days rise, and as many
+    matches belong to each, none to what is neither of a day nor heads them.
+    """
+    days: list[Day] = []
+    matches: list[int] = []
+    start = stop = 0
+    last = -1
+    for at, row in enumerate(rows):
+        day = lines[row.line].day if row.line != last else ()
+        if day:
+            start = start if days else at
+            days.append(day)
+            matches.append(0)
+        if days:
+            matches[-1] += row.matches
+        stop = at + 1 if day or row.line == last else stop
+        last = row.line
+    if 2 * len(days) <= len({row.line for row in rows}) or days != sorted(days) or days[0] == days[-1]:
+        return None
+    head = rows[start - 1].line if start else -1
+    aside = any(row.matches for row in [*rows[:start], *rows[stop:]] if row.line != head)
+    return None if aside or len(set(matches)) > 1 else range(start, stop)
 
 
 def _densest(rows: Sequence[_Row], among: range, size: int) -> range:

@@ -10,6 +10,7 @@ notes what it adds in `parts` under a name of its own, so that `--explain` shows
 * `replaces`: what replaces struck text goes before it, in questions into the past.
 * `said again`: of passages that say the same the newest is shown, with the score of the best.
 * `diversity`: what is like a hit before it goes down.
+* `says nothing`: a heading without text, a rule, an image goes behind what says something.
 """
 
 from __future__ import annotations
@@ -62,23 +63,27 @@ def adjusted(item: Ranked, part: str, value: float) -> Ranked:
 
 
 def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Give the score of front matter to the first passage of its note; what has none below it stays."""
+    """Give the score of front matter to the first passage of its note.
+
+    What has none below it stays, and so does what holds a demand that the passage does not. Where the
+    question excludes the passage, the front matter goes with it.
+    """
     fronts = {one.candidate.id + 1: one for one in ranked if structure.is_front_matter(one.candidate.text)}
     fronts = {below: one for below, one in fronts.items() if one.candidate.start_line == 1}
     if not fronts or question.request.past:
         return list(ranked)
-    allowed = question.allowed(facts.within(question.index, fronts, question.covered))
-    served = {
+    firsts = {
         own.id: own
-        for own in question.index.passages(allowed)
+        for own in question.index.passages(sorted(fronts))
         if own.note_id == fronts[own.id].candidate.note_id and own.until is None
     }
-    known = {
-        item.candidate.id: item for item in ranked if item.candidate.id + 1 not in served.keys() & fronts
-    }
-    for below, own in served.items():
+    admitted = question.admitted(firsts)
+    served = question.allowed(facts.within(question.index, firsts, question.covered))
+    gone = served | (firsts.keys() - set(admitted))
+    known = {item.candidate.id: item for item in ranked if item.candidate.id + 1 not in gone & fronts.keys()}
+    for below in served:
         front = fronts[below]
-        item = known.get(below) or Ranked(own, 0.0, {}, front.relevance)
+        item = known.get(below) or Ranked(firsts[below], 0.0, {}, front.relevance)
         known[below] = adjusted(item, "front matter", max(0.0, front.score - item.score))
     return sorted(known.values(), key=lambda item: -item.score)
 
@@ -630,7 +635,8 @@ def _hits(
     # A heading without text, a rule, an image: what says nothing is worth a look where nothing else is left.
     silent = [one for one in shown[:limit] if structure.says_nothing(one.shown.item.candidate.text)]
     if silent:
-        shown = [*(one for one in shown[:limit] if one not in silent), *silent, *shown[limit:]]
+        telling = [one for one in shown[:limit] if one not in silent]
+        shown = [*telling, *(_behind(one, telling) for one in silent), *shown[limit:]]
     pairs = [
         (one.shown.item.candidate, _hit(one.shown.item, one.shown.source, request.today, one.others))
         for one in shown
@@ -640,6 +646,14 @@ def _hits(
     from commonplace.search import completion
 
     return completion.complete(index.passages, question.admitted, pairs, limit)
+
+
+def _behind(statement: Statement, others: Sequence[Statement]) -> Statement:
+    """A statement with no more score than the last of those that it stands behind, if there are any."""
+    item = statement.shown.item
+    least = min((one.shown.item.score for one in others), default=item.score)
+    item = adjusted(item, "says nothing", min(0.0, least - item.score))
+    return statement._replace(shown=statement.shown._replace(item=item))
 
 
 def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Statement]:
