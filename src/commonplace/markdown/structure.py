@@ -101,8 +101,13 @@ def plain(text: str) -> str:
 
 
 def is_silent(line: str) -> bool:
-    """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when."""
+    """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when.
+
+    Nor does what a chat has in the place of a picture.
+    """
     bare = line.strip()
+    if turns.is_remark(bare):
+        return True
     if bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
     if not 0 < len(bare) <= _LONGEST_BYLINE or ITEM.match(bare) or bare[-1] in ".!?。！？":

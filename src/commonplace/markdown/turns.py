@@ -46,6 +46,8 @@ _OPENING = lazy(
 )
 # The same in a chat alone: elsewhere it is an appointment.
 _BRIEF_OPENING = lazy(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0,2}})\s+{CLOCK}")
+# WhatsApp puts a mark of direction before what it says itself; a picture is [图片] in WeChat and QQ.
+_REMARK = lazy(r"\s*(?:<[^<>]{1,60}>|\[[^\[\]\s]{1,12}\]|\u200e.{1,200})\s*")
 _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
 _LONGEST_OPENING = 80  # characters
 _LABEL_WITHIN = 64  # characters in which the colon of a label must stand
@@ -100,6 +102,12 @@ def stamped(line: str) -> tuple[str, str] | None:
         start, end = match.span(match.lastindex or 0)
         return bare[start:end].lower(), bare[:start] + bare[end:]
     return None
+
+
+def is_remark(line: str) -> bool:
+    """Tell whether a turn is what an export writes for what it leaves out: `Ann: <Media omitted>`."""
+    at = behind(line)
+    return at > 0 and _REMARK.fullmatch(line, at) is not None
 
 
 def asks(text: str) -> bool:

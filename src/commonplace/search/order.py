@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 HEAD = 2
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
 EVENT_DAYS = 1  # what was said late is written down the day after
+SILENT = 0.5  # of its score has what stands before a text that says nothing; less is worth no more than it
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 # What a trigger adds: what scores more than that above it is a better answer. More where the best entry with
 # one would not be among the first `AMONG`, less where a further one would displace an answer from there.
@@ -65,8 +66,8 @@ def adjusted(item: Ranked, part: str, value: float) -> Ranked:
 def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Give the score of front matter to the first passage of its note.
 
-    What has none below it stays, and so does what holds a demand that the passage does not. Where the
-    question excludes the passage, the front matter goes with it.
+    What has none below it stays, and so does what holds a demand that the passage does not, or tells much
+    more than it. Where the question excludes the passage, the front matter goes with it.
     """
     fronts = {one.candidate.id + 1: one for one in ranked if structure.is_front_matter(one.candidate.text)}
     fronts = {below: one for below, one in fronts.items() if one.candidate.start_line == 1}
@@ -79,6 +80,8 @@ def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     }
     admitted = question.admitted(firsts)
     served = question.allowed(facts.within(question.index, firsts, question.covered))
+    relevance = {item.candidate.id: item.relevance for item in ranked}
+    served = {one for one in served if relevance.get(one, 0.0) >= SILENT * fronts[one].relevance}
     gone = served | (firsts.keys() - set(admitted))
     known = {item.candidate.id: item for item in ranked if item.candidate.id + 1 not in gone & fronts.keys()}
     for below in served:
@@ -632,11 +635,11 @@ def _hits(
     if successors and diversity < 1:
         shown = _in_order(shown, successors)
     shown = [one for one in shown if one.shown.item.score >= least]
-    # A heading without text, a rule, an image: what says nothing is worth a look where nothing else is left.
     silent = [one for one in shown[:limit] if structure.says_nothing(one.shown.item.candidate.text)]
     if silent:
         telling = [one for one in shown[:limit] if one not in silent]
-        shown = [*telling, *(_behind(one, telling) for one in silent), *shown[limit:]]
+        head = [*telling, *(_behind(one, telling) for one in silent)]
+        shown = [*sorted(head, key=lambda one: -one.shown.item.score), *shown[limit:]]
     pairs = [
         (one.shown.item.candidate, _hit(one.shown.item, one.shown.source, request.today, one.others))
         for one in shown
@@ -649,9 +652,13 @@ def _hits(
 
 
 def _behind(statement: Statement, others: Sequence[Statement]) -> Statement:
-    """A statement with no more score than the last of those that it stands behind, if there are any."""
+    """A statement that says nothing with no more score than the last of others that are half as good.
+
+    A heading without text, a rule, an image: it is worth a look where nothing else is left.
+    """
     item = statement.shown.item
-    least = min((one.shown.item.score for one in others), default=item.score)
+    scores = (one.shown.item.score for one in others)
+    least = min((score for score in scores if score >= SILENT * item.score), default=item.score)
     item = adjusted(item, "says nothing", min(0.0, least - item.score))
     return statement._replace(shown=statement.shown._replace(item=item))
 

@@ -82,12 +82,8 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome.confidence = _confidence(question, ranked, evidence, means)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
-    if means.reranker is not None and not refused:
-        with outcome.timed("reranking"):
-            try:
-                ranked = reranking.rerank(ranked, asked, means.reranker)
-            except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
-                outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
+    if not refused:
+        ranked = _reread(ranked, asked, means, outcome)
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
@@ -189,6 +185,20 @@ def _confidence(
     if days is None or not days.alone or min(span.first for span in days.spans) > evidence.day():
         return known  # what is still to come is spoken of on other days
     return confidence.NOISE if known is None else min(known, confidence.NOISE)
+
+
+def _reread(ranked: Sequence[Ranked], asked: Query, means: Means, outcome: Outcome) -> Sequence[Ranked]:
+    """The ranking after its head is read again, if it is; a model's order is final."""
+    reader = means.reranker
+    if reader is not None:
+        with outcome.timed("reranking"):
+            try:
+                ranked = reranking.rerank(ranked, asked, reader)
+            except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
+                outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
+    is_final = reader is not None and reader.kind != "local"
+    calibrated = means.ranking.fusion == "calibrated"
+    return ranking.behind_others(ranked) if calibrated and not is_final else ranked
 
 
 def _passages(

@@ -51,6 +51,7 @@ TIE = 1e-6
 # A note counts half for every so many days that lie between it and the days that a question names, and
 # nothing beyond so many: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
+WIDE_DAYS = 31  # spans of more days may hold most notes
 
 # What a character of a passage costs, and the share of its relevance that all of them cost at most: a reader
 # takes so much text and no more; of two passages that answer alike the shorter one leaves room for a third.
@@ -59,6 +60,9 @@ LENGTH, LENGTH_MOST = 0.00016, 0.3
 ASKS = -0.03
 # What only turns of a conversation get, taken against what so many of the best turns get on the mean.
 OF_TURNS, LEVEL = ("speaker", "neighbours", "section", "asks"), 20
+# Where other text is relevant so much of the most relevant turn, by its own words and meaning, no turn stands
+# before it for what only turns get. From 1 to .8 mixed vaults gain or keep their recall, below they lose.
+OTHER_LEAST = 0.9
 
 # What notes say of themselves is added, not multiplied: scores are absolute, so it counts the same for a
 # strong hit and a weak one, and cannot lift what hardly answers over what does. All but the last two are
@@ -270,6 +274,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         vector *= 1 - query.wide
     lexical, semantic, own_words = evidence.lexical, evidence.semantic, evidence.terms.own
     asked_wide, days = query.wide > MOST, evidence.days
+    dated = settings.dated * _selectivity(evidence) if days else 0.0
     ranked = []
     for candidate in candidates:  # hundreds of them: what does not depend on one stands above
         own = candidate.id
@@ -289,7 +294,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         if candidate.turns and turns.asks(candidate.text):
             parts["asks"] = ASKS
         if days:
-            parts["date"] = settings.dated * closeness(evidence.dates.get(own), days.spans)
+            parts["date"] = dated * closeness(evidence.dates.get(own), days.spans)
         if evidence.behind and own in evidence.reference:
             parts["collection"] = -evidence.behind
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
@@ -297,6 +302,18 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     _level(ranked)
     _own_first(ranked, evidence)
     return ranked
+
+
+def _selectivity(evidence: Evidence) -> float:
+    """How much the days that a question names tell of a note, 0..1: of whole months and longer the share of
+    dated notes with its words that are not of them. "In 2026" tells little where all notes are of that year.
+    """
+    spans = evidence.days.spans if evidence.days else ()
+    if any((span.last - span.first).days < WIDE_DAYS for span in spans):
+        return 1.0
+    dated = [day for passage, day in evidence.dates.items() if day and passage in evidence.lexical]
+    inside = sum(any(f"{span.first}" <= day <= f"{span.last}" for span in spans) for day in dated)
+    return 1 - inside / len(dated) if dated else 1.0
 
 
 def _own_first(ranked: Sequence[Ranked], evidence: Evidence) -> None:
@@ -365,6 +382,27 @@ def _level(ranked: Sequence[Ranked]) -> None:
     usual = sum(parts.get(name, 0.0) for parts in best for name in OF_TURNS) / max(1, len(best))
     for parts in turns:
         parts["conversation"] = -usual
+
+
+def behind_others(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Put the turns of conversations behind the most relevant other text, where that is as relevant as they
+    are before anything is added to them: a few lines of a chat are not all before the note that answers.
+    """
+    turns = [item for item in ranked if item.candidate.turns]
+    others = [item for item in ranked if not item.candidate.turns]
+    if not turns or not others:
+        return list(ranked)
+    best, top = max(others, key=lambda item: item.relevance), max(item.score for item in turns)
+    if top < best.score or best.relevance < OTHER_LEAST * max(item.relevance for item in turns):
+        return list(ranked)
+    less = best.score - top - TIE
+    lowered = []
+    for item in ranked:
+        if item.candidate.turns:
+            parts = {**item.parts, "conversation": item.parts.get("conversation", 0.0) + less}
+            item = item._replace(score=item.score + less, parts=parts)
+        lowered.append(item)
+    return sorted(lowered, key=lambda item: (-item.score, item.candidate.id))
 
 
 def closeness(day: str | None, spans: Sequence[Span]) -> float:
