@@ -111,9 +111,10 @@ class Query(NamedTuple):
 
     @property
     def identifies(self) -> bool:
-        """Whether it is one long word with digits, as identifiers are (`KES-158`, `13958124470`)."""
+        """Whether it is one long word with digits, as identifiers are (`KES-158`), or a telephone number."""
         word = self.words.strip()
-        return len(word) >= IDENTIFIER and len(word.split()) == 1 and any(map(str.isdigit, word))
+        is_long = len(word) >= IDENTIFIER and len(word.split()) == 1
+        return (is_long and any(map(str.isdigit, word))) or bool(identifiers.telephone(word))
 
     @property
     def marked(self) -> tuple[str, ...]:
