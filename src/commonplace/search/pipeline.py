@@ -68,7 +68,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         return outcome
     question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
-    if (respelled := _respelled(question, found, outcome)) is not None:
+    if (respelled := _respelled(question, found, means.reference, outcome)) is not None:
         asked = respelled
         question = _question(index, means, asked, request, covered, days, outcome)
         found = candidates.gather(question, means.embed, outcome)
@@ -127,7 +127,9 @@ def _question(
         return Question(index, asked, request, means.ranking, covered, weighed, days, own)
 
 
-def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query | None:
+def _respelled(
+    question: Question, found: Candidates, reference: frozenset[str], outcome: Outcome
+) -> Query | None:
     """The question with the names that its own are near to, where no note holds them; None for most."""
     asked, covered = question.query, question.covered
     if question.request.lines or asked.required or not (question.terms.missing or covered.conditions):
@@ -144,8 +146,14 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
     if not words:
         return None
     with outcome.timed("spelling"):
-        passages = question.index.passages(sorted(question.promising(found)))
-        names = spelling.meant(words, passages)
+        index, promising = question.index, question.promising(found)
+        for word in words:  # and what neither list found by it
+            neighbours = lexicon.any_of(spelling.neighbours(word))
+            for scope in question.scopes if neighbours else ():
+                promising.update(index.select(scope & Matches(neighbours), spelling.PASSAGES))
+        foreign = Scope((In("collection", reference),))
+        behind = facts.within(index, promising, foreign) if reference else ()
+        names = spelling.meant(words, index.passages(sorted(promising)), behind)
     if not names:
         return None
     taken = ", ".join(f"{word} for {name}" for word, name in names.items())
