@@ -65,7 +65,7 @@ def neighbours(word: str) -> list[str]:
 
 
 class _Name(NamedTuple):
-    """A name in the candidates: how often it stands there, whether inside a sentence, whether in own notes."""
+    """A name in the candidates: how often it stands there, if inside a sentence, if in own notes."""
 
     times: int
     inside: bool
