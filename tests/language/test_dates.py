@@ -469,3 +469,12 @@ def test_every_spelling_of_a_day_is_read_as_that_day(day: date) -> None:
         span = dates.read(written, day)
         assert span is not None, spelling
         assert (span.first, span.last) == (day, day), spelling
+
+
+def test_whether_a_text_names_a_day() -> None:
+    (sought,) = dates.spans("10 October 2026", date(2026, 11, 26))
+    for text in ("- 2026-10-10 A film", "on 10 Oct.", "10月10日看电影", "x\n\nSaturday, October 10th, 2026"):
+        assert dates.names(text, sought, date(2026, 11, 26))
+    assert dates.names("on 10 October", sought, date(2026, 2, 1))  # which comes then
+    for text in ("in October 2026", "10 October 2025", "yesterday", "2026-10-11", ""):
+        assert not dates.names(text, sought, date(2026, 11, 26))

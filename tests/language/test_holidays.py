@@ -48,3 +48,17 @@ def test_easter_is_a_sunday_in_spring() -> None:
         day = holidays.easter(year)
         assert day.isoweekday() == 7
         assert date(year, 3, 22) <= day <= date(year, 4, 25)
+
+
+def test_how_a_text_names_a_feast() -> None:
+    for text, written, shortest, another in [
+        ("中秋節", "中秋節", "中秋", "mid-autumn festival"),
+        ("去年圣诞节", "圣诞节", "圣诞", "christmas"),
+        ("last Christmas Day", "Christmas Day", "christmas", "圣诞"),
+        ("Easter Sunday 2026", "Easter Sunday", "easter sunday", "easter sunday"),
+    ]:
+        naming = holidays.naming(text)
+        assert naming is not None
+        assert naming[:2] == (written, shortest)
+        assert another in naming.names
+    assert holidays.naming("3 May") is None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.language import identifiers
+from commonplace.language import identifiers, lexicon
 from commonplace.render import screen
 from commonplace.search import query
 
@@ -92,6 +92,20 @@ CASES = [
     ("dentist 15855501234", "+86 158 5550 1234", True),
     ("landlord (555) 010-7788", "5550107788", True),
     ("landlord (555) 010-7788", "555-010-7788", True),
+    ("the vet: 071-514 2290", "0715142290", True),
+    ("the vet: 071-514 2290", "+31 71 5142290", True),
+    ("the vet: 071-514 2290", "+31715142290", True),
+    ("the vet: 071-514 2290", "514 22 90", True),
+    ("ferry office +31 (0)6-55018234", "0655018234", True),
+    ("ferry office +31 (0)6-55018234", "+31655018234", True),
+    ("ferry office +31 (0)6-55018234", "0031 6 55018234", True),
+    ("school 071 361 40 92 in the morning", "0713614092", True),
+    ("school 071 361 40 92 in the morning", "whose number is +31713614092?", True),
+    ("clinic 0715311207", "+31 71 531 12 07", True),
+    ("garage in Lyon 04.72.40.01.55", "+33 4 72 40 01 55", True),
+    ("aunt in Leeds: 0113 496 0718", "+44 (0)113 4960718", True),
+    ("水电工电话138-0808-7765", "13808087765", True),
+    ("member 204.881.337 since then", "204881337", True),
     ("the roof cost 48,250 in all", "48250", True),
     ("the fence cost 3175 in all", "3,175", True),
     # Chinese and Latin together
@@ -199,7 +213,8 @@ def test_spellings() -> None:
         ("v1.2", "1 2"),
         ("1.2", "v1 2"),
         ("81c07de", "81c07de*"),
-        ("13923456789", "139 2345 6789"),
+        ("139 2345 6789", "13923456789"),
+        ("+86 13923456789", "3456789"),
         ("48,250", "48250"),
         ("A股的", "a股"),
     ]:
@@ -209,6 +224,17 @@ def test_spellings() -> None:
 def test_prose_has_no_spellings() -> None:
     for question in ["what did Ann say about the tea", "我的生日是哪天", "defaced facade", ""]:
         assert query.parse(question).spellings == ()
+
+
+def test_dates_amounts_and_decimals_are_no_telephone_numbers() -> None:
+    for text in ["2026-10-01", "1.10.2026 14:30", "20261001", "2024-2026", "52.160114", "48,250.00", "1.2.3"]:
+        assert identifiers.telephone(text) == ()
+        assert lexicon.index_text(text) == text
+
+
+def test_a_number_that_is_held_is_never_weak(memory: Memory) -> None:
+    for question in ("+31 71 5142290", "0655018234", "(0113) 4960718"):
+        assert not memory.search(question).weak
 
 
 def test_long_questions_cost_no_time() -> None:
@@ -238,7 +264,8 @@ def test_what_was_found_is_marked() -> None:
         ("python", "用Python写的", ["Python"]),
         ("iphone", "新买的iPhone15手机", ["iPhone"]),
         ("4f9e21a", "fixed by 4f9e21ab77c0d3", ["4f9e21ab77c0d3"]),
-        ("13923456789", "+86 139-2345-6789", ["139-2345-6789"]),
+        ("13923456789", "tel. +86 139-2345-6789", ["86 139-2345-6789"]),
+        ("+31655018234", "| Femke | +31 (0)6-55018234 |", ["31 (0)6-55018234"]),
         ("car", "scar car carpet", ["car"]),
     ]:
         pattern = screen.matcher(query.parse(question).marked)

@@ -34,6 +34,12 @@ def test_rewriting() -> None:
         ("ｶﾞｽ", "ガス ス"),
         ("parseHTTPResponse", "parseHTTPResponse parse HTTP Response"),
         ("ｇｐｔ４", "gpt4 gpt 4"),
+        ("+31 (0)6-55018234", "+31 (0)6-55018234 31655018234 5018234"),
+        (
+            "071/514 22 90 / 06 4419 8830",
+            "071/514 22 90 / 06 4419 8830 0715142290 5142290 0644198830 4198830",
+        ),
+        ("2026-10-01 06 4419 8830 10am", "2026-10-01 06 4419 8830 10am 0644198830 4198830"),
     ]:
         assert " ".join(lexicon.index_text(text).split()) == " ".join(rewritten.split())
 

@@ -129,7 +129,6 @@ def test_a_day_counted_from_today_that_has_no_note_finds_nothing(
             "2026-11-19 or 2026-11-20",
         ),
         ("what did I do about the pump in the cellar 3 days ago?", "2026-11-20"),
-        ("which spare parts for the pump in the cellar are from 1998?", "1998-01-01 to 1998-12-31"),
         ("when is the pump in the cellar repaired tomorrow?", "2026-11-24"),
     ],
 )
@@ -172,6 +171,53 @@ def test_what_notes_say_of_a_named_day_that_has_none_is_weak(tmp_path: Path, que
         assert any(name in result.hits[0].text for name in ("Christmas", "1998", "周五", "Friday"))
         assert result.warnings[0].startswith("no note is of ")
         assert memory.search(question, now=NOW, strict=True).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "warned"),
+    [
+        ("which spare parts for the pump in the cellar are from 1998?", ""),
+        ("what film did I see on 10 October?", ""),
+        ("which film did I see on 10 October or on 11 October?", "2026-10-11"),
+        ("which film did I see on 11 October?", "2026-10-11"),
+        ("10月3日看了什么电影？", ""),
+    ],
+)
+def test_no_warning_speaks_of_a_day_that_a_hit_names(tmp_path: Path, question: str, warned: str) -> None:
+    (tmp_path / "memory").mkdir()
+    films = "# Films\n\n- 2026-10-10 Yellow Lamp\n- 2026-09-02 North\n\n看过的电影：10月3日《灯》。\n"
+    for path, text in {**NOTES, "memory/films.md": films}.items():
+        (tmp_path / path).write_text(text, "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        result = memory.search(question, now=NOW, min_score=0)
+        assert result.warnings == ((f"no note is of {warned}",) if warned else ())
+
+
+@pytest.mark.parametrize("question", ["中秋节", "中秋節", "中秋", "Mid-Autumn Festival"])
+def test_a_feast_is_found_by_its_other_names(tmp_path: Path, question: str) -> None:
+    (tmp_path / "memory").mkdir()
+    for path, text in {**NOTES, "memory/chat.md": "# 微信\n\n- 妈妈：中秋刚过，月饼收到没有？\n"}.items():
+        (tmp_path / path).write_text(text, "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        for mode in ("hybrid", "lexical"):
+            assert "月饼" in memory.search(question, now=NOW, mode=mode).hits[0].text  # type: ignore[arg-type]
+
+
+def test_a_day_to_come_is_answered_by_what_names_it(tmp_path: Path) -> None:
+    text = "- Four days a week from summer 2027, says Farid.\n\n- 2027年3月8日体检。\n\n- The boat race is on 3 May.\n"
+    (tmp_path / "MEMORY.md").write_text(text, "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        for question, weak in (
+            ("2027年2月有什么", True),
+            ("2027年3月有什么", False),
+            ("what is on 3 May 2027?", False),
+        ):
+            result = memory.search(question, now=NOW)
+            assert (result.weak, bool(result.warnings)) == (weak, weak), question
+            assert memory.search(question, now=NOW, strict=True).hits == () or not weak
 
 
 # --- a date over every door -----------------------------------------------------------------------------

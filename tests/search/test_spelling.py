@@ -18,6 +18,9 @@ NOTES = """# People
 - Inès wrote the letter about the roof.
 - The settle in the hall is from 1820.
 - Cello lesson at 16:30. Cello strings cost 62 euros.
+- The ferry to Schiermonnikoog leaves at nine.
+- Read The Cormorant to the children; the cormorants are back, one cormorant stands on the pole.
+- Talked to Christina, then to Christine.
 - Make the list; Make it short, then make tea. The make is German.
 
 # Chat
@@ -46,6 +49,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
         ("what does mohammed repair", "mohammed for Muhammad", "boiler"),
         ("What does Katherine sell?", "Katherine for Catherine", "honey"),
         ("Where did Nicholas move?", "Nicholas for Nicolas", "harbour"),
+        ("Schiermonikoog", "Schiermonikoog for Schiermonnikoog", "ferry"),
+        ("when is the ferry to Schiermonnikog?", "Schiermonnikog for Schiermonnikoog", "ferry"),
     ],
 )
 def test_a_name_spelt_otherwise_is_told(memory: Memory, question: str, name: str, first: str) -> None:
@@ -65,8 +70,39 @@ def test_other_words_and_other_names_stay(memory: Memory) -> None:
         "Who is Bob?",
         "repair Muhammad",
         "how to bake, cake, take",
+        "schiermonikoog",  # in small letters a word that stands once may be any
+        "Where are the Cormorans?",  # a cormorant is written small as well
+        "Where does Christin live?",  # two names are as near
     ):
         assert memory.search(question).warnings == ()
+
+
+def test_of_names_that_are_equally_near_own_ones_come_first(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "notes/MEMORY.md").write_text(
+        "- The offer to Tomasz went out; later Tomasz said yes.\n", "utf-8"
+    )
+    shelf = "".join(
+        f"## {n}\n\nOf the works of Thomas number {n} is by Thomas alone.\n\n" for n in range(150)
+    )
+    (tmp_path / "shelf/thomas.md").write_text(shelf, "utf-8")
+    config.add_collection(tmp_path / "notes", "shelf", str(tmp_path / "shelf"), weight="reference")
+    with Memory.open(tmp_path / "notes", overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        result = memory.search("who is Thomasz?")
+        assert result.warnings == ("no note holds this spelling: took Thomasz for Tomasz",)
+        assert "offer" in result.hits[0].text
+
+
+@given(st.text("abc", min_size=7, max_size=9), st.text("abc", min_size=6, max_size=10))
+def test_neighbours_are_one_letter_away(word: str, other: str) -> None:
+    assert (other in spelling.neighbours(word)) == (spelling.distance(word, other) == 1)
+
+
+def test_short_words_and_no_words_have_no_neighbours() -> None:
+    for word in ("thomas", "x" * 8000):
+        assert spelling.neighbours(word) == []
 
 
 def test_distances() -> None:

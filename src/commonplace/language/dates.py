@@ -95,6 +95,21 @@ def spellings(day: date) -> tuple[str, ...]:
     return (f"{day:%Y %m %d}", *(phrase for module in modules for phrase in module.spellings(day)))
 
 
+def names(text: str, sought: Span, now: date) -> bool:
+    """Whether a text names days within a span, as seen from `now`.
+
+    What lacks a year may be of the next one: notes tell of what comes as well.
+    """
+    named = (
+        one
+        for line in text.split("\n")
+        for seen in (now, shifted(now, "year", 1))
+        for one in spans(line, seen)
+        if one.named
+    )
+    return any(sought.first <= one.first and one.last <= sought.last for one in named)
+
+
 def _whole(text: str, now: date) -> Span | None:
     bare = re.sub(rf"^{_THE}", "", text, flags=re.IGNORECASE)
     for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):

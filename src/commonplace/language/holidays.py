@@ -11,17 +11,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
+from typing import NamedTuple
 
+from commonplace import language
 from commonplace.language import lunar, rules
 from commonplace.language.periods import Period
 
 
 @cache
-def names(language: str) -> Mapping[str, str]:
+def names(code: str) -> Mapping[str, str]:
     """Return what each name of a language stands for, the longest name first."""
-    pairs = (entry.rpartition("=") for entry in rules.listed(language, "holidays"))
+    pairs = (entry.rpartition("=") for entry in rules.listed(code, "holidays"))
     known = {name.replace("_", " "): spec for name, _, spec in pairs}
     return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
+
+
+class Naming(NamedTuple):
+    """How a text names a feast: as it is written, the shortest name in that, its names in any language."""
+
+    written: str
+    shortest: str
+    names: tuple[str, ...]
+
+
+def naming(text: str) -> Naming | None:
+    """Return how a text names a feast, or None; 中秋 is the shortest name in 中秋节."""
+    folded = language.fold_cases(language.fold(text)).lower()  # of the same length
+    every = [(name, spec) for code in rules.LANGUAGES for name, spec in names(code).items()]
+    name, spec = max(
+        (one for one in every if one[0] in folded), key=lambda one: len(one[0]), default=("", "")
+    )
+    if not name:
+        return None
+    same = tuple(other for other, of in every if of == spec)
+    start = folded.index(name)
+    shortest = min((other for other in same if other in name), key=len)
+    return Naming(text[start : start + len(name)], shortest, same)
 
 
 def nearest(spec: str, now: date, said: int | None, which: int | None) -> Period | None:

@@ -1,7 +1,8 @@
 """Identifiers in a question: whole, and in the other ways in which a text may write the same one.
 
 The index holds words between separators, and the parts of words that have some. A question can therefore
-ask for `getUserName` as `get user name` (which finds get_user_name), and for 138-1234-5678 as 13812345678.
+ask for `getUserName` as `get user name` (which finds get_user_name), and for +86 138-1234-5678 by the last of
+its digits, which the index holds of every way to write that number.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ _WORD = r"[A-Za-z0-9]++"
 # Digits of a hash: as Git shortens it, surely whole, SHA-256; and of its usual abbreviations.
 HASH_LEAST, HASH_LONG, HASH_MOST = 7, 16, 64
 _SHORT_HASHES = range(HASH_LEAST, 13)
-# How people group the digits of a number by their count: local, two groups, North American, Chinese mobile.
-_GROUPS = {7: (3, 4), 8: (4, 4), 10: (3, 3, 4), 11: (3, 4, 4)}
 
 
 def wholes(plain: str) -> Iterator[str]:
@@ -32,6 +31,12 @@ def spellings(text: str) -> list[str]:
     ways = _WAYS[:-1] if text.isascii() else _WAYS
     matches = ((spell, match) for pattern, spell in ways for match in re.finditer(pattern, text))
     return list(dict.fromkeys(spelling.lower() for spell, match in matches for spelling in spell(match)))
+
+
+def telephone(text: str) -> tuple[str, ...]:
+    """Return the words that the index holds of a telephone number; none of a text that is more than one."""
+    match = re.fullmatch(rf"\s*[+(]*({lexicon.NUMBER})\s*", text)
+    return tuple(dict.fromkeys(lexicon.digits(match[1]))) if match else ()
 
 
 def _is_sure(identifier: str) -> bool:
@@ -55,16 +60,6 @@ def _hashes(match: re.Match[str]) -> Iterator[str]:
         yield f"{word}*"
         if len(word) >= HASH_LONG:
             yield from (word[:length] for length in _SHORT_HASHES)
-
-
-def _telephones(match: re.Match[str]) -> Iterator[str]:
-    digits = "".join(filter(str.isdigit, match[0]))
-    yield digits
-    for local in dict.fromkeys((digits, digits.removeprefix("86"), digits.removeprefix("1"))):
-        if groups := _GROUPS.get(len(local)):
-            ends = [sum(groups[: n + 1]) for n in range(len(groups))]
-            grouped = " ".join(local[end - size : end] for end, size in zip(ends, groups, strict=True))
-            yield from (local, f"86{local}", f"1{local}", grouped)
 
 
 _Spell = Callable[[re.Match[str]], Iterable[str]]
@@ -94,8 +89,8 @@ _WAYS: tuple[tuple[str, _Spell], ...] = (
     ),
     # The beginning of a hash as any hash that begins so, a whole one as its usual abbreviations.
     (_WORD, _hashes),
-    # The digits of a telephone number without separators, and in the usual groups.
-    (r"(?<![A-Za-z0-9])\+?\(?[0-9][0-9 ().\-]{5,22}[0-9](?![A-Za-z0-9])", _telephones),
+    # The digits of a telephone number without separators, and the last of them.
+    (lexicon.NUMBER, lambda match: lexicon.digits(match[0])),
     # 1,200 as 1200, and the other way round.
     (
         r"(?<![A-Za-z0-9,])[0-9]{1,3}(?:,[0-9]{3})+(?![A-Za-z0-9,])",

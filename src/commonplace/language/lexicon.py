@@ -6,7 +6,8 @@ whole build, so text is rewritten only where that is not enough:
 * runs of CJK become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学 学), so
   that every character starts a token and any substring is a phrase of tokens, and traditional characters
   become simplified ones (`characters`);
-* camelCase words and words that end in digits are followed by their parts.
+* camelCase words and words that end in digits are followed by their parts;
+* what may be a telephone number is followed by its digits in one word, and by the last of them (`digits`).
 
 Punctuation separates tokens, so `gpt-4.1`, `src/store.ts` and `user@example.com` are phrases of their parts.
 """
@@ -21,7 +22,7 @@ from commonplace import language
 from commonplace.language import rules
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-VERSION = "lexicon-2"  # part of the index's identity: change it when the same text would give other tokens
+VERSION = "lexicon-3"  # part of the index's identity: change it when the same text would give other tokens
 
 CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf"
@@ -46,17 +47,37 @@ _FLAGS = bytes(
 )
 _FLAGS += bytes(128)
 _ENDINGS = rules.listed("en", "endings")
+# Two ways to write a telephone number share its last digits, whatever stands before: +31 (0)6, 06, 0031 6.
+# Seven are the local number of most places; numbers of other owners share them once in ten million.
+NUMBER_LEAST, NUMBER_MOST, NUMBER_ENDING = 7, 15, 7
+NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z]))*+"
+_MAY_BE_NUMBER = r"[0-9][-0-9 ().\/]{5,}[0-9]"
+_DATE = (
+    r"\b(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d|(?:19|20)\d\d-(?:19|20)\d\d"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))\b"
+)
 
 
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
         text = re.sub(CJK_RUN, _bigram_run, language.compose(text))
-    if _may_have_parts(text):
-        parts = list(_parts_inside(text))
-        if parts:
-            text = f"{text} {' '.join(parts)}"
-    return text
+    further = list(_parts_inside(text)) if _may_have_parts(text) else []
+    if re.search(_MAY_BE_NUMBER, text):
+        further += dict.fromkeys(word for match in re.finditer(NUMBER, text) for word in digits(match[0]))
+    return f"{text} {' '.join(further)}" if further else text
+
+
+def digits(figures: str) -> Iterator[str]:
+    """Yield the digits of a telephone number in one word, and its last ones; nothing of dates and decimals.
+
+    The zero of `+31 (0)6` is left out, as whoever dials the country's code leaves it out.
+    """
+    for part in re.sub(_DATE, "\n", figures.replace("(0)", "")).split("\n"):
+        joined = re.sub("[^0-9]", "", part)
+        if NUMBER_LEAST <= len(joined) <= NUMBER_MOST and not re.fullmatch(r"[0-9]+\.[0-9]+", part):
+            yield joined
+            yield joined[-NUMBER_ENDING:]
 
 
 def _may_have_parts(text: str) -> bool:

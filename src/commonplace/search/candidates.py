@@ -20,7 +20,7 @@ from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
-from commonplace.language import lexicon
+from commonplace.language import identifiers, lexicon
 from commonplace.markdown import structure, turns
 from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
@@ -91,8 +91,9 @@ class Question:
 
     @cached_property
     def _is_held(self) -> bool:
-        """Whether a passage holds its very words."""
-        return bool(self.index.select(self.covered & Matches(lexicon.expression(self.query.words)), 1))
+        """Whether a passage holds its very words, or the same telephone number."""
+        ways = lexicon.any_of([self.query.words, *identifiers.telephone(self.query.words)])
+        return bool(self.index.select(self.covered & Matches(ways), 1))
 
     @cached_property
     def of_days(self) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
@@ -19,6 +19,9 @@ from commonplace.search.reranking import Reranker
 from commonplace.types.results import NO_NOTE_OF
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
 
 
@@ -57,16 +60,15 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
             ranked = _listed(index, asked, days, covered, request)
         with outcome.timed("hits"):
             outcome.hits = order.listed(index, ranked, request.today)
-    if days is not None and not outcome.hits:
-        lacking = _lacking(index, asked, days, covered, request)
-        outcome.warnings += lacking
-        asked = query.spelled(asked, days) if lacking else asked
+    if lacking := () if outcome.hits else _lacking(index, asked, days, covered, request):
+        outcome.warnings.append(_no_note_of(lacking))
+        asked = query.spelled(asked, lacking)
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
         outcome.listing = True
         return outcome
     question = _question(index, means, asked, request, covered, days, outcome)
     found = candidates.gather(question, means.embed, outcome)
-    if (respelled := _respelled(question, found, outcome)) is not None:
+    if (respelled := _respelled(question, found, means.reference, outcome)) is not None:
         asked = respelled
         question = _question(index, means, asked, request, covered, days, outcome)
         found = candidates.gather(question, means.embed, outcome)
@@ -87,6 +89,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
+        _take_back(outcome, lacking, evidence.day())
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
         outcome.warnings.append(f"{demand}; plain words demand nothing")
@@ -120,7 +123,9 @@ def _question(
         return Question(index, asked, request, means.ranking, covered, weighed, days, own)
 
 
-def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query | None:
+def _respelled(
+    question: Question, found: Candidates, reference: frozenset[str], outcome: Outcome
+) -> Query | None:
     """The question with the names that its own are near to, where no note holds them; None for most."""
     asked, covered = question.query, question.covered
     if question.request.lines or asked.required or not (question.terms.missing or covered.conditions):
@@ -137,8 +142,14 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
     if not words:
         return None
     with outcome.timed("spelling"):
-        passages = question.index.passages(sorted(question.promising(found)))
-        names = spelling.meant(words, passages)
+        index, promising = question.index, question.promising(found)
+        for word in words:  # and what neither list found by it
+            neighbours = lexicon.any_of(spelling.neighbours(word))
+            for scope in question.scopes if neighbours else ():
+                promising.update(index.select(scope & Matches(neighbours), spelling.PASSAGES))
+        foreign = Scope((In("collection", reference),))
+        behind = facts.within(index, promising, foreign) if reference else ()
+        names = spelling.meant(words, index.passages(sorted(promising)), behind)
     if not names:
         return None
     taken = ", ".join(f"{word} for {name}" for word, name in names.items())
@@ -173,7 +184,8 @@ def _confidence(
 ) -> float | None:
     """How sure the answer is; None where that is not known, or nothing may be refused.
 
-    A question for days alone is weak where no note is of them, as their note would have been the answer.
+    A question for days alone is weak where no note is of them, as their note would have been the answer: of
+    what is still to come, unless one of the best passages names the day.
     """
     if not question.refusable:
         return None
@@ -182,8 +194,13 @@ def _confidence(
     best = confidence.best(ranked, evidence.reference, words)
     known = confidence.of(best, means.level) if means.level else None
     days = question.days
-    if days is None or not days.alone or min(span.first for span in days.spans) > evidence.day():
-        return known  # what is still to come is spoken of on other days
+    if days is None or not days.alone:
+        return known
+    if all(span.first > evidence.day() for span in days.spans):
+        best_items = ranked[: question.request.limit]
+        texts = [(item.candidate.text, evidence.dates.get(item.candidate.id)) for item in best_items]
+        if any(_is_named(span, texts, evidence.day()) for span in days.spans):
+            return known
     return confidence.NOISE if known is None else min(known, confidence.NOISE)
 
 
@@ -273,12 +290,38 @@ def _as_far_as_held(
     return asked, request._replace(lines=lines)
 
 
-def _lacking(index: Index, asked: Query, days: Dated, covered: Scope, request: Request) -> list[str]:
-    """The warning that no passage which the question covers is of the days that it names, if none is."""
+def _lacking(
+    index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request
+) -> tuple[Span, ...]:
+    """The days that a question names, if no passage that it covers is of any of them."""
+    if days is None:
+        return ()
     scope = candidates.without(covered, asked.excluded) & candidates.within(days.spans)
-    if index.select(scope, 1, struck=request.past):
-        return []
-    return [NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in days.spans)))]
+    return () if index.select(scope, 1, struck=request.past) else days.spans
+
+
+def _no_note_of(spans: Iterable[Span]) -> str:
+    return NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in spans)))
+
+
+def _take_back(outcome: Outcome, lacking: Sequence[Span], today: date) -> None:
+    """Warn of no day that a hit of a clear answer names: a line with that day is as good as a note of it."""
+    is_clear = outcome.confidence is None or outcome.confidence >= confidence.CLEAR
+    if not lacking or not is_clear:
+        return
+    hits = [(hit.text, hit.date) for hit in outcome.hits]
+    others = [span for span in lacking if not _is_named(span, hits, today)]
+    place = outcome.warnings.index(_no_note_of(lacking))
+    outcome.warnings[place : place + 1] = [_no_note_of(others)] if others else []
+
+
+def _is_named(span: Span, texts: Iterable[tuple[str, str | None]], today: date) -> bool:
+    """Whether one of some texts names days of a span, each seen from its own day (YYYY-MM-DD) or today."""
+    from datetime import date
+
+    from commonplace.language import dates
+
+    return any(dates.names(text, span, date.fromisoformat(day) if day else today) for text, day in texts)
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:

@@ -111,9 +111,10 @@ class Query(NamedTuple):
 
     @property
     def identifies(self) -> bool:
-        """Whether it is one long word with digits, as identifiers are (`KES-158`, `13958124470`)."""
+        """Whether it is one long word with digits, as identifiers are (`KES-158`), or a telephone number."""
         word = self.words.strip()
-        return len(word) >= IDENTIFIER and len(word.split()) == 1 and any(map(str.isdigit, word))
+        is_long = len(word) >= IDENTIFIER and len(word.split()) == 1
+        return (is_long and any(map(str.isdigit, word))) or bool(identifiers.telephone(word))
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -165,13 +166,28 @@ def days(query: Query, now: date | None) -> Dated | None:
     return Dated(spans, _asks_of_days(further) and not (query.required or query.prefixes), rest)
 
 
-def spelled(query: Query, days: Dated) -> Query:
-    """Return a question with the other ways to write its days, by which notes of others may speak of them."""
-    from commonplace.language import dates
+def spelled(query: Query, days: Sequence[Span]) -> Query:
+    """Return a question with the other ways to write its days, by which notes of others may speak of them.
 
-    named = [span.first for span in days.spans if span.named and span.first == span.last]
-    ways = [phrase for day in named for phrase in dates.spellings(day)]
+    A feast is asked for by its shortest name, 中秋 for 中秋节: what holds the longer one holds it too.
+    """
+    from commonplace.language import dates, holidays
+
+    ways: list[str] = []
+    for span in days:
+        if span.named and (feast := holidays.naming(span.text)):
+            query = _renamed(query, feast.written, feast.shortest)
+            ways += feast.names
+        if span.named and span.first == span.last:
+            ways += dates.spellings(span.first)
     return query._replace(spellings=(*query.spellings, *ways)[:MAX_SPELLINGS]) if ways else query
+
+
+def _renamed(query: Query, written: str, name: str) -> Query:
+    """A question with another name in the place of one that is longer."""
+    gone = {*terms(written)} - {*terms(name)}
+    rest = tuple(term for term in query.terms if term not in gone)
+    return query._replace(words=query.words.replace(written, name), terms=rest) if gone else query
 
 
 def _asks_of_days(text: str) -> bool:

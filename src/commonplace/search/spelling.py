@@ -3,7 +3,11 @@
 A name of the question that no note holds is taken for the nearest one that the candidates hold more than
 once, and never in small letters: who speaks in them, or is written large inside a sentence. A name that only
 opens sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* too) is one where the question
-writes it large as well. A warning says who is taken for whom.
+writes it large as well. Of names that are equally near those of the owner's notes come before those of
+reference. A warning says who is taken for whom.
+
+A name that stands there once is one if it is long, both write it large, a single letter differs, and no other
+name is near: of short words too many are one letter from another.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.markdown import structure, turns
 from commonplace.search import query
@@ -22,7 +27,9 @@ if TYPE_CHECKING:
 
 SHORTEST, LONG = 3, 7  # letters of a name, and of one in which two may differ
 MOST = 16  # words of a question that are looked up
-TIMES = 2  # as often must a name be written that nobody speaks under
+TIMES = 2  # as often must a name be written that nobody speaks under, unless it is long
+PASSAGES = 100  # with such a name that are read: they show whether it is written small as well
+LONGEST = 30  # letters of a name whose neighbours are looked up: some 1,600 then
 _LARGE = r"[A-Z][a-zà-öø-ÿ’'-]+\b"
 _OPENING, _INSIDE = re.compile(rf"\b{_LARGE}"), re.compile(rf"(?<=[\w,;)’'] ){_LARGE}")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -43,23 +50,63 @@ def likely(asked: Query, missing: Collection[str]) -> dict[str, bool]:
     return {word: word != words[0] and word[0].isupper() for word in likely[:MOST]}
 
 
-def meant(words: Mapping[str, bool], candidates: Sequence[Candidate]) -> dict[str, str]:
-    """Return what each word is taken for, where a name in the candidates is near enough."""
-    names = _names(candidates)
-    near: dict[str, list[tuple[int, int, str]]] = {}
+def neighbours(word: str) -> list[str]:
+    """Return all words one letter away from a long one, in lower case; none of another."""
+    word = word.lower()
+    if not LONG <= len(word) <= LONGEST:
+        return []
+    letters = sorted({*ascii_lowercase, *word})
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    one_less = (head + tail[1:] for head, tail in cuts if tail)
+    swapped = (head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1)
+    changed = (head + letter + tail[1:] for head, tail in cuts if tail for letter in letters)
+    one_more = (head + letter + tail for head, tail in cuts for letter in letters)
+    return sorted({*one_less, *swapped, *changed, *one_more} - {word})
+
+
+class _Name(NamedTuple):
+    """A name in the candidates: how often it stands there, if inside a sentence, if in own notes."""
+
+    times: int
+    inside: bool
+    own: bool
+
+    def may_be(self, name: str, word: str, *, is_name: bool) -> bool:
+        """Whether it may be what a word of the question means, as far as one can tell without its letters."""
+        if self.times >= TIMES:
+            return (self.inside or is_name) and abs(len(name) - len(word)) <= 2
+        are_long = len(name) >= LONG and len(word) >= LONG
+        return self.inside and are_long and word[0].isupper() and abs(len(name) - len(word)) <= 1
+
+
+def meant(
+    words: Mapping[str, bool], candidates: Sequence[Candidate], reference: Collection[int] = ()
+) -> dict[str, str]:
+    """Return what each word is taken for, where a name in the candidates is near enough.
+
+    `reference` are those of them that are no notes of the owner.
+    """
+    names = _names(candidates, reference)
+    near: dict[str, list[tuple[int, bool, int, str]]] = {}
     for word, is_name in words.items():
-        each = (
-            (distance(word.lower(), name.lower()), -count, name)
-            for name, (count, inside) in names.items()
-            if (inside or is_name) and abs(len(name) - len(word)) <= 2
+        distances = (
+            (distance(word.lower(), name.lower()), not one.own, -one.times, name)
+            for name, one in names.items()
+            if one.may_be(name, word, is_name=is_name)
         )
-        near[word] = sorted(one for one in each if one[0] <= allowed(word))
+        near[word] = sorted(one for one in distances if one[0] <= allowed(word))
     # What is written small as well is no name; few candidates are near, so that only these are looked for.
     lower = "|".join({re.escape(name.lower()) for each in near.values() for *_, name in each})
     common = re.compile(rf"\b(?:{lower})\b")
     small = {word for own in candidates for word in common.findall(own.text)} if lower else set()
-    chosen = {word: [name for *_, name in each if name.lower() not in small] for word, each in near.items()}
-    return {word: each[0] for word, each in chosen.items() if each}
+    chosen: dict[str, str] = {}
+    for word, each in near.items():
+        left = [one for one in each if one[-1].lower() not in small]
+        often = [name for _, _, count, name in left if -count >= TIMES]
+        once = [name for steps, _, _, name in left if steps == 1] if len(left) == 1 else []
+        if often or once:
+            chosen[word] = (often or once)[0]
+    return chosen
 
 
 def respelled(asked: Query, names: dict[str, str]) -> Query:
@@ -78,24 +125,24 @@ def _terms(term: str, names: dict[str, str]) -> list[str]:
     return query.terms(lower[term]) if term in lower else [term]
 
 
-def _names(candidates: Iterable[Candidate]) -> dict[str, tuple[int, bool]]:
-    """What may be a name in some passages: how often it stands there, and whether inside a sentence.
-
-    Who speaks is a name wherever it stands.
-    """
-    names, inside = Counter[str](), set[str]()
-    for own in candidates:
-        text = own.text
+def _names(candidates: Iterable[Candidate], reference: Collection[int]) -> dict[str, _Name]:
+    """What may be a name in some passages; who speaks is a name wherever it stands."""
+    names, inside, own = Counter[str](), set[str](), set[str]()
+    for one in candidates:
+        text = one.text
         if text.startswith("#") or "\n#" in text:  # in a heading every word may be large
             text = "\n".join(line for line in text.split("\n") if structure.atx(line) is None)
         for line in text.split("\n") if ":" in text or "：" in text else ():
-            label = turns.speaker(line, chat=own.turns > 0) if ":" in line or "：" in line else None
+            label = turns.speaker(line, chat=one.turns > 0) if ":" in line or "：" in line else None
             speakers = {word.title() for word in _WORD.findall(label or "")}
             names.update(dict.fromkeys(speakers, TIMES))
             inside.update(speakers)
-        names.update(_OPENING.findall(text))
+            own.update(speakers if one.id not in reference else ())
+        large = _OPENING.findall(text)
+        names.update(large)
         inside.update(_INSIDE.findall(text))
-    return {name: (count, name in inside) for name, count in names.items() if count >= TIMES}
+        own.update(large if one.id not in reference else ())
+    return {name: _Name(count, name in inside, name in own) for name, count in names.items()}
 
 
 def allowed(word: str) -> int:
