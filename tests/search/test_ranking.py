@@ -83,6 +83,35 @@ def test_a_chat_does_not_stand_above_a_plain_note_as_such() -> None:
     assert found[0].candidate is note
 
 
+def test_what_only_turns_get_puts_none_before_a_note_that_is_as_relevant() -> None:
+    said = [candidate(number, turns=1.0) for number in (1, 2)]
+    notes = [candidate(20, section=2), candidate(21, section=2)]
+    ranked = [
+        ranking.Ranked(said[0], 0.9, {"words": 0.4, "late interaction": 0.5}, 0.4),
+        ranking.Ranked(said[1], 0.7, {"words": 0.3, "late interaction": 0.4}, 0.3),
+        ranking.Ranked(notes[0], 0.5, {"words": 0.5}, 0.5),
+        ranking.Ranked(notes[1], 0.1, {"words": 0.1}, 0.1),
+    ]
+    order = ranking.behind_others(ranked)
+    assert [item.candidate.id for item in order] == [20, 1, 2, 21]
+    assert all(math.fsum(item.parts.values()) == pytest.approx(item.score) for item in order)
+    poor = [ranked[0], ranked[1], ranked[2]._replace(relevance=0.3, score=0.3)]
+    assert ranking.behind_others(poor) == poor
+
+
+def test_a_year_of_which_nearly_all_notes_are_tells_little() -> None:
+    own = [candidate(number, section=number) for number in range(1, 11)]
+    dates = dict.fromkeys(range(1, 10), "2026-05-01") | {10: None}
+    for question, least, most in (
+        ("what do I earn in 2026?", 0.0, 0.05),
+        ("what was on 1 May 2026?", 0.2, 0.3),
+    ):
+        days = query.days(query.parse(question), date(2026, 11, 26))
+        known = evidence(question, lexical={one.id: 5.0 for one in own}, dates=dates, days=days)
+        parts = ranking.rank(own, known, RankSettings())[0].parts
+        assert least <= parts["date"] <= most
+
+
 def test_of_two_passages_that_answer_alike_the_shorter_one_is_first() -> None:
     long, short = candidate(1, "the boat " * 20), candidate(2, "the boat " * 5)
     found = ranking.rank([long, short], evidence(lexical={1: 5.0, 2: 5.0}), RankSettings())

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
+FRONT_MATTER = "front matter"
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
 EVENT_DAYS = 1  # what was said late is written down the day after
 SILENT = 0.5  # of its score has what stands before a text that says nothing; less is worth no more than it
@@ -66,8 +68,8 @@ def adjusted(item: Ranked, part: str, value: float) -> Ranked:
 def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Give the score of front matter to the first passage of its note.
 
-    What has none below it stays, and so does what holds a demand that the passage does not, or tells much
-    more than it. Where the question excludes the passage, the front matter goes with it.
+    What has none below it stays, and so does what holds a demand that the passage does not. Where the
+    question excludes the passage, the front matter goes with it.
     """
     fronts = {one.candidate.id + 1: one for one in ranked if structure.is_front_matter(one.candidate.text)}
     fronts = {below: one for below, one in fronts.items() if one.candidate.start_line == 1}
@@ -80,14 +82,12 @@ def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     }
     admitted = question.admitted(firsts)
     served = question.allowed(facts.within(question.index, firsts, question.covered))
-    relevance = {item.candidate.id: item.relevance for item in ranked}
-    served = {one for one in served if relevance.get(one, 0.0) >= SILENT * fronts[one].relevance}
     gone = served | (firsts.keys() - set(admitted))
     known = {item.candidate.id: item for item in ranked if item.candidate.id + 1 not in gone & fronts.keys()}
     for below in served:
         front = fronts[below]
         item = known.get(below) or Ranked(firsts[below], 0.0, {}, front.relevance)
-        known[below] = adjusted(item, "front matter", max(0.0, front.score - item.score))
+        known[below] = adjusted(item, FRONT_MATTER, max(0.0, front.score - item.score))
     return sorted(known.values(), key=lambda item: -item.score)
 
 
@@ -648,7 +648,26 @@ def _hits(
         return [hit for _, hit in pairs[:limit]]
     from commonplace.search import completion
 
-    return completion.complete(index.passages, question.admitted, pairs, limit)
+    hits = completion.complete(index.passages, question.admitted, pairs, limit)
+    return _headed(index, [one.shown for one in shown], hits)
+
+
+def _headed(index: Index, entries: Iterable[Entry], hits: Sequence[Hit]) -> list[Hit]:
+    """Hits with the front matter of their note above them, where they are hits for what that says."""
+    owing = {
+        one.item.candidate.id - 1: (one.source.collection, one.source.path)
+        for one in entries
+        if one.item.parts.get(FRONT_MATTER, 0.0) > SILENT * one.item.score
+    }
+    fronts = {owing[one.id]: one.text.split("\n")[1:-1] for one in index.passages(sorted(owing))}
+    headed = []
+    for hit in hits:
+        front = fronts.get((hit.collection, hit.path))
+        if front and any(factor.name == FRONT_MATTER for factor in hit.factors):
+            text = "\n".join([*front, hit.text])
+            hit = replace(hit, text=text, lead=hit.lead + len(front))
+        headed.append(hit)
+    return headed
 
 
 def _behind(statement: Statement, others: Sequence[Statement]) -> Statement:
