@@ -478,3 +478,11 @@ def test_whether_a_text_names_a_day() -> None:
     assert dates.names("on 10 October", sought, date(2026, 2, 1))  # which comes then
     for text in ("in October 2026", "10 October 2025", "yesterday", "2026-10-11", ""):
         assert not dates.names(text, sought, date(2026, 11, 26))
+
+
+def test_with_full_stops_the_day_is_first() -> None:
+    for text, day in {"on 21.01.2024?": date(2024, 1, 21), "am 1. 3. 2024": date(2024, 3, 1)}.items():
+        (span,) = dates.spans(text, date(2026, 2, 13))
+        assert (span.first, span.last) == (day, day)
+    for text in ("1.10.2026.3", "v1.2.2024", "31.02.2024", "1.5.20245"):
+        assert dates.spans(f"what changed in {text}", date(2026, 2, 13)) == ()

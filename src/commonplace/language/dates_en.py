@@ -86,7 +86,7 @@ def _is_verb(match: re.Match[str]) -> bool:
 
 
 def _iso(match: re.Match[str], now: date) -> Period | None:
-    if match["mark"] == "." and len(match[0]) < 10:
+    if match.groupdict().get("mark") == "." and len(match[0]) < 10:
         return None  # a version
     return periods.day(date(int(match["year"]), int(match["month"]), int(match["day"])))
 
@@ -293,6 +293,8 @@ RULES = (
     Rule(rf"{_START}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_END}", ("-", "/"),
          lambda match, _: periods.month(int(match["year"]), int(match["month"])), "absolute"),
     Rule(rf"{_START}(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/{_YEAR}{_END}", ("/",), _slashed, "absolute"),
+    # With full stops the day is always first.
+    Rule(rf"{_START}(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?{_YEAR}{_END}", (".",), _iso, "absolute"),
     Rule(rf"{_START}(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})(?=\s{{0,3}}(?:[?!.,;)]|$))", ("/",),
          _day_without_year, "nearest"),
     Rule(rf"\b{_MONTH}\s{{1,3}}(?:the\s{{1,3}})?{_DAY}{_OF_YEAR}", _MONTHS, _day_of_month, "nearest"),

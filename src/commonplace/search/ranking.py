@@ -60,8 +60,9 @@ LENGTH, LENGTH_MOST = 0.00016, 0.3
 ASKS = -0.03
 # What only turns of a conversation get, taken against what so many of the best turns get on the mean.
 OF_TURNS, LEVEL = ("speaker", "neighbours", "section", "asks"), 20
-# Where other text is relevant so much of the most relevant turn, by its own words and meaning, no turn stands
-# before it for what only turns get. From 1 to .8 mixed vaults gain or keep their recall, below they lose.
+CONVERSATION, LATE = "conversation", "late interaction"
+# Where other text has so much of the score of the best turn without all this, no turn stands before it. From
+# 1 to .8 mixed vaults gain or keep their recall, below they lose.
 OTHER_LEAST = 0.9
 
 # What notes say of themselves is added, not multiplied: scores are absolute, so it counts the same for a
@@ -381,28 +382,31 @@ def _level(ranked: Sequence[Ranked]) -> None:
     best = nlargest(LEVEL, turns, key=lambda parts: math.fsum(parts.values()))
     usual = sum(parts.get(name, 0.0) for parts in best for name in OF_TURNS) / max(1, len(best))
     for parts in turns:
-        parts["conversation"] = -usual
+        parts[CONVERSATION] = -usual
 
 
 def behind_others(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Put the turns of conversations behind the most relevant other text, where that is as relevant as they
-    are before anything is added to them: a few lines of a chat are not all before the note that answers.
+    """Put the turns of conversations behind the best text that nobody says, where that is as good as they are
+    without what only turns get: a few lines of a chat are not all before the note that answers.
     """
     turns = [item for item in ranked if item.candidate.turns]
-    others = [item for item in ranked if not item.candidate.turns]
-    if not turns or not others:
+    unsaid = (item.score for item in ranked if not (item.candidate.turns or item.candidate.traits.speakers))
+    best = max(unsaid, default=-math.inf)
+    top = max((item.score for item in turns), default=best)
+    if top <= best or best < OTHER_LEAST * max(map(_without_turns, turns)):
         return list(ranked)
-    best, top = max(others, key=lambda item: item.relevance), max(item.score for item in turns)
-    if top < best.score or best.relevance < OTHER_LEAST * max(item.relevance for item in turns):
-        return list(ranked)
-    less = best.score - top - TIE
+    less = best - top - TIE
     lowered = []
     for item in ranked:
         if item.candidate.turns:
-            parts = {**item.parts, "conversation": item.parts.get("conversation", 0.0) + less}
+            parts = {**item.parts, CONVERSATION: item.parts.get(CONVERSATION, 0.0) + less}
             item = item._replace(score=item.score + less, parts=parts)
         lowered.append(item)
     return sorted(lowered, key=lambda item: (-item.score, item.candidate.id))
+
+
+def _without_turns(item: Ranked) -> float:
+    return item.score - sum(item.parts.get(name, 0.0) for name in (*OF_TURNS, CONVERSATION, LATE))
 
 
 def closeness(day: str | None, spans: Sequence[Span]) -> float:

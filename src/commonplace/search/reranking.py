@@ -20,7 +20,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.index.base import Candidate
 from commonplace.providers.embedding.base import dots, of_signs
 from commonplace.search.query import Query
-from commonplace.search.ranking import Ranked, RankSettings
+from commonplace.search.ranking import LATE, Ranked, RankSettings
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Settings
@@ -103,7 +103,7 @@ def _by_words(ranked: Sequence[Ranked], values: Sequence[float]) -> list[Ranked]
         return list(ranked)
     usual = max(usual, max(added[place] for place in best) - LATE_MOST)
     reread = [
-        _with(item, "late interaction", value - usual) if item.candidate.turns else item
+        _with(item, LATE, value - usual) if item.candidate.turns else item
         for item, value in zip(ranked, added, strict=True)
     ]
     return sorted(reread, key=lambda item: (-item.score, item.candidate.id))
