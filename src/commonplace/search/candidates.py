@@ -125,7 +125,8 @@ class Question:
     def allowed(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that hold what the question demands and nothing that it excludes.
 
-        Of a question of several lines: what one of those that somebody typed demands, without what it excludes.
+        Of a question of several lines: all that one of those demands that somebody typed, nothing that it
+        excludes.
         """
         return facts.within(self.index, passages, self._meeting)
 
