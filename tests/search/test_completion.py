@@ -256,7 +256,11 @@ def test_a_part_of_a_fence_has_both_marks(search: Search) -> None:
         f"{word} of the boats that go along the northern shore of the lake each morning before others are awake"
         for word in ("drimp", "flort", "skrell")
     ]
-    note = "# Log\n\n## Run\n\n```sh\n" + "\n".join(f"{one}\n{one} again" for one in lines) + "\n```\n\n## B\n\n- rain\n"
+    note = (
+        "# Log\n\n## Run\n\n```sh\n"
+        + "\n".join(f"{one}\n{one} again" for one in lines)
+        + "\n```\n\n## B\n\n- rain\n"
+    )
     for wanted, *others in (("drimp", "flort", "skrell"), ("flort", "drimp", "skrell"), ("skrell", "flort")):
         hit = search(note, f"{wanted} {' '.join(f'-{other}' for other in others)}")[0]
         first, *inside, last = hit.text.split("\n")

@@ -147,7 +147,7 @@ def _choose(flag: Flag) -> Callable[[click.Context, click.Parameter, bool], None
 class _Number(click.FloatRange):
     """A number within bounds."""
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - as click has it
         """Read a number, which NaN is none of."""
         number = super().convert(value, param, ctx)
         if number != number:  # within any bounds, as it compares with nothing
