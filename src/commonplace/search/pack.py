@@ -311,7 +311,7 @@ def blocks(chosen: Sequence[Hit]) -> list[tuple[Hit, str]]:
     for hits in files.values():
         for run in _runs(sorted(hits, key=lambda hit: (hit.start_line, hit.end_line))):
             joined = replace(run[0], end_line=max(hit.end_line for hit in run))
-            text = "\n".join([_cite(joined), *(hit.text for hit in run), ""])
+            text = "\n".join([_cite(joined), *(structure.unbroken(hit.text) for hit in run), ""])
             found.append((joined, _harmless(text)))
     return found
 
