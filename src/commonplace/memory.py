@@ -626,6 +626,13 @@ def passage_lines(lines: Sequence[str]) -> Sequence[Line]:
     return snippets.read(lines)
 
 
+def passage_text(text: str) -> str:
+    """Return a passage for whoever reads it, its tables whole where a struck row stood."""
+    from commonplace.markdown import structure
+
+    return structure.unbroken(text)
+
+
 def warm(memory: Memory) -> None:
     """Load now what the first question would wait for, for whoever serves several.
 

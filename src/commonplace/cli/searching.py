@@ -58,12 +58,11 @@ def _write_passages(
     memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
 ) -> None:
     """Write hits with their passages; as text a few rows of each passage, or all of them."""
-    from commonplace.markdown import structure
-    from commonplace.memory import passage_lines, question_words
+    from commonplace.memory import passage_lines, passage_text, question_words
     from commonplace.render import hits
 
     if form in ("text", "md"):  # data keep the lines that they cite
-        unbroken = (replace(hit, text=structure.unbroken(hit.text)) for hit in result.hits)
+        unbroken = (replace(hit, text=passage_text(hit.text)) for hit in result.hits)
         result = replace(result, hits=tuple(unbroken))
     if form != "text":
         session.write(hits.in_form(result.hits, form, explain=explain))
