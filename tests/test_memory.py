@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -705,3 +706,34 @@ def test_while_a_sync_runs_nobody_is_sent_to_another(root: Path) -> None:
     assert "a sync is running" in status_text(status)
     assert "up to date" not in status_text(status)
     assert any("no vector yet: a sync is running" in told for told in warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("text", value) for value in (None, 5, b"deploy")),
+        *(("limit", value) for value in ("3", 1.5, True, math.nan)),
+        *(("min_score", value) for value in ("0.5", math.nan, -5, 2, math.inf)),
+        *(("as_of", value) for value in (5, datetime(2026, 2, 13))),
+        *(("now", value) for value in ("x", 5, datetime(2026, 2, 13))),
+        *(("collections", value) for value in (5, [5], None)),
+    ],
+)
+def test_an_argument_of_another_type_is_one_clear_line(plain: Memory, name: str, value: object) -> None:
+    with pytest.raises(errors.ConfigError, match=rf"^{name}: .* is not allowed; it must be ") as caught:
+        plain.search(**{"text": "deploy", name: value})  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    if name not in ("limit", "min_score"):
+        with pytest.raises(errors.ConfigError, match=rf"^{name}: "):
+            plain.recall(**{"text": "deploy", name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", ["5", math.nan, 10.5, -1])
+def test_a_budget_is_a_whole_number(plain: Memory, budget: object) -> None:
+    with pytest.raises(errors.ConfigError, match=r"^budget: .* must be a whole number from 0"):
+        plain.recall("deploy", budget=budget)  # type: ignore[arg-type]
+
+
+def test_a_time_is_told_from_a_day(plain: Memory) -> None:
+    with pytest.raises(errors.ConfigError, match=r"^now: "):
+        plain.search("deploy", as_of="yesterday", now="x")  # type: ignore[arg-type]

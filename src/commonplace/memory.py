@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
-from commonplace.search.request import Request
+from commonplace.search.request import Request, check_day, check_whole
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -375,6 +375,7 @@ class Memory:
 
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
+        check_whole("budget", budget)
         names = _names(collections)
         request = Request(
             text,
@@ -559,13 +560,17 @@ def _names(collections: Sequence[str]) -> tuple[str, ...]:
     """The names of collections; a text is a sequence of letters, and no mistake that anybody means."""
     if isinstance(collections, str):
         raise ConfigError("collections", f"{collections!r} is a text; it must be a list of names")
-    return tuple(collections)
+    names = tuple(collections) if isinstance(collections, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError("collections", f"{collections!r} is not allowed; it must be a list of names")
+    return tuple(map(str, names))
 
 
 def _day(when: date | str | None, now: date | None) -> date | None:
     """The last day of a time in any form that the filter `after:` takes, as seen from `now`."""
     if not isinstance(when, str):
         return when
+    check_day("now", now)
     from datetime import date
 
     from commonplace.search import filters
@@ -619,6 +624,13 @@ def passage_lines(lines: Sequence[str]) -> Sequence[Line]:
     from commonplace.search import snippets
 
     return snippets.read(lines)
+
+
+def passage_text(text: str) -> str:
+    """Return a passage for whoever reads it, its tables whole where a struck row stood."""
+    from commonplace.markdown import structure
+
+    return structure.unbroken(text)
 
 
 def warm(memory: Memory) -> None:

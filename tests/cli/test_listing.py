@@ -85,6 +85,14 @@ def test_an_anchor_without_a_place_in_time_is_one_line(run: Run, anchor: str, re
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("lines", [":999", ":0", ":5-2", "#L999"])
+def test_a_timeline_refuses_the_lines_that_get_refuses(days: Path, run: Run, lines: str) -> None:
+    refused = run("get", f"memory/2026-02-13.md{lines}")
+    result = run("timeline", f"memory/2026-02-13.md{lines}")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", refused.stderr)
+    assert "lines" in refused.stderr
+
+
 def test_without_dated_notes_there_is_no_timeline(run: Run, workspace: Path) -> None:
     for note in (workspace / "memory").iterdir():
         note.unlink()

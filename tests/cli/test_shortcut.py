@@ -41,6 +41,26 @@ def by_click(arguments: list[str]) -> dict[str, object] | None:
     return seen[0] if seen else None
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--lexical", "--semantic"], "--lexical and --semantic exclude each other"),
+        (["--semantic", "--full", "--lexical"], "--lexical and --semantic exclude each other"),
+        (["--min-score", "nan"], "--min-score"),
+        (["--min-score", "inf"], "--min-score"),
+    ],
+)
+def test_what_contradicts_itself_and_what_is_no_number_are_wrong_usage(
+    options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shortcut.parse(["search", "deploy", *options], "search") is None
+    assert by_click(["search", "deploy", *options]) is None
+    assert reason in capsys.readouterr().err
+    twice = ["search", "deploy", "--lexical", "--lexical"]
+    assert shortcut.parse(twice, "search") == {"mode": "lexical", "words": ("deploy",)}
+    assert (by_click(twice) or {}).get("mode") == "lexical"
+
+
 @given(st.lists(WORDS, max_size=7).map(lambda words: ["search", *words]) | st.lists(WORDS, max_size=6))
 def test_the_short_way_agrees_with_click(arguments: list[str]) -> None:
     options = shortcut.parse(arguments, "search")

@@ -113,7 +113,7 @@ def test_text_holds_nothing_a_terminal_would_obey(one: Hit, width: int) -> None:
 
 @given(st.lists(HITS, max_size=6))
 def test_files_are_each_named_once_in_order(hits: list[Hit]) -> None:
-    assert rendered.files(hits) == "\n".join(dict.fromkeys(one.path for one in hits))
+    assert rendered.files(hits) == "\n".join(dict.fromkeys(screen.name(one.path) for one in hits))
 
 
 def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:

@@ -249,3 +249,22 @@ def test_what_is_shown_is_lines_of_the_note(
         shown = [line.rstrip() for line in hit.text.split("\n")][hit.lead :]
         assert shown[: len(own)] == own or re.sub(r"\s", "", hit.text) in re.sub(r"\s", "", "".join(own))
         assert len(shown) - len(own) in (0, 1)  # the mark that closes a fence
+
+
+def test_a_part_of_a_fence_has_both_marks(search: Search) -> None:
+    lines = [
+        f"{word} of the boats that go along the northern shore of the lake each morning before others are awake"
+        for word in ("drimp", "flort", "skrell")
+    ]
+    note = (
+        "# Log\n\n## Run\n\n```sh\n"
+        + "\n".join(f"{one}\n{one} again" for one in lines)
+        + "\n```\n\n## B\n\n- rain\n"
+    )
+    for wanted, *others in (("drimp", "flort", "skrell"), ("flort", "drimp", "skrell"), ("skrell", "flort")):
+        hit = search(note, f"{wanted} {' '.join(f'-{other}' for other in others)}")[0]
+        first, *inside, last = hit.text.split("\n")
+        assert (first[:3], last) == ("```", "```"), hit
+        assert inside
+        assert all(wanted in line for line in inside), hit
+        assert note.split("\n")[hit.start_line - 1 + (not hit.lead)] == inside[0], hit

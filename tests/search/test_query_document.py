@@ -280,3 +280,27 @@ def test_intent_chooses_the_sentence_of_a_snippet(tmp_path: Path) -> None:
 def test_plain_texts_are_parsed_as_ever() -> None:
     asked, lines = query_document.read_any("deploy -rain in:memory")
     assert (asked, lines) == (query.parse("deploy -rain in:memory"), ())
+
+
+def test_what_every_line_excludes_is_never_shown(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    note = "# Log\n\n- The wexol is painted.\n\n## B\n\n- Tom owns the krint.\n\n## C\n\n- wexol and krint: a boat.\n"
+    (tmp_path / "memory" / "2026-02-13.md").write_text(note, "utf-8")
+    trigger = "# Boats\n\n- The krint lies at the quay. <!-- trigger: wexol -->\n"
+    (tmp_path / "memory" / "boats.md").write_text(trigger, "utf-8")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        for question in (
+            "lex: wexol -krint",
+            "lex: wexol NOT krint",
+            "lex: wexol -krint\nlex: painted -krint",
+            "lex: wexol on February 13, 2026 -krint",
+        ):
+            for least in (None, 0.0):
+                found = texts(memory.search(question, limit=9, min_score=least))
+                assert any("wexol is painted" in text for text in found), (question, least)
+                assert not any("krint" in text for text in found), (question, least, found)
+            assert "krint" not in memory.recall(question).text
+        both = texts(memory.search("lex: wexol -krint\nlex: krint -wexol", limit=9, min_score=0.0))
+        assert any("Tom" in text for text in both)
+        assert not any("wexol and krint" in text for text in both)

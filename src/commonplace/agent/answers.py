@@ -127,14 +127,15 @@ def _lines(parts: Iterable[str]) -> str:
 
 def _block(hit: Hit, layer: str) -> str:
     """A hit in the lines that a layer shows of it."""
+    from commonplace.markdown import structure
     from commonplace.render import hits, screen
 
     if layer == "index":
         return hits.row(hit).text
-    head = " · ".join(filter(None, [screen.one_line(hit.citation), *hits.about(hit), hits.score(hit)]))
+    head = " · ".join(filter(None, [screen.name(hit.citation), *hits.about(hit), hits.score(hit)]))
     contexts = [f"({screen.one_line(context)})" for context in hit.contexts]
-    also = [f"also in {', '.join(other.citation for other in hit.others)}"] if hit.others else []
-    return "\n".join([head, *contexts, screen.clean(hit.text), *also])
+    also = [f"also in {', '.join(screen.name(other.citation) for other in hit.others)}"] if hit.others else []
+    return "\n".join([head, *contexts, structure.unbroken(screen.clean(hit.text)), *also])
 
 
 def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
@@ -184,7 +185,7 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
         "note": NOTE,
     }
     text = [
-        f"{excerpt.path}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
+        f"{screen.name(excerpt.path)}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
         framed("\n".join(f"{n}  {screen.clean(line)}" for n, line in enumerate(shown, excerpt.start_line))),
         f"Line {end} is longer than shown." * cut,
         *(f"{key}: {value}" for key, value in more.items()),
@@ -250,11 +251,15 @@ def state(status: Status) -> Answer:
 
 def written(entry: Written) -> Answer:
     """Say where an entry went, and what was taken out of it."""
+    from commonplace.render import screen
     from commonplace.types import cite
 
     citation = cite(entry.path, entry.start_line, entry.end_line)
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
-    text = [f"Written to {citation}.{out}", *(f"Warning: {warning}" for warning in entry.warnings)]
+    text = [
+        f"Written to {screen.name(citation)}.{out}",
+        *(f"Warning: {warning}" for warning in entry.warnings),
+    ]
     data = {"citation": citation, **_place(entry.path, entry.start_line, entry.end_line)}
     more = {"warnings": list(entry.warnings)} if entry.warnings else {}
     return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more})
@@ -294,7 +299,9 @@ def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
 def _cited(statements: Iterable[Cited]) -> str:
     from commonplace.render import screen
 
-    return framed("\n".join(f"{each.citation}: {screen.one_line(each.text)}" for each in statements))
+    return framed(
+        "\n".join(f"{screen.name(each.citation)}: {screen.one_line(each.text)}" for each in statements)
+    )
 
 
 def _cited_data(statements: Iterable[Cited]) -> list[dict[str, str]]:
@@ -312,7 +319,7 @@ def preview(selection: Selection, erasure: Erasure) -> str:
     notes = _in_notes(erasure)
     lines = [f"Would erase for good, by {selection.kind}: {_counted(erasure.places)}."]
     for place in notes[:MOST_PLACES]:
-        lines.append(f"{place.citation}: {screen.shorten(screen.one_line(place.text), EXCERPT)}")
+        lines.append(f"{screen.name(place.citation)}: {screen.shorten(screen.one_line(place.text), EXCERPT)}")
     if len(notes) > MOST_PLACES:
         lines.append(f"and {len(notes) - MOST_PLACES} more places in notes")
     if selection.kind == "person":
@@ -358,7 +365,12 @@ def nothing(selection: Selection, erasure: Erasure) -> Answer:
 
 def erased(done: Erasure) -> Answer:
     """Say what was erased, without its words."""
-    left = [f"{trace.path} still holds it {trace.count} times. {trace.remedy}".strip() for trace in done.left]
+    from commonplace.render import screen
+
+    left = [
+        f"{screen.name(trace.path)} still holds it {trace.count} times. {trace.remedy}".strip()
+        for trace in done.left
+    ]
     text = [f"Erased: {_counted(done.places)}.", *left, *_out_of_reach(done)]
     data = {"erased": len(done.places), "complete": done.complete, "unreachable": _unreachable(done)}
     return Answer(

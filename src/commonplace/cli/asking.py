@@ -13,7 +13,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, searching, session
 from commonplace.cli.options import command, flags, format_option, option
 from commonplace.config import keys
-from commonplace.render import count, reports, to_json
+from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
     from datetime import date
@@ -182,9 +182,9 @@ def _show_context(context: Context, *, as_json: bool, report: bool) -> None:
     session.write(context.text)
     if report:
         for part in context.parts:
-            session.note(f"{part.name:<10} {part.tokens:>6,}  {part.citation}")
+            session.note(f"{part.name:<10} {part.tokens:>6,}  {screen.name(part.citation)}")
         for left in context.left_out:
-            session.note(f"{'left out':<10} {left.tokens:>6,}  {left.what}: {left.why}")
+            session.note(f"{'left out':<10} {left.tokens:>6,}  {screen.name(left.what)}: {left.why}")
     places = count(len(context.parts), "place")
     size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
     session.note(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")

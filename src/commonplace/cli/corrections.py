@@ -304,7 +304,7 @@ def _tell_undone(runs: Sequence[Run], form: str) -> None:
         session.write(to_json(runs))
         return
     for one in runs:
-        paths = ", ".join(file.path for file in one.files)
+        paths = ", ".join(screen.name(file.path) for file in one.files)
         session.write(f"{one.id}: {one.about.title} ({paths})")
 
 

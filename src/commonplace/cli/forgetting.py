@@ -189,7 +189,9 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
     shown = offers[:_MOST_OFFERED]
     pattern = screen.matcher(question_words(query))
     for number, offer in enumerate(shown, 1):
-        click.echo(_row(f"{number:>3}  {offer.citation}  ", offer.text, pattern), err=form == "json")
+        click.echo(
+            _row(f"{number:>3}  {screen.name(offer.citation)}  ", offer.text, pattern), err=form == "json"
+        )
     if (more := len(offers) - len(shown)) > 0:
         session.note(f"and {more} more, which hold no more of it; ask more exactly for those")
     if not session.can_ask():

@@ -101,7 +101,8 @@ def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:
 
     def declare(function: _Decorated) -> _Decorated:
         for flag in reversed(chosen):
-            function = option(*flag.names, flag.field, **_attributes(flag))(function)
+            name = flag.names[0].lstrip("-") if _excludes(flag) else flag.field
+            function = option(*flag.names, name, **_attributes(flag))(function)
         return function
 
     return declare
@@ -110,8 +111,8 @@ def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:
 def _attributes(flag: Flag) -> dict[str, Any]:
     """A row of the table as click takes it."""
     attributes: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar, "multiple": flag.many}
-    if flag.value is not True:
-        attributes["flag_value"] = flag.value
+    if _excludes(flag):
+        attributes |= {"is_flag": True, "expose_value": False, "callback": _choose(flag)}
     elif "/" in flag.names[0]:
         attributes["default"] = None
     elif flag.read is None:
@@ -119,12 +120,39 @@ def _attributes(flag: Flag) -> dict[str, Any]:
     elif flag.choices:
         attributes["type"] = click.Choice(flag.choices)
     elif flag.bounds:
-        attributes["type"] = (click.IntRange if flag.read is int else click.FloatRange)(*flag.bounds)
+        attributes["type"] = (click.IntRange if flag.read is int else _Number)(*flag.bounds)
     elif flag.field == "now":
         attributes["callback"] = _day
     if flag.default:
         attributes |= {"default": flag.default, "show_default": True}
     return attributes
+
+
+def _excludes(flag: Flag) -> bool:
+    """Whether an option is one of several that set a field, of which one alone may be given."""
+    return flag.value is not True
+
+
+def _choose(flag: Flag) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Make what sets the field of such an option. Raises click.UsageError beside another one."""
+
+    def choose(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value and ctx.params.setdefault(flag.field, flag.value) != flag.value:
+            names = " and ".join(other.names[0] for other in FLAGS if other.field == flag.field)
+            raise click.UsageError(f"{names} exclude each other.", ctx)
+
+    return choose
+
+
+class _Number(click.FloatRange):
+    """A number within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - as click has it
+        """Read a number, which NaN is none of."""
+        number = super().convert(value, param, ctx)
+        if number != number:  # within any bounds, as it compares with nothing
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return float(number)
 
 
 def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.cli import failures, session
@@ -57,9 +58,12 @@ def _write_passages(
     memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
 ) -> None:
     """Write hits with their passages; as text a few rows of each passage, or all of them."""
-    from commonplace.memory import passage_lines, question_words
+    from commonplace.memory import passage_lines, passage_text, question_words
     from commonplace.render import hits
 
+    if form in ("text", "md"):  # data keep the lines that they cite
+        unbroken = (replace(hit, text=passage_text(hit.text)) for hit in result.hits)
+        result = replace(result, hits=tuple(unbroken))
     if form != "text":
         session.write(hits.in_form(result.hits, form, explain=explain))
     elif result.hits:

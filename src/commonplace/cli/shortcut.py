@@ -76,8 +76,9 @@ def _take(rest: list[str], options: dict[str, Any], *, shared: bool) -> bool:
     if flag is None or (shared and flag not in SHARED):
         return False
     if flag.read is None:
+        is_other = flag.value is not True and options.setdefault(flag.field, value) != value
         options[flag.field] = value
-        return not equals
+        return not (equals or is_other)
     if equals and not name.startswith("--"):
         return False
     try:

@@ -6,7 +6,10 @@ the token itself. So what looks for secrets looks at this view as well.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from commonplace.redaction.shapes import compiled
@@ -68,13 +71,26 @@ def fold(text: str) -> Folded | None:
     start, end = raw.rfind(b"\n", 0, min(places)) + 1, raw.find(b"\n", max(places))
     first = len(raw[:start].decode("utf-8", "surrogatepass"))
     last = first + len(raw[start : end if end >= 0 else len(raw)].decode("utf-8", "surrogatepass"))
+    return _without(text, compiled(DROPPED).finditer(text, first, last), first, last)
+
+
+def rendered(text: str) -> Folded:
+    """Return the view of a text without its comments too, as HTML shows it."""
+    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
+    end = end if end > 2 else 0
+    hidden = compiled(rf"(?s){DROPPED}|<!--.*?-->").finditer(text, 0, end)
+    return _without(text, chain(hidden, compiled(DROPPED).finditer(text, end)), 0, len(text))
+
+
+def _without(text: str, hidden: Iterable[re.Match[str]], first: int, last: int) -> Folded:
+    """The view of a stretch of a text without what is hidden in it."""
     pieces: list[str] = []
     starts, origins = [0], [first]
     done, length = first, 0
-    for hidden in compiled(DROPPED).finditer(text, first, last):
-        pieces.append(text[done : hidden.start()])
-        length += hidden.start() - done
-        done = hidden.end()
+    for gap in hidden:
+        pieces.append(text[done : gap.start()])
+        length += gap.start() - done
+        done = gap.end()
         starts.append(length)
         origins.append(done)
     pieces.append(text[done:last])

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+from commonplace.redaction import folded
 from commonplace.redaction.shapes import compiled
 
 TAG = "recalled-notes"
@@ -16,6 +17,11 @@ _MARK = (
 )
 _OPENING = rf"(?i)<\s*+{TAG}\b(?P<ours> note=\\*\"Reference data)?[^<>]*+>"
 _CLOSING = rf"(?i)<\s*+/\s*+{TAG}\s*+>\n?"
+# In a text as it is read: with other brackets, slashes and hyphens that look alike, or as HTML writes them.
+_BRACKETS = r"<‹＜﹤〈\u2329⟨❮˂"
+_LIKE = rf"(?i)(?:[{_BRACKETS}]|&lt;|&#0*60;|&#x0*3c;)\s*+(?P<end>[/／⁄∕]?)\s*+" + TAG.replace(
+    "-", r"\s*+(?:[-‐‑‒–—―−﹘﹣－]|&#0*45;|&#x0*2d;)\s*+"
+)
 _MAX_PASSES = 4
 
 
@@ -45,6 +51,23 @@ def strip_recalled(text: str) -> str:
             parts.append(text[start:])
         text = compiled(r"\n(?:[ \t]*\n){2,}").sub("\n\n", "".join(parts))
     return text
+
+
+def disarm(text: str) -> str:
+    """Return a text in which the tag of the frame stands neither as it is written nor in disguise.
+
+    Disguises are characters without width and comments inside of it, other widths, brackets and hyphens.
+    """
+    if not compiled(f"[{_BRACKETS}&]").search(text):
+        return text
+    view = folded.rendered(text)
+    parts: list[str] = []
+    at = 0
+    for tag in compiled(_LIKE).finditer(view.text):
+        start, end = view.span(*tag.span())
+        parts += [text[at:start], f"‹{'/' if tag['end'] else ''}{TAG}"]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def strip_blocks(text: str) -> str:

@@ -163,7 +163,7 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
 
 def files(hits: Iterable[Hit]) -> str:
     """List the files of hits, each once, in the order of their best hit."""
-    return "\n".join(dict.fromkeys(hit.path for hit in hits))
+    return "\n".join(dict.fromkeys(screen.name(hit.path) for hit in hits))
 
 
 def _csv_cells(hit: Hit) -> list[object]:
@@ -186,7 +186,7 @@ def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
 def _markdown(hit: Hit) -> list[str]:
     """A heading that cites, a line about the hit, the passage as a quotation."""
     # Between backquotes no other may stand.
-    places = [screen.one_line(place).replace("`", "ˋ") for place in (hit.citation, *_also(hit))]
+    places = [place.replace("`", "ˋ") for place in (screen.name(hit.citation), *_also(hit))]
     also = ", ".join(f"`{place}`" for place in places[1:])
     return [
         f"### `{places[0]}`\n",
@@ -201,7 +201,11 @@ def _markdown(hit: Hit) -> list[str]:
 def _also(hit: Hit) -> list[str]:
     """Where else it stands what a hit says, with the day where the path does not tell it."""
     return [
-        f"{other.citation} ({other.date})" if other.date and other.date not in other.path else other.citation
+        screen.name(
+            f"{other.citation} ({other.date})"
+            if other.date and other.date not in other.path
+            else other.citation
+        )
         for other in hit.others
     ]
 
@@ -257,7 +261,7 @@ def as_text(
             lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows, read)
         if hit.others:
-            also = ", ".join(map(screen.one_line, _also(hit)))
+            also = ", ".join(_also(hit))
             lines.append(look.style(f"{INDENT}also in {also}", "dim"))
         if explain:
             lines.append(look.style(INDENT + explanation(hit), "dim"))

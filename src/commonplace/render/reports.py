@@ -129,7 +129,7 @@ def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAI
     """Render several notes, each below a line with its path and its first and last line."""
     blocks = []
     for one in gathered.excerpts:
-        head = f"==> {screen.one_line(one.path)}:{one.start_line}-{one.end_line} <=="
+        head = f"==> {screen.name(one.path)}:{one.start_line}-{one.end_line} <=="
         blocks.append(f"{look.style(head, 'cyan')}\n{excerpt_text(one, numbers=numbers, look=look)}".rstrip())
     return "\n\n".join(blocks)
 
@@ -261,7 +261,7 @@ def run_text(run: Run, look: Look = PLAIN) -> str:
     files = []
     for file in run.files:
         made = "made by it" if not file.before else "removed by it" if not file.after else ""
-        lines = f"{file.path}  +{file.added} -{file.removed}"
+        lines = f"{screen.name(file.path)}  +{file.added} -{file.removed}"
         files.append(", ".join(filter(None, (lines, made, file.left))))
     rows = [
         ("run", run.id),
@@ -308,7 +308,7 @@ def confirmed_text(done: Confirmed) -> str:
 
 def cited_text(statements: Sequence[Cited], look: Look = PLAIN, *, numbered: bool = False) -> str:
     """List statements with where they stand, a line each; `numbered` from 1, to choose by."""
-    lines = (f"{screen.one_line(one.citation)}  {screen.one_line(one.text)}" for one in statements)
+    lines = (f"{screen.name(one.citation)}  {screen.one_line(one.text)}" for one in statements)
     return "\n".join(look.fit(f"{n:>3}  {line}" if numbered else line) for n, line in enumerate(lines, 1))
 
 
@@ -316,7 +316,7 @@ def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
     lines = [*_erased_notes(erasure.places, look), *_erased_elsewhere(erasure.places)]
     beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
-    left = [f"{trace.path}: {trace.remedy or 'look there'}" for trace in erasure.left]
+    left = [f"{screen.name(trace.path)}: {trace.remedy or 'look there'}" for trace in erasure.left]
     for title, texts in (("cannot be reached from here:", beyond), ("still found:", left)):
         if texts:
             lines += ["", look.style(title, "bold")]
@@ -330,7 +330,7 @@ def _erased_elsewhere(places: Sequence[Erased]) -> Iterator[str]:
         if place.where == "links":
             yield screen.one_line(f"{place.path} is a link to {place.text}")
         elif place.where != "notes":
-            stores[f"{_STORES[place.where]} ({place.path})"] += place.count
+            stores[f"{_STORES[place.where]} ({screen.name(place.path)})"] += place.count
     for name, number in stores.items():
         yield f"{name}: {number}"
 
@@ -339,7 +339,7 @@ def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
     notes = [place for place in places if place.where == "notes"]
     width = _ERASED_CELLS if look.width is None else min(_ERASED_CELLS, look.width - 2)
     for place in notes[:_MOST_ERASED]:
-        yield look.style(place.citation, "bold")
+        yield look.style(screen.name(place.citation), "bold")
         for line in place.text.splitlines():
             if line.strip():
                 yield f"  {screen.shorten(screen.one_line(line), width)}"
@@ -369,7 +369,7 @@ def usage_text(usage: Usage, look: Look = PLAIN) -> str:
         blocks.append(screen.headed([head, *days[-_DAYS_SHOWN:]], (1, 2, 3), look))
     for title, uses in (("most often found", usage.most_found), ("most often opened", usage.most_opened)):
         if uses:
-            rows = [(f"{use.found:,}", f"{use.opened:,}", screen.one_line(use.path)) for use in uses]
+            rows = [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]
             blocks.append(screen.headed([("found", "opened", title), *rows], (0, 1), look))
     if usage.unanswered:
         blocks.append(_unanswered(usage, look))
@@ -390,7 +390,7 @@ def _unanswered(usage: Usage, look: Look) -> str:
 def _never_found(usage: Usage, look: Look) -> str:
     notes = usage.never_found
     shown = notes[:NEVER_SHOWN]
-    rows = [(one.date or "", screen.size(one.size), screen.one_line(one.path)) for one in shown]
+    rows = [(one.date or "", screen.size(one.size), screen.name(one.path)) for one in shown]
     title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
     more = len(notes) - len(shown)
     rest = f"\n… and {more:,} more: {remedies.say('usage.never')}" if more > 0 else ""

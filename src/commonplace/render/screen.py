@@ -16,6 +16,7 @@ _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
     "\N{REPLACEMENT CHARACTER}",
 )
+_IN_NAMES = _CONTROLS | dict.fromkeys((0x09, 0x0A), "\N{REPLACEMENT CHARACTER}")
 _OWN = re.compile(
     rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
 )
@@ -85,6 +86,11 @@ def one_line(text: str) -> str:
     return clean(" ".join(text.split()))
 
 
+def name(text: str) -> str:
+    """Put a path or a citation on one line: what breaks it, or a terminal would obey, is replaced."""
+    return text.translate(_IN_NAMES)
+
+
 def cells(text: str) -> int:
     """How many cells of a terminal a text takes: East Asian wide characters two, combining marks none."""
     if text.isascii():
@@ -121,7 +127,7 @@ def pad(text: str, width: int) -> str:
 
 def place(path: str, first: int, last: int) -> str:
     """Return `path:12-18`, or `path:12` for a single line."""
-    return f"{one_line(path)}:{first}" + (f"-{last}" if last != first else "")
+    return f"{name(path)}:{first}" + (f"-{last}" if last != first else "")
 
 
 def table(lines: Sequence[Sequence[str]], right: Collection[int] = (), *, trim: bool = True) -> list[str]:

@@ -100,9 +100,7 @@ class Question:
         """Passages of the days that it names, the newest if there are many."""
         if self.days is None:
             return frozenset()
-        scope = without(self.covered & within(self.days.spans), self.query.excluded)
-        if self.query.required:
-            scope &= Matches(self.query.required)
+        scope = self.covered & within(self.days.spans) & self._meeting
         return frozenset(self.index.select(scope, DAY_CANDIDATES, struck=self.request.past, newest=True))
 
     def promising(self, found: Candidates) -> set[int]:
@@ -126,11 +124,21 @@ class Question:
         return self.days.rest if self.days is not None and self.of_days else self.query.words
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
-        """Those of some passages that hold what the question demands and nothing that it excludes."""
-        scope = without(ALL, self.query.excluded)
-        if self.query.required:
-            scope &= Matches(self.query.required)
-        return facts.within(self.index, passages, scope)
+        """Those of some passages that hold what the question demands and nothing that it excludes.
+
+        Of a question of several lines: all that one of those demands that somebody typed, nothing that it
+        excludes.
+        """
+        return facts.within(self.index, passages, self._meeting)
+
+    @cached_property
+    def _meeting(self) -> Scope:
+        """What holds all that the question demands and nothing that it excludes."""
+        typed = [line.query for line in self.request.lines if line.weight >= TYPED]
+        whole = _meeting(self.query)
+        if not typed or not all(one.required or one.excluded for one in typed):
+            return whole
+        return whole & Either(tuple(map(_meeting, dict.fromkeys(typed))))
 
     def admitted(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that it covers and does not exclude, whether they hold what it demands."""
@@ -141,6 +149,12 @@ class Question:
                 meets = Scope((Matches(one.required),))
                 scope &= Either((without(ALL, one.negated), meets))
         return facts.within(self.index, passages, scope)
+
+
+def _meeting(query: Query) -> Scope:
+    """What holds all that a query demands and nothing that it excludes."""
+    scope = without(ALL, query.excluded)
+    return scope & Matches(query.required) if query.required else scope
 
 
 def without(scope: Scope, excluded: str | None) -> Scope:

@@ -46,13 +46,15 @@ Span = tuple[int, int]  # first and last line, 1-based and inclusive
 class Around(NamedTuple):
     """The lines around a passage that belong to its section, the first of them numbered `start`.
 
-    `begins` and `ends` say that the section has none above them, and none below.
+    `begins` and `ends` say that the section has none above them, and none below. `fence` is the mark of the
+    fence that they begin inside, where what opens it is not to be shown.
     """
 
     start: int
     lines: Sequence[str]
     begins: bool
     ends: bool
+    fence: str = ""
 
 
 def complete(
@@ -138,12 +140,13 @@ def _sections(passages: Passages, admitted: Admitted, owns: Sequence[Candidate])
             runs |= {one.id: run for one in run.passages}
         run = runs[own.id]
         first, last = run.passages[0].id, run.passages[-1].id
-        if first < last:
+        fence = _open_fence(run.passages[0], rows) if run.begins is False else ""
+        if first < last or fence or structure.may_fence(own.text):
             begins = own.id - first < REACH if run.begins is None else run.begins
             ends = last - own.id < REACH if run.ends is None else run.ends
             key = first, begins, ends
             if key not in read:
-                read[key] = _Section(_joined(run.passages, begins, ends))
+                read[key] = _Section(_joined(run.passages, begins, ends, fence))
             sections[own.id] = read[key]
     return sections
 
@@ -188,13 +191,24 @@ def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
     return mark != "" and not mark[-1].isalnum()
 
 
-def _joined(passages: Sequence[Candidate], begins: bool, ends: bool) -> Around:
+def _open_fence(first: Candidate, rows: Mapping[int, Candidate]) -> str:
+    """The mark that closes the fence which a passage begins inside, by those above it; empty for none."""
+    above: list[Candidate] = []
+    number = first.id - 1
+    while (one := rows.get(number)) is not None and one.section_id == first.section_id:
+        above.append(one)
+        number -= 1
+    lines = [line for one in reversed(above) for line in one.text.split("\n")]
+    return next(reversed(structure.fence_marks(lines).values()), "")
+
+
+def _joined(passages: Sequence[Candidate], begins: bool, ends: bool, fence: str) -> Around:
     lines: list[str] = []
     start = passages[0].start_line
     for one in passages:
         lines += [""] * (one.start_line - start - len(lines))
         lines += one.text.split("\n")
-    return Around(start, lines, begins, ends)
+    return Around(start, lines, begins, ends, fence)
 
 
 # --- what stands by itself ------------------------------------------------------------------------------
@@ -204,7 +218,10 @@ class _Section:
     """The lines of a section, or of a part of it."""
 
     def __init__(self, around: Around) -> None:
-        self._away, self._lines, self._ends = around.start - 1, around.lines, around.ends
+        # The mark of a fence that begins further above stands in the place of the line above.
+        hidden = [around.fence] if around.fence else []
+        self._away, self._hidden = around.start - 1 - len(hidden), len(hidden)
+        self._lines, self._ends = [*hidden, *around.lines], around.ends
         self._whole = around.begins and around.ends
         _, fences = structure.read(self._lines)
         self._fenced = statements.fence_lines(self._lines, fences)
@@ -222,7 +239,7 @@ class _Section:
             first, last = 1, len(self._lines)
         elif self._places and self._firsts[0] <= first:
             first, last = self._introduced(*self._own(first, last))
-        return first + self._away, last + self._away
+        return max(first, self._hidden + 1) + self._away, last + self._away
 
     def shown(self, hit: Hit, span: Span, known: Sequence[Span]) -> Hit:
         """Show some of the lines as a hit, with its fences closed; `known` are lines that others show."""

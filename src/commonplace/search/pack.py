@@ -16,7 +16,7 @@ from commonplace.base import tokens
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Recall as Settings
 from commonplace.markdown import structure
-from commonplace.redaction.recalled import TAG
+from commonplace.redaction.recalled import TAG, disarm
 from commonplace.render import hits as render
 from commonplace.render import screen
 from commonplace.search import query_document
@@ -311,7 +311,7 @@ def blocks(chosen: Sequence[Hit]) -> list[tuple[Hit, str]]:
     for hits in files.values():
         for run in _runs(sorted(hits, key=lambda hit: (hit.start_line, hit.end_line))):
             joined = replace(run[0], end_line=max(hit.end_line for hit in run))
-            text = "\n".join([_cite(joined), *(hit.text for hit in run), ""])
+            text = "\n".join([_cite(joined), *(structure.unbroken(hit.text) for hit in run), ""])
             found.append((joined, _harmless(text)))
     return found
 
@@ -335,9 +335,9 @@ def _cite(hit: Hit) -> str:
     headings = [heading for heading in hit.headings if heading != hit.date]
     date = None if any(hit.date and hit.date in heading for heading in headings) else hit.date
     about = ", ".join(filter(None, [*hit.standing, date, " › ".join(headings)]))
-    return f"From {hit.citation}{f' ({about})' if about else ''}:"
+    return screen.name(f"From {hit.citation}{f' ({about})' if about else ''}:")
 
 
 def _harmless(text: str) -> str:
     """Text that can neither close the frame it stands in nor steer the terminal it may be printed on."""
-    return re.sub(rf"(?i)<\s*(/?)\s*{TAG}", rf"‹\1{TAG}", screen.clean(text))
+    return disarm(screen.clean(text))

@@ -6,6 +6,7 @@ options of the command line (`cli/flags.py`) and the schema of `memory_search` a
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ _ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
 class Request(NamedTuple):
     """A question and what is said beside it; None leaves a choice to the settings.
 
-    `limit` is the most hits (`search.limit`), `min_score` the score below which nothing is a hit, up to 1
+    `limit` is the most hits (`search.limit`), `min_score` the score below which nothing is a hit, 0 to 1
     (`search.min_score`, otherwise the calibrated threshold), `now` the day that dates are told from
     (today). `rerank` says who reads the best hits again (`search.rerank`), `expand` whether a language model
     widens the question (`search.expand`). No `collections` are all that are not excluded. `history` takes in
@@ -62,18 +63,44 @@ class Request(NamedTuple):
         return self.as_of or self.now
 
     def check(self, collections: Collection[str]) -> None:
-        """Raise ConfigError for a value outside its limits, UnknownCollection for an unknown name."""
+        """Raise ConfigError for a value of another type or outside its limits; UnknownCollection."""
+        if not isinstance(self.text, str):
+            raise _refused("text", self.text, "a text")
         for name, allowed in _ALLOWED.items():
             if (value := getattr(self, name)) not in allowed:
                 known = ", ".join(filter(None, allowed))
                 raise ConfigError(name, f"{value!r} is not allowed; it must be one of {known}")
-        if self.limit is not None and self.limit < 0:
-            raise ConfigError("limit", f"{self.limit!r} is not allowed; it must be a number from 0")
-        if self.min_score is not None and not self.min_score <= 1:
-            raise ConfigError("min_score", f"{self.min_score!r} is not allowed; it must be a number up to 1")
+        if self.limit is not None:
+            check_whole("limit", self.limit)
+        if self.min_score is not None and not (_is_number(self.min_score) and 0 <= self.min_score <= 1):
+            raise _refused("min_score", self.min_score, "a number from 0 to 1")
+        check_day("now", self.now)
+        check_day("as_of", self.as_of)
         for name in self.collections:
             if name not in collections:
                 raise UnknownCollection(name, list(collections))
+
+
+def check_whole(name: str, value: object) -> None:
+    """Raise ConfigError for what is no whole number from 0."""
+    if not (_is_number(value) and isinstance(value, int) and value >= 0):
+        raise _refused(name, value, "a whole number from 0")
+
+
+def check_day(name: str, value: object) -> None:
+    """Raise ConfigError for what is neither a day nor None; one with a time of day compares with no day."""
+    from datetime import date, datetime
+
+    if value is not None and (not isinstance(value, date) or isinstance(value, datetime)):
+        raise _refused(name, value, "a datetime.date")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refused(name: str, value: object, allowed: str) -> ConfigError:
+    return ConfigError(name, f"{reprlib.repr(value)} is not allowed; it must be {allowed}")
 
 
 class Outcome:

@@ -15,7 +15,7 @@ from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, S
 from commonplace.index.store import Store
 from commonplace.language import dates
 from commonplace.language.dates import Span
-from commonplace.markdown.references import Reference, parse_reference
+from commonplace.markdown.references import Reference, lines, parse_reference
 from commonplace.search import candidates, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
@@ -26,8 +26,8 @@ MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anc
 def around(store: Store, anchor: str, before: int, after: int, now: date | None = None) -> Timeline:
     """Return what surrounds a reference as `get` takes it, or a day or longer time in any words for it.
 
-    So many passages before and after. Raises NoteNotFound where nothing has a date, for a note without one
-    and for one that is not indexed.
+    So many passages before and after. Raises NoteNotFound where nothing has a date, for a note without one,
+    for one that is not indexed and for lines that it does not have.
     """
     stale, index = store.freshen(), store.index
     if (span := _span(store, anchor, now)) is not None:
@@ -92,7 +92,8 @@ def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Referenc
         undated = "has no date, so nothing stands before or after it"
         indexed = index.notes(keys=[key])
         raise NoteNotFound(references.shown(*key), reason=undated if indexed else "is not indexed")
-    first, last = reference.first, reference.last or reference.first
+    lines(references.shown(*key), reference, notes[own[0]].lines)
+    first, last = reference.first, reference.end
     for at in own:
         rows, _ = _rows(index, notes[at])
         if any(row.start_line <= last and row.end_line >= first for row in rows):
