@@ -61,6 +61,7 @@ def test_what_was_redacted_is_no_secret() -> None:
 def test_not_utf8(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "latin.md").write_bytes("Café\n".encode("latin-1"))
     (workspace / "memory" / "bom.md").write_bytes(b"\xef\xbb\xbfCaf\xc3\xa9\n")
+    (workspace / "memory" / "wide.md").write_bytes("Café\n".encode("utf-16"))
     found = by_check(checks.text(case()))["notes.encoding"]
     assert (found.state, found.told) == ("warning", "1 note not in UTF-8: memory/latin.md")
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from commonplace.base import filetypes, paths
 from commonplace.diagnosis.examination import Case, listed
-from commonplace.markdown.document import decode
+from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
 from commonplace.redaction.redact import redact, strip_private, unclosed_line
@@ -239,11 +239,11 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
         except OSError:
             unreadable.append(state.path)
             continue
-        if not _is_utf8(data):
+        is_cut = len(data) == LARGEST
+        if (at := damage(data)) is not None and not (is_cut and at > LARGEST - 4):  # in its last character
             not_utf8.append(state.path)
         note = decode(data)
         secrets += [f"{state.path}:{line}" for line in secret_lines(note)]
-        is_cut = len(data) == LARGEST
         if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
             hidden.append(f"{state.path}:{line}")
     return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
@@ -257,14 +257,6 @@ def secret_lines(note: str) -> list[int]:
         return []
     pairs = zip(note.splitlines(), redacted.splitlines(), strict=False)
     return [number for number, (before, after) in enumerate(pairs, 1) if before != after]
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return len(data) == LARGEST and error.start > LARGEST - 4  # cut in the middle of a character
-    return True
 
 
 def names(case: Case) -> Iterator[Finding]:
