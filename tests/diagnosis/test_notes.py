@@ -101,6 +101,13 @@ def test_newest_notes_are_read_first(tmp_path: Path) -> None:
     assert checks.read(states, 10).not_utf8 == ["2.md", "1.md", "0.md"]
 
 
+def test_a_secret_in_a_name(case: Present, workspace: Path) -> None:
+    (workspace / "memory" / "ghp_0123456789abcdefghij0123456789abcd.md").write_text("Boiler\n")
+    found = by_check(checks.names(case()))["notes.secret_names"]
+    told = "1 name with what looks like a secret: memory/[REDACTED:github-token].md"
+    assert (found.state, found.told) == ("warning", told)
+
+
 def test_conflicts() -> None:
     names = ["a/Note.md", "a/note.md", "b/note.md", "Cafe\u0301.md", "Caf\u00e9.md", "x.md"]
     assert checks.conflicts(names) == [("Cafe\u0301.md", "Caf\u00e9.md"), ("a/Note.md", "a/note.md")]

@@ -166,3 +166,12 @@ def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
     assert reader.warnings[-1] == "2 more notes are not in UTF-8"
+
+
+def test_a_name_that_holds_a_secret_is_told(tmp_path: Path) -> None:
+    folder = "ghp_0123456789abcdefghij0123456789abcd"
+    (tmp_path / folder).mkdir()
+    write(tmp_path, f"{folder}/b.md", "# Boiler\n")
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings == (f"{folder}/b.md: {reading.NAMED}",)

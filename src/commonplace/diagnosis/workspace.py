@@ -19,7 +19,7 @@ from commonplace.diagnosis.examination import Case, listed
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
-from commonplace.redaction.redact import redact, strip_private, unclosed_line
+from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
 from commonplace.render import count
 from commonplace.types import Finding, State
 
@@ -260,10 +260,20 @@ def secret_lines(note: str) -> list[int]:
 
 
 def names(case: Case) -> Iterator[Finding]:
-    """See that no two names differ in case or composition alone, which some systems take for the same."""
+    """See that no name holds a secret, and that no two differ in case or composition alone, which some
+    systems take for the same.
+    """
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
+    suspect = states if holds_secret("\n".join(state.path for state in states)) else []
+    if named := [state.path for state in suspect if holds_secret(state.path)]:
+        yield Finding(
+            "notes.secret_names",
+            "warning",
+            f"{count(len(named), 'name')} with what looks like a secret: {redact(listed(named))[0]}",
+            "rename the files or their folders, since every answer shows them, and change the secrets",
+        )
     if found := conflicts([f"{state.absolute}" for state in states]):
         own = os.fspath(case.root) + os.sep
         pairs = [" and ".join(name.removeprefix(own) for name in same) for same in found]
