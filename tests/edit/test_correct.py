@@ -391,7 +391,7 @@ def test_what_is_remembered_names_the_nearest_that_stand(memory: Memory, root: P
 def test_what_a_heading_names_is_said_of_it(memory: Memory, root: Path) -> None:
     (root / "memory/femke.md").write_text(
         "# Femke Hoekstra\n\n- vegetarian\n- 2025: left teaching\n"
-        "- 2026-01: moved to Texel, works at Ecomare with the seals\n"
+        "- 2026-01: moved to Texel, works at Ecomare with the seals\n- Knows the museum of trains in Utrecht\n"
     )
     memory.sync()
     written = memory.remember("Femke now works at the Wadden museum; she left Ecomare.", now=NOW)

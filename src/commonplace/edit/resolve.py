@@ -436,8 +436,9 @@ def standing(
                 continue
             matter = _matter(statement.text)
             shared = words & matter
-            # What its headings name it is said of; by itself that is a subject and no statement.
-            about = words & _matter(" ".join((note.title, *statement.headings))) if shared else frozenset()
+            # What its headings name it is said of: a subject, which counts where more than a word is shared.
+            is_told = compare.weight(shared) >= similarity.LEAST
+            about = words & _matter(" ".join((note.title, *statement.headings))) if is_told else frozenset()
             most = min(map(compare.weight, (words, matter | about)))
             share = compare.weight(shared | about) / max(1.0, most)
             if share >= _NEAR:
