@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -219,6 +220,12 @@ def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspa
     assert f"all notes: {everything:,} tokens" in run("recall", "deploy").stderr
     assert json.loads(run("recall", "deploy", "--format", "json").stdout)["all_tokens"] == everything
     assert "tokens" not in run("search", NONSENSE).stderr
+    (workspace / "memory" / "2026-03-01.md").write_text("".join(f"- walnut {n}\n" for n in range(30)))
+    few, all_ = (
+        int(re.findall(r"(\d+) tokens of", run("search", "walnut", "-n", "1", *full).stderr)[0])
+        for full in ([], ["--full"])
+    )
+    assert few < all_
     (hit, *_) = json.loads(run("search", "deploy", "--format", "json").stdout)
     assert hit["tokens"] == -(-len(hit["text"]) // 4)
 

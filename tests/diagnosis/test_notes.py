@@ -61,6 +61,7 @@ def test_what_was_redacted_is_no_secret() -> None:
 def test_not_utf8(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "latin.md").write_bytes("Café\n".encode("latin-1"))
     (workspace / "memory" / "bom.md").write_bytes(b"\xef\xbb\xbfCaf\xc3\xa9\n")
+    (workspace / "memory" / "wide.md").write_bytes("Café\n".encode("utf-16"))
     found = by_check(checks.text(case()))["notes.encoding"]
     assert (found.state, found.told) == ("warning", "1 note not in UTF-8: memory/latin.md")
 
@@ -98,6 +99,13 @@ def test_newest_notes_are_read_first(tmp_path: Path) -> None:
         path.write_bytes(b"\xff")
         states.append(FileState("memory", path.name, str(path), number, 1))
     assert checks.read(states, 10).not_utf8 == ["2.md", "1.md", "0.md"]
+
+
+def test_a_secret_in_a_name(case: Present, workspace: Path) -> None:
+    (workspace / "memory" / "ghp_0123456789abcdefghij0123456789abcd.md").write_text("Boiler\n")
+    found = by_check(checks.names(case()))["notes.secret_names"]
+    told = "1 name with what looks like a secret: memory/[REDACTED:github-token].md"
+    assert (found.state, found.told) == ("warning", told)
 
 
 def test_conflicts() -> None:

@@ -388,6 +388,37 @@ def test_what_is_remembered_names_the_nearest_that_stand(memory: Memory, root: P
     assert memory.remember("Zebras graze at dawn.", now=NOW).near == ()
 
 
+def test_what_a_heading_names_is_said_of_it(memory: Memory, root: Path) -> None:
+    (root / "memory/femke.md").write_text(
+        "# Femke Hoekstra\n\n- vegetarian\n- 2025: left teaching\n"
+        "- 2026-01: moved to Texel, works at Ecomare with the seals\n- Knows the museum of trains in Utrecht\n"
+    )
+    memory.sync()
+    written = memory.remember("Femke now works at the Wadden museum; she left Ecomare.", now=NOW)
+    assert [one.citation for one in written.near] == ["memory/femke.md#L5", "memory/femke.md#L4"]
+
+
+def test_what_others_say_in_a_chat_is_not_near(memory: Memory, root: Path) -> None:
+    stamp = "[19/11/2025, 18:30:00]"
+    (root / "memory/chat.md").write_text(
+        f"{stamp} Femke: Can Moos stay?\n{stamp} Lin: Sure\n{stamp} Femke: Zebras scare him\n"
+        f"{stamp} Lin: Here are none\n{stamp} Femke: Good\n"
+    )
+    (root / "memory/own.md").write_text("user: Zebras graze\nann: Oh\nuser: Yes\nann: Zebras sleep\n")
+    memory.sync()
+    written = memory.remember("Zebras graze and scare.", now=NOW)
+    assert [one.citation for one in written.near] == ["memory/own.md#L1"]
+
+
+def test_of_one_matter_the_newest_is_near(memory: Memory, root: Path) -> None:
+    (root / "memory/pixel.md").write_text(
+        "# Pixel the cat\n\n- Weight September 2025: 4.3 kg\n- Weight May 2025: 3.9 kg\n- Hates the carrier\n"
+    )
+    memory.sync()
+    written = memory.remember("The cat now weighs 4.6 kg.", now=NOW)
+    assert [one.text for one in written.near] == ["Weight September 2025: 4.3 kg"]
+
+
 def test_what_no_longer_stands_is_not_near(memory: Memory, root: Path) -> None:
     (root / "MEMORY.md").write_text(
         "- Standup is at 9:30. <!-- valid-until: 2026-02-28 -->\n- Standup is at 9:45. <!-- superseded -->\n"

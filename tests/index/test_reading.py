@@ -152,3 +152,26 @@ def test_a_private_part_that_nobody_closes_is_told(tmp_path: Path) -> None:
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
     assert reader.warnings[-1] == "4 more notes have a <private> that is never closed"
+
+
+def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
+    (tmp_path / "gbk.md").write_bytes("厨房的水管\n".encode("gbk"))
+    (tmp_path / "marked.md").write_bytes("Küche 厨房\n".encode("utf-16"))
+    (tmp_path / "plain.md").write_bytes("Küche 厨房\n".encode("utf-8-sig"))
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings == (f"gbk.md: {reading.NOT_UTF8}",)
+    for number in range(6):
+        (tmp_path / f"latin{number}.md").write_bytes("Café\n".encode("latin-1"))
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings[-1] == "2 more notes are not in UTF-8"
+
+
+def test_a_name_that_holds_a_secret_is_told(tmp_path: Path) -> None:
+    folder = "ghp_0123456789abcdefghij0123456789abcd"
+    (tmp_path / folder).mkdir()
+    write(tmp_path, f"{folder}/b.md", "# Boiler\n")
+    reader = Reader({}, DEFAULT)
+    read(reader, states(tmp_path))
+    assert reader.warnings == (f"{folder}/b.md: {reading.NAMED}",)

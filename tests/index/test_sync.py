@@ -294,6 +294,22 @@ def test_embedding_can_be_told_to_stop(workspace: Workspace, monkeypatch: pytest
     assert sum(workspace.model.calls) == 20
 
 
+def test_progress_counts_passages_and_never_falls(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 2)  # rounds of 8 passages
+    for n in range(21):
+        workspace.write(f"{n:02}.md", f"# Same\n\nword{n % 19} alpha\n")  # two texts twice
+    workspace.sync()
+    for model in (workspace.model, FakeEmbedder(32)):  # the first vectors, and those of another model
+        steps: list[tuple[int, int]] = []
+        workspace.model = model
+        workspace.embed(progress=lambda _stage, done, total, steps=steps: steps.append((done, total)))
+        assert steps == sorted(steps)
+        assert steps[-1] == (21, 21)
+        assert len({done for done, _ in steps}) > 8
+
+
 def test_a_model_that_fails_midway_keeps_what_is_done(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

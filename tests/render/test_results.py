@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import render
+from commonplace.base.tokens import about
 from commonplace.render import hits as rendered
 from commonplace.render import reports, screen
 from commonplace.render.screen import Look
@@ -194,6 +195,17 @@ def test_footer_names_the_level_and_what_is_stale() -> None:
     assert rendered.footer(found(hit(), all_tokens=1234)) == told
     assert rendered.footer(found(stale=3)).endswith("stale: 3 files, sync the index")
     assert rendered.timings(found()) == "full text 2.0 ms · vectors 10.0 ms"
+
+
+def test_tokens_are_those_of_the_rows_that_are_shown() -> None:
+    result = found(hit(text="deploy on Tuesdays <!-- since: 2026 -->\n" + "rest of the line\n" * 40))
+    shown = rendered.passage(result.hits[0].text, Look(), None, 2)
+    plain = rendered.shown_tokens(result, rows=2)
+    assert plain == about("\n".join(shown).replace("  ", "")) < result.tokens / 10
+    colours = Look(color=True, links=True)
+    assert rendered.shown_tokens(result, colours, words=("deploy",), rows=2) == plain
+    assert rendered.shown_tokens(result, rows=None) == about(result.hits[0].text.rstrip("\n"))
+    assert rendered.footer(found(all_tokens=1234), 0).startswith("0 hits")
 
 
 # --- explanations -----------------------------------------------------------------------------------

@@ -505,12 +505,14 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     from commonplace.memory import passage_lines, question_words
 
     question = stop.question
+    inner = look._replace(width=(look.width or LOG_WIDTH) - len(INDENT))
+    words = question_words(question.text)
     _title(f"{number}. {question.text}", look)
     session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
     text = hits.as_text(
         stop.result,
-        look._replace(width=(look.width or LOG_WIDTH) - len(INDENT)),
-        words=question_words(question.text),
+        inner,
+        words=words,
         rows=PASSAGE_ROWS,
         locate=session.locator(memory),
         read=passage_lines,
@@ -520,7 +522,8 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     rank = (
         f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
     )
-    session.write(look.style(f"{INDENT}{hits.footer(stop.result)} · {rank}", "dim") + "\n")
+    tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS, read=passage_lines)
+    session.write(look.style(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}", "dim") + "\n")
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:

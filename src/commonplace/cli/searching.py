@@ -35,19 +35,20 @@ def search(
         session.tell(result, stale=form != "text")
         if layer == "index":
             session.write(hits.rows(result.hits, form, session.look(memory.settings)))
+            tokens = sum(hits.row(hit).tokens for hit in result.hits)
         else:
-            _write_passages(memory, result, question, form, whole=full or layer == "full", explain=explain)
-    _close(result, form, rows=layer == "index", explain=explain)
+            whole = full or layer == "full"
+            tokens = _write_passages(memory, result, question, form, whole=whole, explain=explain)
+    _close(result, form, tokens, explain=explain)
     return 0 if result.hits else failures.NOTHING_FOUND
 
 
-def _close(result: SearchResult, form: str, *, rows: bool, explain: bool) -> None:
-    """Say beside the result which level answered, and where the time went if that was asked."""
+def _close(result: SearchResult, form: str, tokens: int, *, explain: bool) -> None:
+    """Say beside the result how much it is and which level answered; if asked, where the time went."""
     from commonplace.render import hits, screen
 
     sys.stdout.flush()
     if form == "text" or (form == "md" and not result.hits):
-        tokens = sum(hits.row(hit).tokens for hit in result.hits) if rows else 0
         session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
     if explain:
         spent = screen.wrapped(hits.timings(result), session.look(stream=sys.stderr), "", 0)
@@ -56,8 +57,11 @@ def _close(result: SearchResult, form: str, *, rows: bool, explain: bool) -> Non
 
 def _write_passages(
     memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
-) -> None:
-    """Write hits with their passages; as text a few rows of each passage, or all of them."""
+) -> int:
+    """Write hits with their passages; as text a few rows of each passage, or all of them.
+
+    Returns about how many tokens are shown of them.
+    """
     from commonplace.memory import passage_lines, passage_text, question_words
     from commonplace.render import hits
 
@@ -68,10 +72,12 @@ def _write_passages(
         session.write(hits.in_form(result.hits, form, explain=explain))
     elif result.hits:
         look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
-        marked = question_words(question) if look.color or rows else ()
+        words = question_words(question) if look.color or rows else ()
         locate = session.locator(memory) if look.links else None
         session.write(
             hits.as_text(
-                result, look, words=marked, rows=rows, explain=explain, locate=locate, read=passage_lines
+                result, look, words=words, rows=rows, explain=explain, locate=locate, read=passage_lines
             )
         )
+        return hits.shown_tokens(result, look, words=words, rows=rows, read=passage_lines)
+    return result.tokens

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from commonplace.base import filetypes, paths
 from commonplace.diagnosis.examination import Case, listed
-from commonplace.markdown.document import decode
+from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
-from commonplace.redaction.redact import redact, strip_private, unclosed_line
+from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
 from commonplace.render import count
 from commonplace.types import Finding, State
 
@@ -239,11 +239,11 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
         except OSError:
             unreadable.append(state.path)
             continue
-        if not _is_utf8(data):
+        is_cut = len(data) == LARGEST
+        if (at := damage(data)) is not None and not (is_cut and at > LARGEST - 4):  # in its last character
             not_utf8.append(state.path)
         note = decode(data)
         secrets += [f"{state.path}:{line}" for line in secret_lines(note)]
-        is_cut = len(data) == LARGEST
         if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
             hidden.append(f"{state.path}:{line}")
     return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
@@ -259,19 +259,21 @@ def secret_lines(note: str) -> list[int]:
     return [number for number, (before, after) in enumerate(pairs, 1) if before != after]
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return len(data) == LARGEST and error.start > LARGEST - 4  # cut in the middle of a character
-    return True
-
-
 def names(case: Case) -> Iterator[Finding]:
-    """See that no two names differ in case or composition alone, which some systems take for the same."""
+    """See that no name holds a secret, and that no two differ in case or composition alone, which some
+    systems take for the same.
+    """
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
+    suspect = states if holds_secret("\n".join(state.path for state in states)) else []
+    if named := [state.path for state in suspect if holds_secret(state.path)]:
+        yield Finding(
+            "notes.secret_names",
+            "warning",
+            f"{count(len(named), 'name')} with what looks like a secret: {redact(listed(named))[0]}",
+            "rename the files or their folders, since every answer shows them, and change the secrets",
+        )
     if found := conflicts([f"{state.absolute}" for state in states]):
         own = os.fspath(case.root) + os.sep
         pairs = [" and ".join(name.removeprefix(own) for name in same) for same in found]

@@ -20,7 +20,7 @@ from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash
 from commonplace.language import compare, sentences, similarity
-from commonplace.markdown import metadata, references, statements, struck
+from commonplace.markdown import metadata, references, statements, struck, structure, turns
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.markdown.references import Reference
 from commonplace.notes import scan
@@ -29,7 +29,7 @@ from commonplace.types.notes import Cited, Statement
 
 if TYPE_CHECKING:
     from commonplace.search.answering import Answerer
-    from commonplace.types import Hit, Written
+    from commonplace.types import Hit, Note, Written
 
 NOWHERE = "no statement of the notes says that"
 MOST_NEAR = 5  # near misses that are named
@@ -422,32 +422,80 @@ def standing(
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
-    Whether they still hold is for the writer to say. What cannot be asked or read counts as saying nothing,
-    since the entry is written in any case.
+    Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
+    to say. What cannot be asked or read counts as saying nothing, since the entry is written in any case.
     """
-    words = _without_figures(text)
-    shares: dict[tuple[str, int], tuple[float, Statement]] = {}
+    words = _matter(text)
+    newest: dict[frozenset[str], _Near] = {}
+    copies: dict[tuple[str, int], _Near] = {}
     for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)):
-        for statement in _stated(workspace, hit):
+        for statement, note in _stated(workspace, hit):
             lines = range(written.start_line, written.end_line + 1)
             is_new = statement.path == written.path and statement.first in lines
             if is_new or not _holds(statement, today):
                 continue
-            others = _without_figures(statement.text)
-            share = compare.weight(words & others) / max(1.0, min(map(compare.weight, (words, others))))
+            matter = _matter(statement.text)
+            shared = words & matter
+            # What its headings name it is said of: a subject, which counts where more than a word is shared.
+            is_told = compare.weight(shared) >= similarity.LEAST
+            about = words & _matter(" ".join((note.title, *statement.headings))) if is_told else frozenset()
+            most = min(map(compare.weight, (words, matter | about)))
+            share = compare.weight(shared | about) / max(1.0, most)
             if share >= _NEAR:
-                shares[statement.path, statement.first] = share, statement
-    nearest = sorted(shares.values(), key=lambda pair: -pair[0])
-    return tuple(cited([Match(statement) for _, statement in nearest], _MOST_STANDING))
+                when = _when(statement, note, today)
+                one = _Near(compare.weight(shared), share, when, matter | about, statement)
+                copies[statement.path, statement.first] = one
+                newest[one.matter] = max(one, newest.get(one.matter, one), key=lambda near: near.when)
+    latest = {one.matter: compare.read(one.statement.text) for one in newest.values()}
+    kept = [one for one in copies.values() if compare.read(one.statement.text) == latest[one.matter]]
+    nearest = sorted(kept, key=lambda one: one[:3], reverse=True)
+    return tuple(cited([Match(one.statement) for one in nearest], _MOST_STANDING))
 
 
-def _stated(workspace: paths.Workspace, hit: Hit) -> Iterator[Statement]:
-    """The statements of a hit; none of a note that cannot be read."""
+class _Near(NamedTuple):
+    """A statement near to a new one: the weight of the words that both say, the share of them with what its
+    headings name, when it holds from, what it is about.
+    """
+
+    shared: float
+    share: float
+    when: tuple[str, str, int]
+    matter: frozenset[str]
+    statement: Statement
+
+
+def _matter(text: str) -> frozenset[str]:
+    """The stems of a text without figures and days: what it is about, whatever it says of it."""
+    words = compare.timeless(compare.read(text).tokens)
+    return frozenset(similarity.stem(word) for word in words if not any(map(str.isdigit, word)))
+
+
+def _when(statement: Statement, note: Note, today: date) -> tuple[str, str, int]:
+    """The day that a statement names or was written on, as far as one is known, and its place."""
+    from commonplace.language import dates
+
+    written = statement.said.get("since") or note.date or ""
+    spans = dates.spans(statement.text, date.fromisoformat(written) if metadata.date_of(written) else today)
+    day = max((span.first.isoformat() for span in spans), default=written)
+    return day, statement.path, statement.first
+
+
+def _stated(workspace: paths.Workspace, hit: Hit) -> Iterator[tuple[Statement, Note]]:
+    """The statements of a hit, with their note; none of a note that cannot be read.
+
+    In a conversation they are what the owner says: nobody corrects what others said.
+    """
     try:
         data = workspace.files.read(hit.path, limit=_LARGEST)
     except OSError:
         return
-    yield from _on(statements.read(parse(decode(data), hit.path)), hit.start_line, hit.end_line)
+    note = parse(decode(data), hit.path)
+    parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
+    chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
+    for statement in _on(statements.read(note), hit.start_line, hit.end_line):
+        is_turn = any(first <= statement.first <= last for first, last in chats)
+        if not is_turn or turns.speaker(statement.text, chat=True) in turns.OWNER:
+            yield statement, note
 
 
 def _holds(statement: Statement, today: date) -> bool:
@@ -485,7 +533,3 @@ def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], cou
 
 def _is_own(hit: Hit) -> bool:
     return hit.collection == WORKSPACE_COLLECTION and not hit.path.endswith(scan.TRANSCRIPTS)
-
-
-def _without_figures(text: str) -> set[str]:
-    return {stem for stem in similarity.stems(text) if not any(map(str.isdigit, stem))}

@@ -17,9 +17,9 @@ from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Entry, Key, Known
 from commonplace.markdown import metadata
-from commonplace.markdown.document import decode, parse
+from commonplace.markdown.document import damage, decode, parse
 from commonplace.notes.scan import FileState
-from commonplace.redaction.redact import unclosed_line
+from commonplace.redaction.redact import holds_secret, unclosed_line
 from commonplace.types import FileFailure, Note
 from commonplace.types.progress import Progress
 
@@ -28,6 +28,8 @@ BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 _MOST_TOLD = 5  # notes that are named
+NOT_UTF8 = "not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
+NAMED = "its name holds what looks like a secret, and every answer shows it; rename it, and change the secret"
 OPEN = "<private> is never closed and hides all behind it; write </private>, or &lt;private> to name it"
 
 
@@ -42,6 +44,8 @@ class Reader:
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
         self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
+        self.damaged: list[str] = []  # notes in another encoding
+        self.named: list[str] = []  # files whose path holds a secret
         self.hidden: list[str] = []  # where private parts begin that nobody closes
         self.plain = 0  # code files whose syntax cannot be read here
         self.broken: list[str] = []  # what keeps installed grammars from being used
@@ -74,12 +78,15 @@ class Reader:
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
-        told += self.unsettled[:_MOST_TOLD]
-        if (more := len(self.unsettled) - _MOST_TOLD) > 0:
-            told.append(f"{more} more notes have front matter that is read as text")
-        told += [f"{place}: {OPEN}" for place in self.hidden[:_MOST_TOLD]]
-        if (more := len(self.hidden) - _MOST_TOLD) > 0:
-            told.append(f"{more} more notes have a <private> that is never closed")
+        for notes, more in (
+            (self.unsettled, "have front matter that is read as text"),
+            ([f"{path}: {NOT_UTF8}" for path in self.damaged], "are not in UTF-8"),
+            ([f"{path}: {NAMED}" for path in self.named], "have a name that holds what looks like a secret"),
+            ([f"{place}: {OPEN}" for place in self.hidden], "have a <private> that is never closed"),
+        ):
+            told += notes[:_MOST_TOLD]
+            if (others := len(notes) - _MOST_TOLD) > 0:
+                told.append(f"{others} more notes {more}")
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
@@ -95,6 +102,8 @@ class Reader:
         if not self._is_new(state, content):
             return None
         self._look_at_grammar(state.path)
+        if damage(data) is not None:
+            self.damaged.append(shown(state.path))
         text = decode(data)
         note = parse(text, state.path)
         self._look_at_front_matter(note)
@@ -136,6 +145,8 @@ class Reader:
             return False
         if known is None:
             self.added.append(content)
+            if holds_secret(state.path):
+                self.named.append(shown(state.path))
         else:
             self.changed += 1
         return True

@@ -167,13 +167,14 @@ def _stage(
             return embedded, total - done
         ids = vectors.store.known(pending.key for pending in round_)
         missing = {p.key: p for p in round_ if p.key not in ids}
+        done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
             made = _embed(embedder, batch)
             with vectors.index.transaction():
-                vectors.store.add(*made)
+                fresh = vectors.store.add(*made)
+            done += sum(p.key in fresh for p in round_)
             progress("vectors", done, total)
         embedded += len(missing)
-        done += len(round_)
     return embedded, 0
 
 
@@ -187,21 +188,23 @@ def _fill(
     index = vectors.index
     vectors.adopt(embedder)
     total = vectors.store.pending()
-    embedded = reused = 0
+    embedded = reused = done = 0
     while not stop():
-        progress("vectors", embedded + reused, total)
+        progress("vectors", done, max(done, total))
         round_ = vectors.pending(EMBED_BATCH * 4, embedder)
         if not round_:
             break
         ids = vectors.store.known(pending.key for pending in round_)
         missing = {p.key: p for p in round_ if p.key not in ids}
         vectors.store.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
+        done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
             made = _embed(embedder, batch)
             with index.transaction():
                 fresh = vectors.store.add(*made)
                 vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
-            progress("vectors", embedded + reused + len(fresh), total)
+            done += sum(p.key in fresh for p in round_)
+            progress("vectors", done, max(done, total))
         embedded += len(missing)
         reused += len(round_) - len(missing)
     pending = vectors.store.pending()

@@ -231,5 +231,10 @@ def agree(
 @lru_cache(1024)
 def _named(headings: tuple[str, ...]) -> frozenset[str]:
     """The words and numbers of headings, without what only says when."""
-    words = content(token for heading in headings for token in read(heading).tokens)
+    return timeless(token for heading in headings for token in read(heading).tokens)
+
+
+def timeless(tokens: Iterable[str]) -> frozenset[str]:
+    """Return the tokens that say something, without what only says when."""
+    words = content(tokens)
     return frozenset(word for word in words if word not in _DAYS | _LAYOUT and not re.fullmatch(_WHEN, word))

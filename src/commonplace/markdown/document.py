@@ -60,12 +60,24 @@ _CLOSED = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.
 
 def decode(data: bytes) -> str:
     """Decode a file's bytes: UTF-8 (or UTF-16 with its mark), damage replaced, newlines as `\\n`."""
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    text = data.decode(encoding, "replace")
+    text = data.decode(_encoding(data), "replace")
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def damage(data: bytes) -> int | None:
+    """Return where the first byte stands that `decode` replaces."""
+    try:
+        data.decode(_encoding(data))
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
 
 
 def parse(text: str, path: str, *, redacted: bool = True) -> Note:

@@ -269,6 +269,21 @@ def as_text(
     return "\n\n".join(blocks)
 
 
+def shown_tokens(
+    result: SearchResult,
+    look: Look = PLAIN,
+    *,
+    words: Sequence[str] = (),
+    rows: int | None = PASSAGE_ROWS,
+    read: Read | None = None,
+) -> int:
+    """Return about how many tokens the rows of passages are that `as_text` shows."""
+    plain, pattern = Look(width=look.width), screen.matcher(words)
+    texts = ([row.removeprefix(INDENT) for row in passage(hit.text, plain, pattern, rows, read)]
+             for hit in result.hits)  # fmt: skip
+    return sum(estimates.about("\n".join(text)) for text in texts)
+
+
 def about(hit: Hit) -> list[str]:
     """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
     headings = [screen.one_line(h) for h in hit.headings]
@@ -493,11 +508,15 @@ def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, st
     return rounded
 
 
-def footer(result: SearchResult, tokens: int = 0) -> str:
-    """Return how many hits, the tokens shown of them, which level answered, in what time; what is stale."""
+def footer(result: SearchResult, tokens: int | None = None) -> str:
+    """Return how many hits, which level answered, in what time; what is stale.
+
+    `tokens` are those shown of the hits, if that is not all of them.
+    """
     parts = [count(len(result.hits), "hit"), *([WEAKLY] if result.weak and result.hits else [])]
     if result.hits and result.all_tokens:
-        parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
+        shown = count(result.tokens if tokens is None else tokens, "token")
+        parts.append(f"{shown} of {result.all_tokens:,} in all notes")
     parts.append(answered_by(result.level, result.mode, listing=result.listing))
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told how far a stage has come; `total` may grow."""
+    """Told how far a stage has come; `done` never falls, `total` may grow."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Report `done` of `total` files or passages."""
