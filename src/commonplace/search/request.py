@@ -89,9 +89,11 @@ def check_whole(name: str, value: object) -> None:
 
 def check_day(name: str, value: object) -> None:
     """Raise ConfigError for what is neither a day nor None; one with a time of day compares with no day."""
-    from datetime import date, datetime
+    if value is None:
+        return
+    from datetime import date, datetime  # few questions name one
 
-    if value is not None and (not isinstance(value, date) or isinstance(value, datetime)):
+    if not isinstance(value, date) or isinstance(value, datetime):
         raise _refused(name, value, "a datetime.date")
 
 
