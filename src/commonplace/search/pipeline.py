@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
@@ -89,7 +89,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
-        _take_back(outcome, lacking, evidence.day())
+        _take_back(outcome, lacking, evidence.day)
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
         outcome.warnings.append(f"{demand}; plain words demand nothing")
@@ -304,13 +304,13 @@ def _no_note_of(spans: Iterable[Span]) -> str:
     return NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in spans)))
 
 
-def _take_back(outcome: Outcome, lacking: Sequence[Span], today: date) -> None:
+def _take_back(outcome: Outcome, lacking: Sequence[Span], today: Callable[[], date]) -> None:
     """Warn of no day that a hit of a clear answer names: a line with that day is as good as a note of it."""
     is_clear = outcome.confidence is None or outcome.confidence >= confidence.CLEAR
     if not lacking or not is_clear:
         return
     hits = [(hit.text, hit.date) for hit in outcome.hits]
-    others = [span for span in lacking if not _is_named(span, hits, today)]
+    others = [span for span in lacking if not _is_named(span, hits, today())]
     place = outcome.warnings.index(_no_note_of(lacking))
     outcome.warnings[place : place + 1] = [_no_note_of(others)] if others else []
 
