@@ -138,3 +138,12 @@ def test_what_the_question_does_not_cover_corrects_nothing(tmp_path: Path) -> No
         assert memory.search(question).warnings == ()
         covered = memory.search(f"in:memory {question}")
         assert covered.warnings == ("no note holds this spelling: took Mohammed for Muhammad",)
+
+
+def test_what_is_part_of_a_date_is_no_name(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/2026-02-13.md").write_text("- San called.\n\n- We met San, and San again.\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        warnings = memory.search("who called on 7 Jan 2024?").warnings
+        assert not any("San" in warning for warning in warnings)

@@ -132,9 +132,10 @@ def _respelled(
         return None
     from commonplace.search import spelling
 
-    words = spelling.likely(asked, question.terms.missing)
+    dates = [span.text for span in question.days.spans] if question.days else []
+    words = spelling.likely(asked, question.terms.missing, dates)
     if covered.conditions:  # what stands elsewhere alone does not count
-        words = spelling.likely(asked, asked.terms)
+        words = spelling.likely(asked, asked.terms, dates)
         for word in list(words):
             holding = covered & Matches(lexicon.sought(word.lower()))
             if word.lower() not in question.terms.missing and question.index.select(holding, 1):

@@ -35,17 +35,20 @@ _OPENING, _INSIDE = re.compile(rf"\b{_LARGE}"), re.compile(rf"(?<=[\w,;)’'] ){
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def likely(asked: Query, missing: Collection[str]) -> dict[str, bool]:
+def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
     """Return the words of a question that may be names which no note holds, and whether each surely is one.
 
-    They are written large, or nothing in the question is. The first word is large in any case.
+    They are written large, or nothing in the question is. The first word is large in any case. Those of
+    `dates`, its parts that are some, are none.
     """
+    dated = {word for text in dates for word in _WORD.findall(text)}
     words = list(dict.fromkeys(_WORD.findall(asked.words)))
     is_small = asked.words.islower()
     likely = [
         word
         for word in words
         if word.lower() in missing and len(word) >= SHORTEST and (is_small or word[0].isupper())
+        if word not in dated
     ]
     return {word: word != words[0] and word[0].isupper() for word in likely[:MOST]}
 
