@@ -486,3 +486,16 @@ def test_with_full_stops_the_day_is_first() -> None:
         assert (span.first, span.last) == (day, day)
     for text in ("1.10.2026.3", "v1.2.2024", "31.02.2024", "1.5.20245"):
         assert dates.spans(f"what changed in {text}", date(2026, 2, 13)) == ()
+
+
+def test_the_week_of_a_day_is_its_week() -> None:
+    for text, first in {
+        "the week of 11 November": "2025-11-10",
+        "in the week of Tuesday, 11 November": "2025-11-10",
+        "the week beginning 11 November": "2025-11-11",
+        "11月11日那一周": "2025-11-10",
+        "2025年11月11日所在的那周": "2025-11-10",
+    }.items():
+        (span,) = dates.spans(text, date(2026, 2, 13))
+        assert (span.first.isoformat(), (span.last - span.first).days) == (first, 6), text
+    assert [span.text for span in dates.spans("11月11日周二", date(2026, 2, 13))] == ["11月11日", "周二"]

@@ -138,3 +138,11 @@ def test_halves_of_characters_and_nul_are_no_part_of_a_question() -> None:
     assert parse("te\ud800a").text == "te?a"
     assert parse("te\0a").text == "te a"
     assert query.terms("") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["error -71", "deploy.yml -i hosts --limit oriole -e now", "between -3.5 and 4", "nginx -s -t"]
+)
+def test_options_and_signs_exclude_nothing(text: str) -> None:
+    assert parse(text).excluded is None
+    assert parse(f"{text} -coffee").excluded == '"coffee"'

@@ -241,6 +241,12 @@ def _beside(match: re.Match[str], period: Period) -> Period:
     return periods.beside(period, unit, steps if match["direction"].lower() == "after" else -steps)
 
 
+def _week_of(match: re.Match[str], period: Period) -> Period:
+    """The week that a date lies in, or begins."""
+    first = period.first
+    return Period(first, first + timedelta(6)) if match["begins"] else periods.week(first)
+
+
 def _last_units(match: re.Match[str], now: date) -> Period:
     unit, size = _UNITS[match["unit"].lower()]
     return periods.rolling(now, unit, size * _count(match))
@@ -273,6 +279,10 @@ _HOLIDAY = "|".join(
 # What stands before a date and says what lies beside it.
 BESIDE = (
     Beside(rf"\b(?:the{_S})?(?:{_NUMBER})?{_UNIT}{_S}(?P<direction>before|after){_S}(?:the{_S})?$", _beside),
+    Beside(
+        rf"\b(?:the{_S})?week{_S}(?:of|(?P<begins>beginning|starting|from)){_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
+        _week_of,
+    ),
 )
 
 RULES = (

@@ -206,6 +206,11 @@ BESIDE = (
         _beside,
         behind=True,
     ),
+    Beside(
+        rf"\s?(?:所在)?的?[那这]?一?{_WEEK}(?![{''.join(_WEEKDAYS)}末])",
+        lambda _, period: periods.week(period.first),
+        behind=True,
+    ),
 )
 RULES = (
     Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")), _holiday,

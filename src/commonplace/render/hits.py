@@ -328,7 +328,7 @@ def passage(
     found = [screen.matches(line, pattern) for line in lines]
     hangs = [screen.hang(line) if width else 0 for line in lines]
     rows = [
-        _Row(at, span, span[0] == 0, len(_inside(found[at], span)))
+        _Row(at, span, span[0] == 0, _matched(found[at], span))
         for at, line in enumerate(lines)
         if line or limit is None
         for span in screen.rows(line, width, hangs[at])
@@ -356,7 +356,7 @@ def passage(
 
 class _Row(NamedTuple):
     """A row of a passage: the line that it is of (from 0) and its part of it, whether it begins a line, how
-    many matches it holds.
+    many characters of it match: the whole of a date says more than its year and its month elsewhere.
 
     What stands below a line that only says who speaks begins nothing.
     """
@@ -367,10 +367,11 @@ class _Row(NamedTuple):
     matches: int
 
 
-def _inside(spans: Sequence[Span], row: Span) -> Sequence[Span]:
-    """Those of some spans, in order and none overlapping, that a row holds."""
+def _matched(spans: Sequence[Span], row: Span) -> int:
+    """How many characters a row has of some spans, which are in order and do not overlap."""
     first = bisect_right(spans, row[0], key=lambda span: span[1])
-    return spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+    inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+    return sum(stop - start for start, stop in inside)
 
 
 def _telling(rows: Iterable[_Row], lines: Sequence[Line]) -> list[_Row]:
@@ -401,9 +402,7 @@ def _narrowed(
     for row, width in zip(rows, widths, strict=True):
         if width > share:
             spans = screen.rows(lines[row.line], max(20, share // PARTS))
-            parts = [
-                _Row(row.line, span, span[0] == 0, len(_inside(found[row.line], span))) for span in spans
-            ]
+            parts = [_Row(row.line, span, span[0] == 0, _matched(found[row.line], span)) for span in spans]
             window = _densest(parts, range(len(parts)), min(PARTS, len(parts)))
             row = row._replace(span=(parts[window.start].span[0], parts[window.stop - 1].span[1]))
         narrowed.append(row)

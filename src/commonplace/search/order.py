@@ -323,6 +323,13 @@ class _Statement(NamedTuple):
         return bool(alike and (asked.present or short) and words - former - asked.words)
 
 
+def _asks_for_newest(question: Question) -> bool:
+    """Tell whether a question may be answered by what was said last: it names no day for which it asks."""
+    days = question.days
+    is_dated = days is not None and days.named and not any(span.relative for span in days.spans)
+    return not is_dated and asks_for_state(question.query)
+
+
 def asks_for_state(query: Query) -> bool:
     """Tell whether a question may be answered by what was said last: it does not ask for what once was."""
     return not rules.pattern("formerly").search(language.fold(query.text))
@@ -606,7 +613,7 @@ def arrange(
     """
     index, settings = question.index, question.ranking
     ranked = hand_on(question, ranked)
-    if settings.updates and settings.fusion == "calibrated" and asks_for_state(question.query):
+    if settings.updates and settings.fusion == "calibrated" and _asks_for_newest(question):
         with outcome.timed("updates"):
             sources = index.sources([item.candidate.id for item in ranked[:COMPARED]])
             days = {passage: source.date for passage, source in sources.items()}

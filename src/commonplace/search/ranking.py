@@ -79,7 +79,7 @@ OUTDATED = -0.25
 # Who wrote it: the owner, and notes that do not say, count nothing.
 WRITERS = {"agent": -0.01, "tool": -0.05, "untrusted": -0.05}
 # What only looks things up stands behind the owner's own notes that say as much, beside what its amount asks.
-REFERENCE = 0.03
+REFERENCE = 0.1
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
