@@ -268,3 +268,18 @@ def test_a_part_of_a_fence_has_both_marks(search: Search) -> None:
         assert inside
         assert all(wanted in line for line in inside), hit
         assert note.split("\n")[hit.start_line - 1 + (not hit.lead)] == inside[0], hit
+
+
+def test_entries_of_another_second_are_shown_as_one_text(search: Search) -> None:
+    entry = "- 08:35 {} <!-- by: tool; at: 2026-11-26T08:35:{} -->\n  exec, 1 ms\n  ```diff\n{}  ```\n"
+    lines = "".join(f"  + line {number} of what make said, which is rather long\n" for number in range(9))
+    text = (
+        "# 2026-11-26\n\n"
+        + entry.format("Ran make", 55, lines)
+        + entry.format("Wrote plan.md", 56, "  + Freeze it.\n")
+    )
+    for question in ("freeze", "make line"):
+        hits = [hit for hit in search(text, question) if "Freeze it" in hit.text]
+        assert len(hits) == 1
+        assert hits[0].text.count("```") % 2 == 0
+        assert "Wrote plan.md" in hits[0].text

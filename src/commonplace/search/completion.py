@@ -7,6 +7,7 @@ item those around it. The lines come from the passages beside the hit, as the in
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -162,12 +163,22 @@ def _beside(
     last = own
     while (one := rows.get(last.id + step)) is not None and one.section_id == own.section_id:
         upper, lower = (one, last) if step < 0 else (last, one)
-        other = one.until is not None or one.annotations != own.annotations or one.id not in joined
+        other = one.until is not None or not _says_same(one, own) or one.id not in joined
         if other or upper.end_line >= lower.start_line:
             return found, False
         found.append(one)
         last = one
     return found, None if one is None else True
+
+
+def _says_same(one: Candidate, other: Candidate) -> bool:
+    """Whether a note says the same of two passages, but for the moment at which they were written."""
+    if one.annotations == other.annotations:
+        return True
+    if not one.annotations or not other.annotations:
+        return False
+    first, second = (json.loads(own) for own in (one.annotations, other.annotations))
+    return {**first, "at": ""} == {**second, "at": ""}
 
 
 def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
