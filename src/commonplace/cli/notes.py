@@ -50,7 +50,7 @@ def remember(
     """Append an entry to today's note, or to MEMORY.md; - reads it from standard input.
 
     Says where it went. Keys, tokens and passwords are replaced by [REDACTED:kind] before anything is
-    written; <private> parts are left out.
+    written; private parts are left out.
     """
     if section and not long_term:
         raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)

@@ -26,6 +26,7 @@ ROW_CELLS, SHORT_CELLS = 160, 80
 PARTS = 4  # of what is shown of a line that is cut around its matches
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
 INDENT = "  "
+_CUT = f" {screen.ELLIPSIS}"
 _COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
 # XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
 NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -319,11 +320,7 @@ def passage(
     there are too many rows, so are lines that are marks alone. Of short lines half as many more are shown
     before any is left out. Without a terminal a line is one row, and a long one is cut around its matches.
     """
-    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
-    if limit is not None and end > 2:
-        text = re.sub(_COMMENT, "", text[:end]) + text[end:]
-    text = screen.clean(text).expandtabs(4)
-    lines = [line.rstrip() for line in text.split("\n")]
+    lines = _lines(text, whole=limit is None)
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     found = [screen.matches(line, pattern) for line in lines]
     hangs = [screen.hang(line) if width else 0 for line in lines]
@@ -335,23 +332,45 @@ def passage(
     ]
     chosen: Sequence[int] = range(len(rows))
     if limit is not None and len(rows) > limit:
-        told = read(lines) if read else [Line()] * len(lines)
-        rows = _telling(rows, told)
-        is_short = sum(screen.cells(lines[at]) for at in {row.line for row in rows}) <= limit * SHORT_CELLS
-        few = len(rows) <= limit + (limit // 2 if is_short else 0)
-        chosen = range(len(rows)) if few else _chosen(rows, told, limit)
+        rows, chosen = _selected(rows, lines, read(lines) if read else [Line()] * len(lines), limit)
     shown = [rows[at] for at in chosen]
     if limit is not None and width is None:
         shown = _narrowed(shown, lines, found, limit * ROW_CELLS)
-    texts, cut = [], f" {screen.ELLIPSIS}"
+    texts = []
     for row, above, at in zip(shown, [-1, *chosen], chosen, strict=False):
-        (start, stop), line = row.span, lines[row.line]
-        drawn = " " * hangs[row.line] * (start > 0) + screen.mark(line, row.span, found[row.line], look)
-        skips, ends = at > above + 1 or (start and not width), stop < len(line) and not width
-        texts.append((f"{screen.ELLIPSIS} {drawn.lstrip()}" if skips else drawn) + cut * ends)
+        line, hang = lines[row.line], hangs[row.line] if row.span[0] else 0
+        drawn = " " * hang + screen.mark(line, row.span, found[row.line], look)
+        texts.append(_with_ellipses(drawn, row, line, skips=at > above + 1, whole=width is not None))
     if chosen and chosen[-1] < len(rows) - 1:
-        texts[-1] = texts[-1].removesuffix(cut) + cut
+        texts[-1] = texts[-1].removesuffix(_CUT) + _CUT
     return [INDENT + text for text in texts]
+
+
+def _lines(text: str, *, whole: bool) -> list[str]:
+    """The lines of a passage as a screen takes them, without its comments unless they are wanted."""
+    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
+    if not whole and end > 2:
+        text = re.sub(_COMMENT, "", text[:end]) + text[end:]
+    return [line.rstrip() for line in screen.clean(text).expandtabs(4).split("\n")]
+
+
+def _selected(
+    rows: Sequence[_Row], lines: Sequence[str], told: Sequence[Line], limit: int
+) -> tuple[list[_Row], Sequence[int]]:
+    """The rows of a passage that say something, and which of them are shown."""
+    telling = _telling(rows, told)
+    is_short = sum(screen.cells(lines[at]) for at in {row.line for row in telling}) <= limit * SHORT_CELLS
+    if len(telling) <= limit + (limit // 2 if is_short else 0):
+        return telling, range(len(telling))
+    return telling, _chosen(telling, told, limit)
+
+
+def _with_ellipses(drawn: str, row: _Row, line: str, *, skips: bool, whole: bool) -> str:
+    """A drawn row with an ellipsis where rows above it are left out, and where a part of its line is."""
+    start, stop = row.span
+    if skips or (start and not whole):
+        drawn = f"{screen.ELLIPSIS} {drawn.lstrip()}"
+    return drawn if whole or stop == len(line) else drawn + _CUT
 
 
 class _Row(NamedTuple):
