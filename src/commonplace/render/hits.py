@@ -339,7 +339,7 @@ def passage(
     texts = []
     for row, above, at in zip(shown, [-1, *chosen], chosen, strict=False):
         line, hang = lines[row.line], hangs[row.line] if row.span[0] else 0
-        drawn = " " * hang + screen.mark(line, row.span, found[row.line], look)
+        drawn = " " * hang + screen.mark(line, row.span, _inside(found[row.line], row.span), look)
         texts.append(_with_ellipses(drawn, row, line, skips=at > above + 1, whole=width is not None))
     if chosen and chosen[-1] < len(rows) - 1:
         texts[-1] = texts[-1].removesuffix(_CUT) + _CUT
@@ -386,11 +386,15 @@ class _Row(NamedTuple):
     matches: int
 
 
-def _matched(spans: Sequence[Span], row: Span) -> int:
-    """How many characters a row has of some spans, which are in order and do not overlap."""
+def _inside(spans: Sequence[Span], row: Span) -> Sequence[Span]:
+    """Those of some spans that a row holds; they are in order and do not overlap."""
     first = bisect_right(spans, row[0], key=lambda span: span[1])
-    inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
-    return sum(stop - start for start, stop in inside)
+    return spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+
+
+def _matched(spans: Sequence[Span], row: Span) -> int:
+    """How many characters of some spans a row has."""
+    return sum(stop - start for start, stop in _inside(spans, row))
 
 
 def _telling(rows: Iterable[_Row], lines: Sequence[Line]) -> list[_Row]:
