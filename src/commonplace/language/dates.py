@@ -88,8 +88,9 @@ def read(text: str, now: date) -> Span | None:
 
 
 def spellings(day: date) -> tuple[str, ...]:
-    """Return how notes may write a day, as phrases of lower-case words in every language; without its year
-    but in digits.
+    """Return how notes may write a day in every language, as phrases of lower-case words.
+
+    All but the one in digits leave out the year.
     """
     modules = (import_module(f"commonplace.language.dates_{name}") for name in rules.LANGUAGES)
     return (f"{day:%Y %m %d}", *(phrase for module in modules for phrase in module.spellings(day)))

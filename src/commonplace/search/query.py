@@ -46,7 +46,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 # A dash before one letter or a number is an option of a command (-i) or a sign (-71), and excludes nothing.
-_EXCLUDES = re.compile(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
+_OPTION = re.compile(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -349,7 +349,7 @@ def _items(text: str) -> Iterator[_Item]:
         elif found["paren"]:
             yield _Item(found["paren"])
         elif _WORD.search(word):
-            yield _word(word, bool(found["not"]) and _EXCLUDES.match(word) is None)
+            yield _word(word, bool(found["not"]) and _OPTION.match(word) is None)
 
 
 def _is_speech(phrase: str) -> bool:

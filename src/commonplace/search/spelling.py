@@ -38,8 +38,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
     """Return the words of a question that may be names which no note holds, and whether each surely is one.
 
-    They are written large, or nothing in the question is. The first word is large in any case. Those of
-    `dates`, its parts that are some, are none.
+    They are written large, or nothing in the question is. The first word is large in any case. What
+    stands in `dates`, the parts of the question that are dates, is no name.
     """
     dated = {word for text in dates for word in _WORD.findall(text)}
     words = list(dict.fromkeys(_WORD.findall(asked.words)))
