@@ -125,11 +125,24 @@ def closed_connections() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def private_settings(tmp_path_factory: pytest.TempPathFactory, no_sockets: Path) -> Iterator[None]:
     """Keep the key of what is made for several tests at once out of the home of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        patch.setenv("XDG_RUNTIME_DIR", str(no_sockets))
         yield
+
+
+@pytest.fixture(scope="session")
+def no_sockets() -> Iterator[Path]:
+    """A runtime folder in which no program finds or starts a warm server, which would answer in another test.
+
+    A folder of sockets that others may enter is not used; what tests a server names one of its own.
+    """
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        (Path(folder) / "commonplace").mkdir()
+        (Path(folder) / "commonplace").chmod(0o755)
+        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +189,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def private_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def private_home(homes: Iterator[Path], no_sockets: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test a home of its own and none of the variables that steer commonplace."""
     home = next(homes)
     home.mkdir()
@@ -187,4 +200,5 @@ def private_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("USERPROFILE", str(home))
     for name in ("CONFIG", "CACHE", "DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(no_sockets))
     return home

@@ -162,6 +162,7 @@ def test_importing_costs_nothing_heavy() -> None:
 STARTERS = {
     "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
+    "servers/local.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")
@@ -220,6 +221,7 @@ EXCEPTIONS = {
         {"open", "rename", "unlink", "os.open", "os.link", "os.rename", "os.replace", "os.unlink"},
         "calls relative to a folder that a root holds open",
     ),
+    "servers.local": ({"os.mkdir"}, "the folder of the user's sockets, which is looked at afterwards"),
     "bench.questions": ({"open", "write_text"}, "result files that are named on the command line"),
     "bench.evaluation": ({"shutil.rmtree"}, "indexes of the measurement in the user's cache"),
     "bench.gold": ({"open"}, "a question set that is named on the command line"),

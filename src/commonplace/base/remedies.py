@@ -7,6 +7,7 @@ runs the process lends its words with `spoken`: `cli.remedies.WORDS` are shell c
 
 from __future__ import annotations
 
+from _thread import _local
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -53,11 +54,23 @@ WORDS: Mapping[str, str] = {
     "usage.never": "in the whole list",
 }
 _spoken: Mapping[str, str] = {}
+_here = _local()  # of a thread that speaks to somebody else than the process does
 
 
 def say(key: str, *details: object) -> str:
     """Return a remedy with its details, in the words that are spoken."""
-    return _spoken.get(key, WORDS[key]).format(*details)
+    words = getattr(_here, "words", None) or _spoken
+    return words.get(key, WORDS[key]).format(*details)
+
+
+@contextmanager
+def spoken_here(words: Mapping[str, str]) -> Iterator[None]:
+    """Let remedies be said in these words in this thread, until the block ends."""
+    former, _here.words = getattr(_here, "words", None), words
+    try:
+        yield
+    finally:
+        _here.words = former
 
 
 @contextmanager

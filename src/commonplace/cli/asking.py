@@ -12,14 +12,17 @@ from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, searching, session
 from commonplace.cli.options import command, flags, format_option, option
+from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import date
 
-    from commonplace.agent.context import Context
     from commonplace.agent.instructions import Language
+    from commonplace.memory import Memory
+    from commonplace.servers.methods import Service
 
 _BUDGET = keys.find("recall.budget", "as a flag")
 
@@ -155,39 +158,51 @@ def prompt(
         raise click.UsageError("--forget needs --session.")
     if not message and not forget:
         raise click.UsageError("Missing argument 'MESSAGE...'.")
+    if forget:
+        from commonplace.agent.seen import Injected
+
+        Injected(session.workspace_of(ctx)).forget(session_id)
+        if not message:
+            return
+    text = session.text_argument(message)
+    day = None if now is None else now.isoformat()
+    request = {"message": text, "session": session_id, "now": day, "files": files, "budget": budget}
+    forms = {"as_json": as_json, "report": report}
+    printed = session.ask_server("prompt", session.workspace(ctx), session.agent(ctx), {**request, **forms})
+    if printed is None:
+        printed = _compose_prompt(session.open_memory(ctx), {**request, **forms})
+    ctx.exit(session.show(printed))
+
+
+def prompt_answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:
+    """Compose what a prompt prints that another program was asked for."""
+    return {"printed": _compose_prompt(service.memory, request)}
+
+
+def _compose_prompt(memory: Memory, request: Mapping[str, Any]) -> Printed:
+    """Compose the block, and what is said beside it: its size; for a report what is in it and what is not."""
+    from datetime import date
+
     from commonplace.agent.context import ContextBuilder
     from commonplace.agent.seen import Injected
 
-    memory = session.open_memory(ctx)
-    injected = Injected(memory.workspace)
-    if forget:
-        injected.forget(session_id)
-        if not message:
-            return
-    builder = ContextBuilder(memory, injected=injected)
-    text = session.text_argument(message)
-    context = builder.build(text, session=session_id, now=now, files=files, budget=budget)
-    _show_context(context, as_json=as_json, report=report)
-    if not context.text:
-        ctx.exit(failures.NOTHING_FOUND)
-
-
-def _show_context(context: Context, *, as_json: bool, report: bool) -> None:
-    """Print a block, and beside it its size; for a report also what is in it and what was left out."""
-    for warning in context.warnings:
-        failures.warn(warning)
-    if as_json:
-        session.write(to_json(context))
-        return
-    session.write(context.text)
-    if report:
+    now = date.fromisoformat(request["now"]) if request["now"] else None
+    builder = ContextBuilder(memory, injected=Injected(memory.workspace))
+    named = {name: request[name] for name in ("session", "files", "budget")}
+    context = builder.build(request["message"], now=now, **named)
+    code = 0 if context.text else failures.NOTHING_FOUND
+    if request["as_json"]:
+        return Printed(context.warnings, to_json(context), (), code)
+    notes = []
+    if request["report"]:
         for part in context.parts:
-            session.note(f"{part.name:<10} {part.tokens:>6,}  {screen.name(part.citation)}")
+            notes.append(f"{part.name:<10} {part.tokens:>6,}  {screen.name(part.citation)}")
         for left in context.left_out:
-            session.note(f"{'left out':<10} {left.tokens:>6,}  {screen.name(left.what)}: {left.why}")
+            notes.append(f"{'left out':<10} {left.tokens:>6,}  {screen.name(left.what)}: {left.why}")
     places = count(len(context.parts), "place")
     size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
-    session.note(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")
+    notes.append(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")
+    return Printed(context.warnings, context.text, notes, code)
 
 
 def _instructions(ctx: click.Context, language: Language) -> str:

@@ -7,9 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.cli import failures, session
+from commonplace.cli.session import Printed, Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from commonplace.memory import Memory
+    from commonplace.render.screen import Look
+    from commonplace.servers.methods import Service
     from commonplace.types.results import SearchResult
 
 
@@ -17,50 +22,84 @@ def search(
     words: tuple[str, ...],
     workspace: str | None = None,
     agent: str | None = None,
+    **options: Any,  # noqa: ANN401 - those of a request, and how hits are shown; None is what nobody said
+) -> int:
+    """Search, print, and return the exit code."""
+    question = session.text_argument(words)
+    screens = session.screen_of(sys.stdout), session.screen_of(sys.stderr)
+    given = {name: value for name, value in options.items() if value is not None}
+    now = given.get("now")
+    sent = {**given, "now": now.isoformat()} if now is not None else given
+    request = {"question": question, "options": sent, "screens": screens}
+    printed = session.ask_server("search", workspace, agent, request)
+    if printed is None:
+        with session.memory_to_search(workspace, agent) as memory:
+            printed = compose(memory, question, *screens, **given)
+            if memory.settings.server.start == "always":
+                from commonplace.servers import local
+
+                local.launch(memory.workspace.root)
+    return session.show(printed)
+
+
+def answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:
+    """Compose what a search prints that another program was asked for."""
+    from datetime import date
+
+    options, (out, err) = dict(request["options"]), request["screens"]
+    if "now" in options:
+        options["now"] = date.fromisoformat(options["now"])
+    return {"printed": compose(service.memory, request["question"], Screen(*out), Screen(*err), **options)}
+
+
+def compose(
+    memory: Memory,
+    question: str,
+    out: Screen,
+    err: Screen,
     *,
     layer: str | None = None,
     full: bool = False,
     explain: bool = False,
     form: str = "text",
-    **fields: Any,  # noqa: ANN401 - those of a request; None is what nobody said
-) -> int:
-    """Search, print, and return the exit code."""
-    question = session.text_argument(words)
-    with session.memory_to_search(workspace, agent) as memory:
-        from commonplace.render import hits  # only now: the memory looks at its files meanwhile
+    **fields: Any,  # noqa: ANN401 - those of a request
+) -> Printed:
+    """Search, and compose what is printed for these screens."""
+    from commonplace.render import hits  # only now: the memory looks at its files meanwhile
 
-        result = memory.search(
-            question, **{name: fields[name] for name in fields if fields[name] is not None}
-        )
-        session.tell(result, stale=form != "text")
-        if layer == "index":
-            session.write(hits.rows(result.hits, form, session.look(memory.settings)))
-            tokens = sum(hits.row(hit).tokens for hit in result.hits)
-        else:
-            whole = full or layer == "full"
-            tokens = _write_passages(memory, result, question, form, whole=whole, explain=explain)
-    _close(result, form, tokens, explain=explain)
-    return 0 if result.hits else failures.NOTHING_FOUND
+    result = memory.search(question, **fields)
+    look = session.look_at(out, memory.settings)
+    if layer == "index":
+        text = hits.rows(result.hits, form, look)
+        tokens = sum(hits.row(hit).tokens for hit in result.hits)
+    else:
+        whole = full or layer == "full"
+        text, tokens = _passages(memory, result, question, form, look, whole=whole, explain=explain)
+    warnings = list(result.warnings)
+    if form != "text" and result.stale:
+        changed = f"stale: {result.stale} files changed since they were indexed"
+        warnings.append(f"{changed}; run `commonplace sync`")
+    notes = list(_notes(result, form, tokens, session.look_at(err), explain=explain))
+    return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND)
 
 
-def _close(result: SearchResult, form: str, tokens: int, *, explain: bool) -> None:
-    """Say beside the result how much it is and which level answered; if asked, where the time went."""
+def _notes(result: SearchResult, form: str, tokens: int, look: Look, *, explain: bool) -> Iterator[str]:
+    """What is said beside a result: how much it is, which level answered; if asked, where the time went."""
     from commonplace.render import hits, screen
 
-    sys.stdout.flush()
     if form == "text" or (form == "md" and not result.hits):
-        session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
+        yield ("\n" if result.hits else "") + hits.footer(result, tokens)
     if explain:
-        spent = screen.wrapped(hits.timings(result), session.look(stream=sys.stderr), "", 0)
-        session.note("\n".join([*(f"+ {line}" for line in result.expanded), *spent]))
+        spent = screen.wrapped(hits.timings(result), look, "", 0)
+        yield "\n".join([*(f"+ {line}" for line in result.expanded), *spent])
 
 
-def _write_passages(
-    memory: Memory, result: SearchResult, question: str, form: str, *, whole: bool, explain: bool
-) -> int:
-    """Write hits with their passages; as text a few rows of each passage, or all of them.
+def _passages(
+    memory: Memory, result: SearchResult, question: str, form: str, look: Look, *, whole: bool, explain: bool
+) -> tuple[str, int]:
+    """Compose hits with their passages; as text a few rows of each passage, or all of them.
 
-    Returns about how many tokens are shown of them.
+    Returns about how many tokens are shown of them as well.
     """
     from commonplace.memory import passage_lines, passage_text, question_words
     from commonplace.render import hits
@@ -69,15 +108,13 @@ def _write_passages(
         unbroken = (replace(hit, text=passage_text(hit.text)) for hit in result.hits)
         result = replace(result, hits=tuple(unbroken))
     if form != "text":
-        session.write(hits.in_form(result.hits, form, explain=explain))
-    elif result.hits:
-        look, rows = session.look(memory.settings), None if whole else hits.PASSAGE_ROWS
-        words = question_words(question) if look.color or rows else ()
-        locate = session.locator(memory) if look.links else None
-        session.write(
-            hits.as_text(
-                result, look, words=words, rows=rows, explain=explain, locate=locate, read=passage_lines
-            )
-        )
-        return hits.shown_tokens(result, look, words=words, rows=rows, read=passage_lines)
-    return result.tokens
+        return hits.in_form(result.hits, form, explain=explain), result.tokens
+    if not result.hits:
+        return "", result.tokens
+    rows = None if whole else hits.PASSAGE_ROWS
+    words = question_words(question) if look.color or rows else ()
+    locate = session.locator(memory) if look.links else None
+    text = hits.as_text(
+        result, look, words=words, rows=rows, explain=explain, locate=locate, read=passage_lines
+    )
+    return text, hits.shown_tokens(result, look, words=words, rows=rows, read=passage_lines)

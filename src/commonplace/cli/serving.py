@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace import config
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
-from commonplace.cli import failures, session, shortcut
+from commonplace.cli import doors, failures, session, shortcut
 from commonplace.cli.options import Group, Option, command, option
+from commonplace.render import count
+from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
     from commonplace.servers.daemon import Running
+    from commonplace.servers.local_server import LocalServer
     from commonplace.servers.running import Address
 
 
@@ -32,14 +36,19 @@ def mcp(ctx: click.Context) -> None:
 @command("stop")
 @click.pass_context
 def stop(ctx: click.Context) -> None:
-    """End the server of this workspace, once it has answered what it is answering."""
+    """End the servers of this workspace, once they have answered what they are answering."""
     from commonplace.servers import daemon
 
     ended = daemon.stop(_folder(ctx))
-    if ended is None:
+    if ended is not None:
+        session.write(f"ended the server at {ended.url} (process {ended.pid})")
+    answers = _local_servers(ctx, "retire", {"by_hand": True})
+    retired = [found["pid"] for found in answers if ended is None or found["pid"] != ended.pid]
+    for pid in retired:
+        session.write(f"ended the server that programs started (process {pid})")
+    if ended is None and not retired:
         failures.warn("this workspace is not served")
         ctx.exit(failures.NOTHING_FOUND)
-    session.write(f"ended the server at {ended.url} (process {ended.pid})")
 
 
 @command("status")
@@ -50,12 +59,32 @@ def status(ctx: click.Context, show_token: bool) -> None:
     from commonplace.servers import daemon
 
     running = daemon.find(_folder(ctx))
-    if running is None:
+    local = [found for found in _local_servers(ctx, "status", {}) if found["idles"]]
+    if running is not None:
+        well = "answers" if daemon.is_well(running) else "does not answer"
+        session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}")
+    for found in local:
+        programs = count(found["programs"], "program")
+        minutes = f"since {found['up_s'] // 60} min"
+        session.write(f"started by a program · process {found['pid']} · {minutes} · {programs} connected")
+    if running is not None:
+        _tell_token(running, show_token)
+    elif not local:
         failures.warn("this workspace is not served")
         ctx.exit(failures.NOTHING_FOUND)
-    well = "answers" if daemon.is_well(running) else "does not answer"
-    session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}")
-    _tell_token(running, show_token)
+
+
+def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the servers of this workspace that are reached over a Unix socket answer."""
+    from commonplace.servers import local
+
+    root, answers = os.path.realpath(session.workspace_root(ctx)), []
+    for path in local.addresses(root):
+        connection = local.reach(path, 2.0)
+        if connection is not None:
+            with suppress(local.Unanswered):
+                answers.append(local.ask(connection, local.Call(door, root, "", request), 5.0))
+    return answers
 
 
 def _folder(ctx: click.Context) -> Path:
@@ -79,7 +108,11 @@ _OPTIONS = (
     Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
     Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
     Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
-)
+    Option(
+        ["--local"], is_flag=True,
+        help="Serve your own programs alone, over a Unix socket, and end when idle.",
+    ),
+)  # fmt: skip
 
 
 class _Serve(Group):
@@ -100,6 +133,7 @@ def _serve(
     new_token: bool,
     show_token: bool,
     daemon: bool,
+    local: bool,
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
 
@@ -110,6 +144,9 @@ def _serve(
         return
     if no_token and (token_file or new_token or show_token):
         raise click.UsageError("--no-token goes with no other option about tokens", ctx)
+    if local:
+        _serve_locally(ctx)
+        return
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     service = shortcut.service(session.workspace(ctx), session.agent(ctx))
@@ -129,7 +166,33 @@ def _serve(
             _tell_token(server, show_token)
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
-    running.serve(service, address, folder, detached=detached, tell=tell)
+    with _local_server(ctx, None).beside():
+        running.serve(service, address, folder, detached=detached, tell=tell)
+
+
+def _serve_locally(ctx: click.Context) -> None:
+    """Serve programs of this user until nobody needs it."""
+    import signal
+
+    settings = config.load(session.workspace_of(ctx).root, agent=session.agent(ctx)).server
+    server = _local_server(ctx, 60 * settings.idle_minutes)
+    if not server.listen():
+        failures.warn("this workspace is served already, or this machine has no Unix sockets")
+        ctx.exit(failures.NOTHING_FOUND)
+    os.chdir(os.sep)  # not the folder it is started in, which may go away
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: server.end())
+    with remedies.spoken(WORDS):
+        server.serve()
+
+
+def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
+    """What serves programs of this user; it ends when idle, unless `idle_s` is None."""
+    from commonplace.servers.local_server import LocalServer, Services
+
+    root = session.workspace_of(ctx).root
+    services = Services(lambda agent: shortcut.service_of(root, agent))
+    return LocalServer(os.fspath(root), services, doors.DOORS, idle_s=idle_s)
 
 
 def _address(

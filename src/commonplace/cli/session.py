@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.cli.failures import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import click
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from commonplace.providers.llm.client import Client
     from commonplace.render.hits import Locate
     from commonplace.render.screen import Look
-    from commonplace.types import Hit, SearchResult
+    from commonplace.types import Hit
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
 # The files behind an index smaller than this are compared in less time than a further process takes.
 SCOUTED_BYTES = 8 << 20
+SERVER_WAIT_S = 60.0  # for a warm server that has taken a question
+AGENT_VARIABLE = "COMMONPLACE_AGENT"  # as `config` has it, whose import a warm search saves
 
 
 def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
@@ -118,27 +120,43 @@ def root_for_settings(ctx: click.Context) -> Path:
         return default_workspace()
 
 
-def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
-    """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
-    from commonplace.config.settings import Output
-    from commonplace.render.screen import Look
+class Screen(NamedTuple):
+    """What a stream is: whether colours and links are wanted where no setting says so, and its width."""
 
-    out = sys.stdout if stream is None else stream
-    terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
-    output = settings.output if settings else Output()
+    color: bool
+    links: bool
+    width: int | None
+
+
+def screen_of(stream: IO[str]) -> Screen:
+    """Tell what a stream is, by NO_COLOR, FORCE_COLOR, TERM, and whether it is a terminal."""
+    terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"
     color = terminal
-    if output.color != "auto":
-        color = output.color == "always"
-    elif os.environ.get("NO_COLOR"):  # https://no-color.org
+    if os.environ.get("NO_COLOR"):  # https://no-color.org
         color = False
     elif os.environ.get("FORCE_COLOR"):  # https://force-color.org
         color = True
     width = None
-    if is_terminal(out):
+    if is_terminal(stream):
         from shutil import get_terminal_size
 
         width = max(NARROWEST, get_terminal_size().columns)  # COLUMNS, or what the terminal says
-    return Look(color, terminal and output.links, width, output.editor_uri)
+    return Screen(color, terminal, width)
+
+
+def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
+    """Decide how to write to a stream: as the settings say, and else as it is."""
+    return look_at(screen_of(sys.stdout if stream is None else stream), settings)
+
+
+def look_at(screen: Screen, settings: Settings | None = None) -> Look:
+    """Decide how to write to a screen, which may be that of another program."""
+    from commonplace.config.settings import Output
+    from commonplace.render.screen import Look
+
+    output = settings.output if settings else Output()
+    color = screen.color if output.color == "auto" else output.color == "always"
+    return Look(color, screen.links and output.links, screen.width, output.editor_uri)
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -178,12 +196,44 @@ def locator(memory: Memory) -> Locate:
     return locate
 
 
-def tell(result: SearchResult, *, stale: bool) -> None:
-    """Print what the reader of a result should know, beside the result."""
-    for message in result.warnings:
+class Printed(NamedTuple):
+    """What a command prints: warnings, the result, what is said beside it; and its exit code."""
+
+    warnings: Sequence[str]
+    text: str
+    notes: Sequence[str]
+    code: int
+
+
+def show(printed: Printed) -> int:
+    """Print what a command says, here or as a server composed it; return the exit code."""
+    for message in printed.warnings:
         warn(message)
-    if stale and result.stale:
-        warn(f"stale: {result.stale} files changed since they were indexed; run `commonplace sync`")
+    write(printed.text)
+    for text in printed.notes:
+        note(text)
+    return printed.code
+
+
+def ask_server(
+    door: str, folder: str | None, agent: str | None, request: Mapping[str, Any]
+) -> Printed | None:
+    """Have the warm server of a workspace compose what a command prints; None where none answers.
+
+    Raises WorkspaceNotFound, and CommonplaceError for what it says is wrong.
+    """
+    from commonplace.base import paths
+    from commonplace.servers import local
+
+    root = paths.resolve_workspace(folder, os.environ)
+    name = os.environ.get(AGENT_VARIABLE, "") if agent is None else agent
+    try:
+        answer = local.call(root, door, name, dict(request), SERVER_WAIT_S)
+    except local.Unanswered:
+        return None
+    if "error" in answer:
+        raise CommonplaceError(answer["error"])
+    return Printed(*answer["printed"]) if "printed" in answer else None
 
 
 def shown(text: str, stream: IO[str]) -> str:

@@ -16,6 +16,9 @@ from commonplace.cli.flags import FLAGS, SHARED
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.config import Settings
     from commonplace.memory import Memory
     from commonplace.servers.methods import Service
 
@@ -90,10 +93,19 @@ def _take(rest: list[str], options: dict[str, Any], *, shared: bool) -> bool:
 
 
 def connect(workspace: str | None = None, agent: str | None = None) -> int:
-    """Serve the client at the other end of standard input; return the exit code."""
+    """Serve the client at the other end of standard input; return the exit code.
+
+    By the warm server of the workspace where there is one, or one can be started; otherwise from here.
+    """
+    from commonplace.servers import relay
+
+    root, name, settings = _workspace(workspace, agent)
+    relayed = relay.serve(os.fspath(root), name, start=settings.server.start != "never")
+    if relayed is not None:
+        return relayed
     from commonplace.servers import stdio
 
-    return stdio.run(service(workspace, agent))
+    return stdio.run(service_of(root, name))
 
 
 def service(workspace: str | None, agent: str | None) -> Service:
@@ -101,18 +113,29 @@ def service(workspace: str | None, agent: str | None) -> Service:
 
     Raises WorkspaceNotFound and ConfigError at once: a client shows best what fails at the start.
     """
+    root, name, _ = _workspace(workspace, agent)
+    return service_of(root, name)
+
+
+def _workspace(workspace: str | None, agent: str | None) -> tuple[Path, str, Settings]:
+    """The folder of the workspace that options name, whose settings apply, and these."""
     from commonplace import config
     from commonplace.base import paths
-    from commonplace.servers.methods import Service
-    from commonplace.servers.stdio import tell
 
     root = paths.resolve_workspace(workspace, os.environ)
     name = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
-    settings = config.load(root, agent=name)
+    return root, name, config.load(root, agent=name)
+
+
+def service_of(root: Path, agent: str) -> Service:
+    """Make what serves an agent of a workspace, by its settings as they stand whenever their files change."""
+    from commonplace import config
+    from commonplace.servers.methods import Service
+    from commonplace.servers.stdio import tell
 
     def open_memory() -> Memory:
         from commonplace.memory import Memory
 
-        return Memory(root, settings, agent=name)
+        return Memory(root, config.load(root, agent=agent), agent=agent)
 
-    return Service(open_memory, name, tell)
+    return Service(open_memory, agent, tell, lambda: config.stamp(root))

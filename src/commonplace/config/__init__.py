@@ -15,6 +15,7 @@ from commonplace.config.loading import (
     contexts_for,
     load,
     reference,
+    stamp,
     trace,
     user_file,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "set_update",
     "set_values",
     "set_weight",
+    "stamp",
     "trace",
     "user_file",
 ]

@@ -64,6 +64,19 @@ def user_file(environ: Mapping[str, str] | None = None) -> Path:
     return paths.user_config_dir(environ) / "config.toml"
 
 
+def stamp(root: Path, environ: Mapping[str, str] | None = None) -> tuple[object, ...]:
+    """Return what changes when a settings file of a workspace does: identity, size and time of each."""
+    found: list[object] = []
+    for path in (user_file(environ), paths.Workspace(root).settings):
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
 def load(
     root: Path,
     environ: Mapping[str, str] | None = None,

@@ -310,6 +310,12 @@ class Server(NamedTuple):
     token_file: str = _own("", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN.")
     require_token: bool = _own(True, "Whether `serve` makes a token where none is set.")
     hosts: str = _own("", "Further names clients may use for this machine, with commas between.")
+    start: Literal["never", "agents", "always"] = _own(
+        "agents",
+        "Who starts a server where none runs: nobody, `mcp` and hooks, or searches as well.",
+        choices=("never", "agents", "always"),
+    )
+    idle_minutes: float = _own(20, "Minutes of rest after which such a server ends.", 0.01, 10**5)
 
 
 class Sessions(NamedTuple):

@@ -51,21 +51,28 @@ class Service:
         open_memory: Callable[[], Memory],
         agent: str = "",
         tell: Callable[[str], None] = lambda message: None,
+        stamp: Callable[[], object] = lambda: None,
     ) -> None:
         """Serve what `open_memory` opens.
 
-        `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside.
+        `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside. Where
+        `stamp` differs from what it was, as of a settings file that changed, the memory is opened anew.
         """
         self.agent, self.tell = agent, tell
-        self._open, self._lock = open_memory, threading.Lock()
+        self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
+        self._opened: object = None
 
     @property
     def memory(self) -> Memory:
         """The memory, opened now if it was not. Raises as `Memory.open` does."""
         with self._lock:
+            stamp = self._stamp()
+            if self._memory is not None and stamp != self._opened:
+                self._memory.close()
+                self._memory = None
             if self._memory is None:
-                self._memory = self._open()
+                self._memory, self._opened = self._open(), stamp
             return self._memory
 
     def close(self) -> None:

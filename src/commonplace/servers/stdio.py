@@ -17,6 +17,7 @@ from commonplace.base import remedies
 from commonplace.servers import protocol
 from commonplace.servers.methods import METHODS, QUICK, respond
 from commonplace.servers.protocol import Connection, Questions, Refusal, mapping
+from commonplace.servers.relay import INTERRUPTED, TERMINATED
 from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ WORKERS = 4
 MOST_ASKING = 8  # questions to a person that wait at once
 MOST_WAITING = 256  # messages; a client that sends more does not read the answers
 DRAIN_S = 10.0  # for what is still being answered when the input ends
-TERMINATED, INTERRUPTED = 143, 130  # 128 + the signal, as shells report it
 
 
 class _Terminated(BaseException):
@@ -85,7 +85,7 @@ class Server:
         """Answer into a stream; messages come with `serve`."""
         self._service, self._sink = service, sink
         self._connection = Connection()
-        self._queue: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()  # None ends a worker
         self._workers = 0
         self._waiting: set[_Request] = set()  # not by id: a client may use one again once it is answered
         self._changed = threading.Condition()
@@ -111,6 +111,12 @@ class Server:
         """Wait for what is being answered; tell whether all of it was."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting, deadline_s)
+
+    def close(self) -> None:
+        """Let the threads go; nothing is answered any more."""
+        with self._changed:
+            for _ in range(self._workers):
+                self._queue.put(None)
 
     def _take(self, message: object) -> None:
         """Answer a message now, or leave it to a thread where it is a batch or needs the memory."""
@@ -154,8 +160,7 @@ class Server:
             threading.Thread(target=self._work, name="commonplace-mcp", daemon=True).start()
 
     def _work(self) -> None:
-        while True:
-            request = self._queue.get()
+        while (request := self._queue.get()) is not None:
 
             def ask(text: str, code: str, request: _Request = request) -> Said:
                 return self._ask(text, request)

@@ -1,0 +1,232 @@
+"""The way from a program of this user to the server of a workspace: a Unix socket that nobody else can reach.
+
+The name of a socket says which program answers there, for which workspace, and in which environment: a server
+of another version, or one that was started with other settings or keys, is never asked by mistake. Whoever
+calls needs nothing of the engine, so that a hook costs what starting Python costs.
+
+A connection begins with one line of JSON, the `Call`. What is called by name is answered with one line; `mcp`
+with a line, and then the Model Context Protocol as over standard input and output.
+"""
+
+from __future__ import annotations
+
+import _socket  # the module `socket` costs 4 ms of a start
+import os
+import stat
+import sys
+import time
+from typing import Any, NamedTuple
+
+from commonplace import __version__
+
+LONGEST = 4 << 20  # bytes of a call, and of an answer
+START_WAIT_S = 15.0  # for a server that was started to listen
+_PAUSE_S = 0.01
+_LONGEST_NAME = 103  # bytes of the path of a socket on macOS; Linux takes 107
+# What an answer depends on beside files: settings, keys, where the user's files are, how the network is
+# reached.
+_PREFIX, _SUFFIXES = "COMMONPLACE_", ("_API_KEY", "_PROXY", "_proxy")
+_NAMES = frozenset(("HOME", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"))
+_NOT = frozenset(f"COMMONPLACE_{name}" for name in ("WORKSPACE", "AGENT", "DETACHED", "SERVER_TOKEN"))
+_FILES = ("_PATH", "_FILE")  # endings of variables that name a file, relative to where a program is started
+
+
+class Call(NamedTuple):
+    """What a program wants: a door by its name, of a workspace by its real path, as whom, and with what."""
+
+    door: str
+    root: str
+    agent: str
+    request: dict[str, Any]
+
+
+class Unanswered(Exception):
+    """No server answered, or not in time."""
+
+
+def address(root: str | os.PathLike[str]) -> str | None:
+    """Return the path of the socket of a workspace's server; None where there can be none."""
+    folder = _folder()
+    if folder is None:
+        return None
+    path = os.path.join(folder, f"{prefix(root)}{_digest(_environment())}.sock")
+    return path if len(os.fsencode(path)) <= _LONGEST_NAME else None
+
+
+def addresses(root: str | os.PathLike[str]) -> list[str]:
+    """Return the sockets of all servers of a workspace, whichever program and environment they are of."""
+    folder = _folder()
+    if folder is None:
+        return []
+    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".sock")]
+    return [os.path.join(folder, name) for name in names if name.startswith(prefix(root))]
+
+
+def prefix(root: str | os.PathLike[str]) -> str:
+    """Return what the names of the sockets of a workspace begin with."""
+    return f"{_digest([os.path.realpath(root)])}-"
+
+
+def _digest(texts: list[str]) -> str:
+    from _blake2 import blake2b  # `hashlib` loads OpenSSL
+
+    return blake2b("\0".join(texts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def _environment() -> list[str]:
+    """The program and the variables that its answers depend on."""
+    own = [__version__, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), sys.prefix]
+    for name in sorted(os.environ):
+        of_ours = name.startswith((_PREFIX, "XDG_")) and name not in _NOT
+        if of_ours or name in _NAMES or name.endswith(_SUFFIXES):
+            own.append(f"{name}={_value(name)}")
+    return own
+
+
+def _value(name: str) -> str:
+    """A variable as it means the same in another folder."""
+    value = os.environ[name]
+    names_file = value and name.startswith(_PREFIX) and name.endswith(_FILES)
+    return os.path.abspath(os.path.expanduser(value)) if names_file else value
+
+
+def _folder() -> str | None:
+    """The folder of this user's sockets, made where it is missing; None where it cannot be theirs alone."""
+    if not hasattr(_socket, "AF_UNIX"):  # Windows: every program works by itself
+        return None
+    user = os.geteuid()
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(runtime) and os.path.isdir(runtime):
+        folder = os.path.join(runtime, "commonplace")
+    else:
+        folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"commonplace-{user}")  # noqa: S108 - checked below
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    except OSError:
+        return None
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return None
+    own = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077
+    return folder if own else None
+
+
+# --- calling a server -----------------------------------------------------------------------------------
+
+
+def connect(root: str | os.PathLike[str], wait_s: float = 1.0) -> _socket.socket | None:
+    """Return a connection to the server of a workspace; None where none listens."""
+    path = address(root)
+    if path is None or not os.path.exists(path):
+        return None
+    return reach(path, wait_s)
+
+
+def reach(path: str, wait_s: float) -> _socket.socket | None:
+    """Return a connection to a socket; None where nobody listens, or not this user."""
+    connection = _socket.socket(_socket.AF_UNIX)
+    connection.settimeout(wait_s)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        return None
+    if not is_own(connection):
+        connection.close()
+        return None
+    return connection
+
+
+def is_own(connection: _socket.socket) -> bool:
+    """Tell whether the program at the other end is this user's, as far as the system says who it is."""
+    try:
+        from _socket import SO_PEERCRED, SOL_SOCKET
+
+        credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)  # pid, uid, gid (unix(7))
+    except (ImportError, OSError):
+        return True  # the folder of the socket is closed to others
+    return int.from_bytes(credentials[4:8], sys.byteorder) == os.geteuid()
+
+
+def ask(connection: _socket.socket, call: Call, wait_s: float) -> Any:  # noqa: ANN401 - what the door answers
+    """Send a call and return its answer; the connection is closed. Raises Unanswered."""
+    import json
+
+    end = time.monotonic() + wait_s
+    try:
+        connection.settimeout(wait_s)
+        connection.sendall(json.dumps(call).encode() + b"\n")
+        data = bytearray()
+        while not data.endswith(b"\n"):
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            part = connection.recv(1 << 16)
+            if not part:
+                raise Unanswered("the server ended")
+            data += part
+        return json.loads(data)
+    except (OSError, ValueError) as error:
+        raise Unanswered(str(error)) from error
+    finally:
+        connection.close()
+
+
+def call(root: str | os.PathLike[str], door: str, agent: str, request: dict[str, Any], wait_s: float) -> Any:  # noqa: ANN401
+    """Ask the server of a workspace, if one runs. Raises Unanswered."""
+    connection = connect(root)
+    if connection is None:
+        raise Unanswered("no server runs")
+    return ask(connection, Call(door, os.path.realpath(root), agent, request), wait_s)
+
+
+# --- starting one ---------------------------------------------------------------------------------------
+
+
+def launch(root: str | os.PathLike[str]) -> int | None:
+    """Start a server of a workspace that outlives this program; return its process, None where that fails.
+
+    Two that start at once are no harm: one of them finds the socket taken, and ends.
+    """
+    if address(root) is None:
+        return None
+    environment = {name: _value(name) for name in os.environ}
+    # Nothing is imported from the folder that a program happens to be started in.
+    entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
+    places = [os.path.abspath(entry) for entry in entries if entry]
+    if places:
+        environment["PYTHONPATH"] = os.pathsep.join(places)
+    arguments = [sys.executable, "-P", "-m", "commonplace", "-w", os.path.realpath(root), "serve", "--local"]
+    nobody = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    try:
+        try:
+            return os.posix_spawn(sys.executable, arguments, environment, file_actions=nobody, setsid=True)
+        except NotImplementedError:  # macOS
+            return os.posix_spawn(sys.executable, arguments, environment, file_actions=nobody, setpgroup=0)
+    except OSError:
+        return None
+
+
+def connect_or_launch(root: str | os.PathLike[str], wait_s: float = START_WAIT_S) -> _socket.socket | None:
+    """Return a connection to the server of a workspace, started if none runs; None where that fails."""
+    connection = connect(root)
+    if connection is not None:
+        return connection
+    process = launch(root)
+    end = time.monotonic() + wait_s
+    while process is not None and time.monotonic() < end:
+        time.sleep(_PAUSE_S)
+        connection = connect(root)
+        if connection is not None:
+            return connection
+        if _has_ended(process):
+            return connect(root)  # another one came first
+    return None
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] == process
+    except ChildProcessError:
+        return True

@@ -1,0 +1,363 @@
+"""The warm server: found by programs of its user alone, shared by them, ended when nobody needs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import Memory
+from commonplace.base.errors import ConfigError
+from commonplace.cli import shortcut
+from commonplace.cli.doors import DOORS
+from commonplace.servers import local
+from commonplace.servers.local import Call
+from commonplace.servers.local_server import MOST_AGENTS, LocalServer, Services
+from commonplace.servers.methods import Service
+from tests.cli.conftest import command, environment
+from tests.servers.conftest import Client
+
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+@pytest.fixture(autouse=True)
+def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of sockets of the test's own, with a short name, as sockets need."""
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder) / "commonplace"
+
+
+@pytest.fixture(autouse=True)
+def no_server_survives(workspace: Path, sockets: Path) -> Iterator[None]:
+    yield
+    for path in local.addresses(workspace):
+        if (connection := local.reach(path, 5)) is not None:
+            local.ask(connection, Call("retire", str(workspace.resolve()), "", {"by_hand": True}), 5)
+    until(lambda: not list(sockets.glob("*.sock")))
+
+
+def until(holds: Callable[[], object], wait_s: float = 30.0) -> None:
+    end = time.monotonic() + wait_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def served(workspace: Path) -> Iterator[LocalServer]:
+    """A warm server of the workspace, in this process."""
+    server = LocalServer(
+        str(workspace), Services(lambda agent: shortcut.service_of(workspace, agent)), DOORS, idle_s=60
+    )
+    assert server.listen()
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    yield server
+    server.end()
+    thread.join(60)
+
+
+def status(workspace: Path) -> Any:
+    return local.call(workspace, "status", "", {}, 5)
+
+
+def started(workspace: Path) -> int:
+    """The process of a server that a program started."""
+    pid: int = status(workspace)["pid"]
+    return pid
+
+
+# --- who finds it ---------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_others_may_enter_has_no_sockets(workspace: Path, sockets: Path) -> None:
+    sockets.mkdir(mode=0o755)
+    sockets.chmod(0o755)
+    assert local.address(workspace) is None
+    assert local.addresses(workspace) == []
+    sockets.chmod(0o700)
+    assert local.address(workspace)
+
+
+def test_a_link_in_the_place_of_that_folder_is_not_followed(
+    workspace: Path, sockets: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir(mode=0o700)
+    sockets.symlink_to(tmp_path / "other")
+    assert local.address(workspace) is None
+
+
+def test_only_the_user_reaches_the_socket(served: LocalServer, workspace: Path, sockets: Path) -> None:
+    path = local.address(workspace)
+    assert path
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert os.stat(sockets).st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    "name", ["COMMONPLACE_SEARCH_LIMIT", "OPENAI_API_KEY", "HTTPS_PROXY", "XDG_CONFIG_HOME", "HOME"]
+)
+def test_another_environment_has_another_server(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = local.address(workspace)
+    monkeypatch.setenv(name, "/elsewhere")
+    assert local.address(workspace) not in (before, None)
+
+
+@pytest.mark.parametrize("name", ["COMMONPLACE_AGENT", "COMMONPLACE_WORKSPACE", "EDITOR", "PWD"])
+def test_what_changes_no_answer_changes_no_address(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = local.address(workspace)
+    monkeypatch.setenv(name, "elsewhere")
+    assert local.address(workspace) == before
+
+
+def test_a_relative_file_is_the_same_from_another_folder(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PATH", "model")
+    before = local.address(workspace)
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PATH", str(tmp_path / "model"))
+    monkeypatch.chdir("/")
+    assert local.address(workspace) == before
+
+
+def test_a_socket_with_too_long_a_name_is_none(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    assert local.address(workspace) is None
+    assert local.launch(workspace) is None
+
+
+def test_nobody_answers_where_nobody_listens(workspace: Path, sockets: Path) -> None:
+    assert local.connect(workspace) is None
+    path = local.address(workspace)
+    assert path
+    Path(path).write_text("no socket")
+    assert local.connect(workspace) is None
+    Path(path).unlink()
+    with pytest.raises(local.Unanswered):
+        local.call(workspace, "search", "", {}, 1)
+
+
+# --- what it answers ------------------------------------------------------------------------------------
+
+
+def test_it_says_who_it_is(served: LocalServer, workspace: Path) -> None:
+    assert status(workspace)["pid"] == os.getpid()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\n",
+        b"{}\n",
+        b"[]\n",
+        b'["search"]\n',
+        b"[1, 2, 3, 4]\n",
+        b'["search", "/", "", {}]\n',
+        b"\xff\n",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_call_is_not_answered(served: LocalServer, workspace: Path, line: bytes) -> None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(local.address(workspace) or "")
+    connection.sendall(line)
+    connection.shutdown(socket.SHUT_WR)
+    connection.settimeout(30)
+    assert connection.recv(10) == b""
+    connection.close()
+    assert status(workspace)["pid"] == os.getpid()
+
+
+def test_a_door_that_is_not_there_is_said(served: LocalServer, workspace: Path) -> None:
+    assert local.call(workspace, "erase", "", {}, 5) == {"unknown": "erase"}
+
+
+def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[agents.short.search]\nlimit = 1\n")
+    request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
+    few = local.call(workspace, "search", "short", request, 30)["printed"][1]
+    more = local.call(workspace, "search", "", request, 30)["printed"][1]
+    assert len(few.splitlines()) == 1 < len(more.splitlines())
+
+
+def test_agents_without_end_are_refused(workspace: Path) -> None:
+    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    for number in range(MOST_AGENTS):
+        assert services.of(f"a{number}") is services.of(f"a{number}")
+    with pytest.raises(ConfigError, match="agents are served already"):
+        services.of("one-too-many")
+    services.close()
+
+
+def test_changed_settings_hold_at_once(served: LocalServer, workspace: Path) -> None:
+    request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
+    assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) > 1
+    (workspace / "commonplace.toml").write_text("[search]\nlimit = 1\n")
+    assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) == 1
+
+
+def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
+    def broken(service: Service, request: object) -> object:
+        raise RuntimeError("inside")
+
+    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    server = LocalServer(str(workspace), services, {"broken": broken}, idle_s=60)
+    assert server.listen()
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        assert local.call(workspace, "broken", "", {}, 5) == {"failed": "RuntimeError"}
+        assert status(workspace)["programs"] == 0
+    finally:
+        server.end()
+        thread.join(60)
+
+
+# --- how long it lives ----------------------------------------------------------------------------------
+
+
+def test_it_ends_when_nobody_was_there_for_a_while(workspace: Path, sockets: Path) -> None:
+    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    server = LocalServer(str(workspace), services, {}, idle_s=0.1)
+    assert server.listen()
+    server.serve()
+    assert not list(sockets.glob("*.sock"))
+
+
+def test_it_ends_with_its_workspace(tmp_path: Path, sockets: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    server = LocalServer(
+        str(tmp_path / "gone"), Services(lambda agent: Service(Memory.open)), {}, idle_s=None
+    )
+    assert server.listen()
+    (tmp_path / "gone").rmdir()
+    server.serve()
+    assert not list(sockets.glob("*.sock"))
+
+
+def test_there_is_one(served: LocalServer, workspace: Path) -> None:
+    second = LocalServer(str(workspace), Services(lambda agent: Service(Memory.open)), {}, idle_s=1)
+    assert not second.listen()
+
+
+def test_one_that_was_killed_leaves_no_trouble(workspace: Path) -> None:
+    with_it = Client("-w", workspace)
+    with_it.ask("initialize", GREETING)
+    first = started(workspace)
+    os.kill(first, signal.SIGKILL)
+    assert with_it.ask("ping", id=2) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    assert started(workspace) != first
+    with_it.end()
+
+
+# --- clients --------------------------------------------------------------------------------------------
+
+
+def test_clients_of_one_workspace_share_a_server(workspace: Path) -> None:
+    clients = [Client("-w", workspace) for _ in range(4)]
+    for client in clients:
+        assert client.ask("initialize", GREETING)["result"]["serverInfo"]["name"] == "commonplace"
+    assert status(workspace)["programs"] == 4
+    searched = {"name": "memory_search", "arguments": {"query": "when do we deploy"}}
+    for number, client in enumerate(clients, 5):
+        assert "deploy" in str(client.ask("tools/call", searched, id=number)["result"])
+    for client in clients:
+        assert client.end()[2] == 0
+    until(lambda: status(workspace)["programs"] == 0)
+
+
+def test_a_call_that_may_have_written_is_not_repeated(workspace: Path) -> None:
+    """The server dies over two calls: the one that reads is asked again, of the other its client is told."""
+    client = Client("-w", workspace)
+    client.ask("initialize", GREETING)
+    pid = started(workspace)
+    os.kill(pid, signal.SIGSTOP)
+    read = {"name": "memory_search", "arguments": {"query": "tea"}}
+    write = {"name": "memory_write", "arguments": {"text": "Once."}}
+    for id_, params in (("read", read), ("write", write)):
+        client.send({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
+    until(lambda: unread(pid) > 0)
+    os.kill(pid, signal.SIGKILL)
+    answers = {answer["id"]: answer for answer in (client.hear(), client.hear())}
+    assert "result" in answers["read"]
+    assert "look whether this was done" in answers["write"]["error"]["message"]
+    assert client.end()[2] == 0
+
+
+def unread(pid: int) -> int:
+    """Whether the relay has had time to pass on what it was sent: it waits for more again."""
+    time.sleep(0.5)
+    return pid
+
+
+def test_a_search_of_the_shell_is_answered_by_the_server_word_for_word(workspace: Path) -> None:
+    plain = command("-w", workspace, "search", "tea", "--format", "json")
+    cold = subprocess.run(plain, capture_output=True, env=environment(), timeout=60)
+    client = Client("-w", workspace)
+    client.ask("initialize", GREETING)
+    modules = subprocess.run(
+        plain, capture_output=True, env=environment(PYTHONPROFILEIMPORTTIME="1"), timeout=60
+    )
+    assert modules.stdout == cold.stdout
+    assert (
+        b"commonplace.memory"
+        in subprocess.run(
+            plain, capture_output=True, env=environment(PYTHONPROFILEIMPORTTIME="1", TZ="UTC-3"), timeout=60
+        ).stderr
+    )
+    assert b"commonplace.memory" not in modules.stderr
+    client.end()
+
+
+def test_the_server_of_serve_is_the_warm_one(workspace: Path) -> None:
+    """`serve` takes the place of one that a client started; that client goes on with it."""
+    client = Client("-w", workspace)
+    client.ask("initialize", GREETING)
+    first = started(workspace)
+    serve = command("-w", workspace, "serve", "--port", "0", "--daemon")
+    subprocess.run(serve, check=True, capture_output=True, env=environment(), timeout=60)
+    until(lambda: started(workspace) != first)
+    assert client.ask("ping", id=2)["result"] == {}
+    assert not status(workspace)["idles"]
+    stop = subprocess.run(
+        command("-w", workspace, "serve", "stop"), capture_output=True, env=environment(), timeout=60
+    )
+    assert stop.stdout.count(b"ended the server") == 1
+    assert client.ask("ping", id=3)["result"] == {}
+    client.end()
+
+
+def test_no_server_is_started_where_the_settings_say_so(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_SERVER_START", "never")
+    client = Client("-w", workspace)
+    client.ask("initialize", GREETING)
+    assert local.connect(workspace) is None
+    client.end()
+
+
+def test_what_is_no_agent_is_said_at_the_start(workspace: Path) -> None:
+    out, err, code = Client("-w", workspace, "--agent", "../x").end()
+    assert (out, code) == (b"", 1)
+    assert err.count(b"\n") == 1
