@@ -29,7 +29,7 @@ FLOORS = [
     ["search"],
     ["edit", "memory"],
     ["upkeep", "agent"],
-    ["diagnosis", "demo", "bench", "servers", "cli"],
+    ["diagnosis", "demo", "bench", "servers", "integrations", "cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, name in enumerate(name for floor in FLOORS for name in floor)}

@@ -147,7 +147,8 @@ class ContextBuilder:
         read = partial(self._read, block, today)
 
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
-        block.take(LONG_TERM, read(path, of_sections), int(settings.long_term * share))
+        if settings.long_term:
+            block.take(LONG_TERM, read(path, of_sections), int(settings.long_term * share))
         entries = [piece for path in self._daily(block, today) for piece in read(path, of_entries)]
         newest_first = sorted(entries, key=lambda piece: piece.newness, reverse=True)
         block.take(DAILY, newest_first, int(settings.daily * share))

@@ -94,6 +94,11 @@ class SummaryHook(AgentHook):
         if self._put(work) and not done.wait(self._wait_s):
             logger.info("session %s: its summary is still under way", event.session)
 
+    def wait(self, deadline_s: float) -> bool:
+        """Wait for what is under way and in line, at most until the deadline; tell whether it is done."""
+        done = threading.Event()
+        return self._put(done.set) and done.wait(deadline_s)
+
     def close(self, deadline_s: float = 0.0) -> bool:
         """Take nothing more, and tell whether all was done by the deadline; the rest stays pending."""
         self._closed = True

@@ -6,7 +6,6 @@ it answers, every turn goes into the transcript, and hooks hear of all of it. do
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import uuid
@@ -20,7 +19,7 @@ from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
 from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
 from commonplace.agent.store import prefetch
-from commonplace.agent.tools import FORGETS, READ_FILE, TOOLS, Tool
+from commonplace.agent.tools import FORGETS, READ_FILE, TOOLS, Tool, parsed
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
@@ -402,15 +401,6 @@ class Toolbox:
 
     def _tool(self, call: Call) -> Tool | None:
         return next((tool for tool in self.offered if tool.name == call.name), None)
-
-
-def parsed(arguments: str) -> dict[str, object] | None:
-    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def answered(call: Call, execution: ToolExecution) -> Turn:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from commonplace.agent import files
 from commonplace.agent.context import Context, ContextBuilder, day_of, read
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
-from commonplace.changes import transaction
 from commonplace.markdown.document import Document
 from commonplace.memory import Memory
 from commonplace.redaction import masks
-from commonplace.types.changes import About, Change
+from commonplace.types.changes import About
 
 if TYPE_CHECKING:
     from commonplace.types import Recall, Written
 
 DEADLINE_S = 2.0  # that a host waits for a block which was begun ahead
 RUNNING = 4  # blocks begun ahead at a time in one process; a host that hangs must not pile up threads
-_ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
 _SLOTS = threading.BoundedSemaphore(RUNNING)
 
 
@@ -62,10 +61,10 @@ class MemoryStore:
             data = paths.read_contained(path, [self.memory.workspace.root])
         except NoteNotFound:
             data = b""
-        text = Document.read(data, str(path)).checked().text
+        text = masks.mask(Document.read(data, str(path)).checked().text.replace("\r\n", "\n")).text
         with self._lock:
             self._read = _hash(text)
-        return masks.mask(_unix(text)).text
+        return text
 
     def write_long_term(self, text: str, *, agent: str = "", session: str = "") -> None:
         """Replace MEMORY.md: locked, atomic, redacted; what was hidden from the reader stays.
@@ -76,40 +75,22 @@ class MemoryStore:
         """
         workspace = self.memory.workspace
         path = workspace.memory_file
-        paths.contain(path, [workspace.root], missing_ok=True)
         place = path.relative_to(workspace.root).as_posix()
         about = About("write", f"rewrite {place}", "an agent replaced it", "agent", agent, session)
-        text = _unix(text).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-        written = ""
 
-        def compose(read: transaction.Read) -> Sequence[Change]:
-            nonlocal written
-            data = read(place)
-            document = Document.read(data or b"", str(path)).checked()
-            before = document.text
-            masked = masks.mask(_unix(before))
+        def compose(before: str | None) -> str:
             with self._lock:
-                just_read = self._read == _hash(before)
-            if not just_read and not _keeps(masked.text, text):
+                just_read = self._read == _hash(before or "")
+            if not just_read and not _keeps(before or "", text):
                 wrong = "has lines that were not read and would be lost; read it again, then write"
                 raise TextLost(paths.shown(path), wrong)
-            try:
-                after = masks.unmask(text, masked, redacted=self.memory.settings.remember.redact)
-            except masks.MarkLost as error:
-                wrong = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
-                raise TextLost(paths.shown(path), wrong) from error
-            if after and not after.endswith("\n"):
-                after += "\n"
-            written = after.replace("\n", "\r\n") if "\r\n" in before else after
-            return [Change(place, data, document.with_text(written).data)]
+            return text
 
-        for attempt in range(_ATTEMPTS):
-            try:
-                transaction.rewrite(workspace, compose, about, settings=self.memory.settings.history)
-                break
-            except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
-                if attempt == _ATTEMPTS - 1:
-                    raise
+        try:
+            written = files.edit(self.memory, place, compose, about)
+        except masks.MarkLost as error:
+            wrong = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
+            raise TextLost(paths.shown(path), wrong) from error
         with self._lock:
             self._read = _hash(written)
 
@@ -144,10 +125,15 @@ class Prefetch:
         self._context: Context | None = None
         self._done, self._lock = threading.Event(), threading.Lock()
         self._cancelled = self._given = False
-        if _SLOTS.acquire(blocking=False):
-            threading.Thread(target=self._run, name="commonplace-prefetch", daemon=True).start()
-        else:
+        if not _SLOTS.acquire(blocking=False):
             self.error = f"{RUNNING} blocks are being built already"
+            self._done.set()
+            return
+        try:
+            threading.Thread(target=self._run, name="commonplace-prefetch", daemon=True).start()
+        except RuntimeError as error:  # no more threads, or the interpreter is about to end
+            _SLOTS.release()
+            self.error = str(error)
             self._done.set()
 
     @property
@@ -200,10 +186,6 @@ def prefetch(source: Memory | ContextBuilder, message: str, **options: object) -
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
-
-
-def _unix(text: str) -> str:
-    return text.replace("\r\n", "\n")
 
 
 def _keeps(before: str, after: str) -> bool:

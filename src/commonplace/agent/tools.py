@@ -90,6 +90,37 @@ def call(
     return run(tool, memory, arguments, Caller(agent, session, ask))
 
 
+def call_json(
+    memory: Memory,
+    name: str,
+    arguments: str | Mapping[str, object] | None,
+    *,
+    agent: str = "",
+    session: str = "",
+    ask: Ask | None = None,
+) -> Answer:
+    """Call a tool with its arguments as a model gave them: JSON, values, or none; whatever else is an answer.
+
+    Nothing is raised: what fails is told to the model.
+    """
+    values = parsed(arguments) if isinstance(arguments, str) else arguments or {}
+    if not isinstance(values, Mapping):
+        return answers.failed(f"{name}: the arguments are not a JSON object: {str(arguments)[:200]}")
+    try:
+        return call(memory, name, values, agent=agent, session=session, ask=ask)
+    except OSError as error:
+        return answers.failed(f"{name}: {paths.reason(error)}")
+
+
+def parsed(arguments: str) -> dict[str, object] | None:
+    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
     """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
     from commonplace.providers.llm import schemas

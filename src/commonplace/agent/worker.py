@@ -152,13 +152,22 @@ class IndexWorker:
     """
 
     def __init__(
-        self, memory: Memory, *, capacity: int | None = None, sync_after_s: float | None = None
+        self,
+        memory: Memory,
+        *,
+        capacity: int | None = None,
+        sync_after_s: float | None = None,
+        spool_only: bool = False,
     ) -> None:
-        """Start on a memory, with what its spool holds; the limits are those of its settings."""
+        """Start on a memory, with what its spool holds; the limits are those of its settings.
+
+        With `spool_only` what is submitted is put into the spool alone, for whoever syncs the workspace: a
+        host's process writes no notes then and embeds nothing.
+        """
         settings = memory.settings.hooks
         self._memory = memory
         self._enricher: Enricher | None = None  # gives observations types and titles
-        if memory.settings.observe.enrich:
+        if memory.settings.observe.enrich and not spool_only:
             from commonplace.upkeep import enrichment
 
             self._enricher = enrichment.of_memory(memory)
@@ -167,12 +176,13 @@ class IndexWorker:
         self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
         self._written = 0
         self._troubles: dict[str, str] = {}
-        self._forked = self._leaving = False
+        self._spool_only, self._leaving = spool_only, False
         self._begin()
         _workers.add(self)
         fork.renew_in_child(self, IndexWorker.renew)
-        self._writing.call()
-        self._syncing.call()
+        if not spool_only:
+            self._writing.call()
+            self._syncing.call()
 
     def _begin(self) -> None:
         self._queue: deque[Entry] = deque()
@@ -198,7 +208,7 @@ class IndexWorker:
 
     def nudge(self) -> None:
         """Say that files changed: the index is brought up to them when it has been quiet for a while."""
-        if not self._forked:
+        if not self._spool_only:
             self._syncing.call()
 
     @property
@@ -208,7 +218,7 @@ class IndexWorker:
         return WorkerState(waiting, self._written, self._lost, "; ".join(self._troubles.values()))
 
     def stop(self, deadline_s: float = 5.0) -> bool:
-        """Finish what is submitted, within the deadline; tell whether all of it is in notes.
+        """Finish what is submitted, within the deadline; tell whether all of it is in notes (or the spool).
 
         What does not stays in the spool. A worker that is given something afterwards starts again.
         """
@@ -221,7 +231,8 @@ class IndexWorker:
                 self._put_into_spool()  # no thread could be had for it
         if not self._syncing.alive:
             self._deadline = float("inf")
-        return not (self._queue or self._held or self._lost) and self._settled == self._put
+        written = self._spool_only or self._settled == self._put
+        return written and not (self._queue or self._held or self._lost)
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +250,7 @@ class IndexWorker:
 
         The locks of the memory may be held there by threads that are no more.
         """
-        self._forked = True
+        self._spool_only = True
         self._begin()
 
     # --- on the threads -----------------------------------------------------------------------------
@@ -256,7 +267,7 @@ class IndexWorker:
             self._put += taken
             self._lost += len(self._held) - taken
             self._held = ()
-            if not self._forked:
+            if not self._spool_only:
                 self._writing.call()
         self._tell("spool", "")
         if self._lost > self._lost_told:

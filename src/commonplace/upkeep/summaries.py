@@ -15,7 +15,7 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.base import paths
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, NoteNotFound, ProviderError
@@ -92,14 +92,54 @@ class Outcome:
     error: str = ""
 
 
+class Conversations(Protocol):
+    """Where the messages of sessions lie: in transcripts of ours, or with a host that keeps its own."""
+
+    def load(self, session: str) -> list[Turn]:
+        """Return the messages of a session in their order. Raises CommonplaceError."""
+
+    def state(self, session: str) -> tuple[int, float]:
+        """Return a size that differs when messages came, and when the last one did (seconds since 1970).
+
+        Raises OSError or CommonplaceError for a session that is not there.
+        """
+
+
+class Transcripts:
+    """The transcripts of a workspace."""
+
+    def __init__(self, workspace: paths.Workspace) -> None:
+        """Bind to a workspace."""
+        self._workspace = workspace
+
+    def load(self, session: str) -> list[Turn]:
+        """Return the messages of a session. Raises NoteUnreadable, ConfigError."""
+        return Transcript.open(self._workspace, session).load()
+
+    def state(self, session: str) -> tuple[int, float]:
+        """Return the bytes of a transcript and when it was written to. Raises OSError, ConfigError."""
+        status = self._workspace.files.stat(transcript.path_of(self._workspace, session))
+        return status.st_size, status.st_mtime
+
+
 class Summarizer:
     """Sums up the sessions of a workspace; safe to share between threads."""
 
-    def __init__(self, memory: Memory, llm: Llm | None = None, settings: Settings | None = None) -> None:
-        """Bind to a memory and the model that is asked, None for extracts alone."""
+    def __init__(
+        self,
+        memory: Memory,
+        llm: Llm | None = None,
+        settings: Settings | None = None,
+        conversations: Conversations | None = None,
+    ) -> None:
+        """Bind to a memory and the model that is asked, None for extracts alone.
+
+        `conversations` are those of a host that keeps them itself.
+        """
         self.memory, self.llm = memory, llm
         self.settings = settings or memory.settings.summary
         self.pending = Pending(memory.workspace)
+        self._conversations = conversations or Transcripts(memory.workspace)
 
     def summarize(self, session: str, *, agent: str = "", by_hand: bool = False) -> Written | None:
         """Sum up what is new in a session, where that is due; return where it stands, None if nowhere.
@@ -149,13 +189,13 @@ class Summarizer:
         if self.pending.is_open(mark.session):
             return False
         try:
-            status = self.memory.workspace.files.stat(self._transcript(mark.session).path)
+            size, written_at = self._conversations.state(mark.session)
         except (OSError, CommonplaceError):
             return False
-        if status.st_size == mark.size and not mark.writing:
+        if size == mark.size and not mark.writing:
             return False
         # One that no program holds open says by its silence that it rests.
-        rests = datetime.now().timestamp() - status.st_mtime >= self.settings.idle_s
+        rests = datetime.now().timestamp() - written_at >= self.settings.idle_s
         return mark.held or mark.over or rests
 
     # --- one session ------------------------------------------------------------------------------------
@@ -188,9 +228,11 @@ class Summarizer:
             done = mark.writing
         else:
             done = mark.done
+        if done > len(turns):  # a host began it anew under the same name
+            done = self._recovered(session, turns).done
         mark = replace(mark or Mark(session), done=done, writing=0, at="")
         self.pending.update(session, lambda mark: replace(mark, done=done, writing=0, at=""))
-        return replace(mark, done=min(mark.done, len(turns)))
+        return mark
 
     def _recovered(self, session: str, turns: Sequence[Turn]) -> Mark:
         """Read from the notes how far a session without a mark is summed up."""
@@ -211,14 +253,11 @@ class Summarizer:
         )
 
     def _load(self, session: str) -> list[Turn]:
-        return self._transcript(session).load()
-
-    def _transcript(self, session: str) -> Transcript:
-        return Transcript.open(self.memory.workspace, session)
+        return self._conversations.load(session)
 
     def _size(self, session: str) -> int:
         try:
-            return self.memory.workspace.files.stat(self._transcript(session).path).st_size
+            return self._conversations.state(session)[0]
         except OSError:
             return -1
 

@@ -1,0 +1,309 @@
+"""A memory attached to another host's loop: a recall before a message, tools observed, sessions summed up.
+
+`agent.loop` is a loop of ours; here the loop is somebody else's and must not notice a memory that is slow,
+locked or gone. A recall is late or empty, never an error. What is observed goes to the spool on disk and
+no further: no note is written and nothing embedded in the host's process; the next `sync` of the workspace
+takes it from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.agent.context import Context, ContextBuilder
+from commonplace.agent.hooks import HookManager
+from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
+from commonplace.agent.loop import kept
+from commonplace.agent.seen import Injected
+from commonplace.agent.store import Prefetch, prefetch
+from commonplace.agent.tools import parsed
+from commonplace.agent.worker import IndexWorker
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.memory import Memory
+from commonplace.providers.llm import schemas
+from commonplace.providers.llm.base import Completion, Request, counted
+from commonplace.providers.llm.client import Client
+from commonplace.redaction.recalled import strip_blocks
+from commonplace.transcripts import nanobot, openai
+from commonplace.transcripts.session import Transcript, path_of
+from commonplace.types.events import SessionEvent, ToolExecution, Turn
+from commonplace.upkeep.summaries import Conversations, Summarizer
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+Source = Memory | str | os.PathLike[str] | None
+# Messages with role and content, most tokens of the answer, seconds it may take; what comes back is its text.
+Ask = Callable[[Sequence[Mapping[str, str]], int, float], str]
+_FORMS = {"openai": openai.turn, "nanobot": nanobot.turn}
+LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
+logger = logging.getLogger("commonplace.attachment")
+
+
+def opened(memory: Source, agent: str = "") -> Memory:
+    """Return a memory, opened where it is named by the path of its workspace. Raises as `Memory.open`."""
+    return memory if isinstance(memory, Memory) else Memory.open(memory, agent=agent or None)
+
+
+class Attachment:
+    """One memory beside one host, for all of its sessions; safe from any thread. Nothing here raises."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        agent: str = "",
+        on_disk: bool = True,
+        conversations: Conversations | None = None,
+    ) -> None:
+        """Take what it works with; nothing is read, written or started before there is something to do.
+
+        With `on_disk` what a session was given is known to later processes too: for a host that keeps what
+        it is given in its history. `conversations` are those of a host that others can read; otherwise
+        `keep` writes transcripts.
+        """
+        self.memory, self.agent = memory, agent
+        settings = memory.settings
+        # Unasked, only what clearly answers: the recall, and not the head of long-term memory.
+        alone = settings.prompt._replace(long_term=0, daily=0, days=0, files=False)
+        injected = Injected(memory.workspace) if on_disk else None
+        self._builder = ContextBuilder(memory, alone, injected=injected)
+        self._wait_s = settings.chat.recall_wait_s
+        self._worker = IndexWorker(memory, spool_only=True)
+        self._summarizer = Summarizer(memory, conversations=conversations)
+        self._summaries = SummaryHook(self._summarizer)
+        observing = ObservationHook(self._worker, settings, memory.workspace.root)
+        self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries])
+        self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
+        self._begun: dict[str, threading.Thread] = {}
+        self._lock = threading.Lock()
+
+    # --- before a message ---------------------------------------------------------------------------
+
+    def recall(self, message: str, session: str = "") -> Context | None:
+        """Return the framed block for a message, None where nothing clearly answers or it takes too long."""
+        begun = self._prefetch(message, session)
+        context = begun.result(self._wait_s) if begun is not None else None
+        return context if context is not None and context.text else None
+
+    async def recall_async(self, message: str, session: str = "") -> Context | None:
+        """Do as `recall` does without holding up the event loop."""
+        begun = self._prefetch(message, session)
+        if begun is None:
+            return None
+        try:
+            async with asyncio.timeout(self._wait_s):
+                context = await asyncio.to_thread(begun.result, self._wait_s)
+        except (TimeoutError, RuntimeError):  # no thread of the host's pool came free, or none can be had
+            begun.cancel()
+            return None
+        return context if context is not None and context.text else None
+
+    def given(self, session: str, contexts: Iterable[Context]) -> None:
+        """Say what a conversation holds of what it was given: all else may be given again."""
+        self._builder.forget(session)
+        for context in contexts:
+            self._builder.given(context)
+
+    def _prefetch(self, message: object, session: str) -> Prefetch | None:
+        question = strip_blocks(message)[:LONGEST_MESSAGE] if isinstance(message, str) else ""
+        return prefetch(self._builder, question, session=session) if question.strip() else None
+
+    # --- after a tool -------------------------------------------------------------------------------
+
+    def observe(self, execution: ToolExecution) -> None:
+        """Have a tool that ran observed; tools of ours are not."""
+        self._hooks.emit("on_tool_executed", execution)
+
+    async def observe_async(self, execution: ToolExecution) -> None:
+        """Do as `observe` does without holding up the event loop."""
+        await self._hooks.emit_async("on_tool_executed", execution)
+
+    def execution(
+        self,
+        session: str,
+        tool: str,
+        arguments: object,
+        result: object,
+        error: str = "",
+        *,
+        at: datetime | None = None,
+        took_s: float = 0.0,
+    ) -> ToolExecution:
+        """Return a tool that ran, of what a host has of it: arguments as JSON or values, any result."""
+        values = parsed(arguments) if isinstance(arguments, str) else arguments
+        values = dict(values) if isinstance(values, Mapping) else {}
+        try:
+            text = "" if result is None else str(result)
+        except Exception as failed:  # noqa: BLE001 - of any tool's result
+            text = f"({type(failed).__name__})"
+        at = at or datetime.now().astimezone()
+        return ToolExecution(session, tool, values, text, error, at, took_s * 1000, self.agent)
+
+    # --- the session --------------------------------------------------------------------------------
+
+    def begin(self, session: str) -> None:
+        """Take a session as one that is alive here; what earlier processes left is summed up meanwhile.
+
+        Nobody waits for it, but `settle`.
+        """
+        name = self._id(session)
+        with self._lock:
+            if name in self._begun:
+                return
+            self._begun[name] = thread = threading.Thread(target=self._begin, args=(name,), daemon=True)
+        with suppress(RuntimeError):  # no more threads, or the interpreter is about to end
+            thread.start()
+
+    def _begin(self, name: str) -> None:
+        self._hooks.emit("on_session_start", SessionEvent(name, self.agent))
+        self._hooks.emit("on_session_idle", SessionEvent(name, self.agent))  # of this one, too
+
+    def settle(self, deadline_s: float | None = None) -> bool:
+        """Wait for summaries under way, `summary.wait_s` if no deadline is given; tell whether all are done.
+
+        For a host whose process ends with the answer.
+        """
+        left = Deadline(self.memory.settings.summary.wait_s if deadline_s is None else deadline_s)
+        for thread in list(self._begun.values()):
+            with suppress(RuntimeError):  # it never started
+                thread.join(left.left_s())
+        return self._summaries.wait(left.left_s())
+
+    def keep(
+        self,
+        session: str,
+        messages: Iterable[Mapping[str, Any]],
+        earlier: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
+        """Append messages, as of chat completions, to the session's transcript, to be summed up from there.
+
+        `earlier` ones come first where there is no transcript yet. Recalled text, private parts and secrets
+        are left out.
+        """
+        if not self.memory.settings.summary.enabled:
+            return
+        name = self._id(session)
+        try:
+            transcript = Transcript.open(self.memory.workspace, name)
+            before = [] if self.memory.workspace.files.is_file(transcript.path) else turns_of(earlier)
+            transcript.extend(map(kept, [*before, *turns_of(messages)]))
+        except CommonplaceError as error:
+            logger.warning("session %s: not kept: %s", name, error)
+            return
+        self.touch(session)
+
+    def touch(self, session: str) -> None:
+        """Something was said in a session: it rests, and is summed up, that much later."""
+        self._idle.touch(self._id(session), self.agent)
+
+    def rest(self, session: str) -> None:
+        """Have what is new in a session summed up in today's note; nobody waits for it."""
+        self._hooks.emit("on_session_idle", SessionEvent(self._id(session), self.agent))
+
+    def ask_with(self, ask: Ask | None, model: str = "host") -> None:
+        """Let summaries be written by the host's own model; without one they are extracts."""
+        self._summarizer.llm = Client(HostModel(ask, model)) if ask is not None else None
+
+    def _id(self, session: str) -> str:
+        """The id of a host's session as transcripts take it: one that could be a path is hashed."""
+        try:
+            path_of(self.memory.workspace, session)
+        except ConfigError:
+            return hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        return session
+
+    def close(self, deadline_s: float = 0.0) -> None:
+        """Bring what was observed to disk; summaries that are not done by the deadline stay pending."""
+        self._idle.close()
+        self._hooks.close()
+        self._summaries.close(deadline_s)
+        self._worker.stop()
+
+
+class Said(NamedTuple):
+    """A message of the user: its words, and how often they were said before."""
+
+    words: str
+    time: int
+
+
+class Recalled:
+    """What was recalled for the messages of one conversation, for a host that keeps none of it itself.
+
+    A block stays beside its message for as long as the message is in the conversation and this object lives:
+    so the model sees it again, in the same place, and nothing of it is stored.
+    """
+
+    def __init__(self, attachment: Attachment, session: str) -> None:
+        """Begin with nothing; `attachment` is to know of no other process (`on_disk=False`)."""
+        self._attachment, self.session = attachment, session
+        self._blocks: dict[Said, Context] = {}
+
+    async def recall(self, message: str, earlier: Iterable[str]) -> None:
+        """Recall for a message; `earlier` are those of the user before it. Never raises."""
+        times = Counter(earlier)
+        held = {said: block for said, block in self._blocks.items() if said.time < times[said.words]}
+        if held != self._blocks:  # the conversation was shortened, or a run failed before it was stored
+            self._blocks = held
+            self._attachment.given(self.session, held.values())
+        context = await self._attachment.recall_async(message, self.session)
+        if context is not None:
+            self._blocks[Said(message, times[message])] = context
+
+    def beside(self, messages: Iterable[str]) -> list[str]:
+        """Return the block beside each message, empty where there is none."""
+        times: Counter[str] = Counter()
+        texts: list[str] = []
+        for words in messages:
+            block = self._blocks.get(Said(words, times[words]))
+            texts.append(block.text if block is not None else "")
+            times[words] += 1
+        return texts
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._blocks.clear()
+        self._attachment.given(self.session, ())
+
+
+def turns_of(messages: Iterable[Mapping[str, Any]], form: str = "openai") -> list[Turn]:
+    """Return the turns of a host's messages: of chat completions, or as `nanobot` stores them."""
+    return [*filter(None, map(_FORMS[form], messages))]
+
+
+class HostModel:
+    """The model that a host talks to, as one of ours. What `ask` raises becomes a ProviderError."""
+
+    def __init__(self, ask: Ask, name: str) -> None:
+        self.provider, self.name, self.fingerprint = "host", name, f"host:{name}"
+        self._ask = ask
+
+    def answer(self, request: Request) -> Completion:
+        """Ask the host's model. Raises ProviderError."""
+        messages: list[dict[str, str]] = [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ]
+        if request.schema is not None:
+            messages[-1]["content"] += f"\n\n{schemas.instruction(request.schema)}"
+        try:
+            text = self._ask(messages, request.max_tokens, request.deadline_s)
+        except Exception as error:  # a host's provider may raise anything
+            raise ProviderError(self.provider, f"{type(error).__name__}") from error
+        return counted(Completion(text, self.name), request)
+
+    def stream(self, request: Request) -> Generator[str, None, Completion]:
+        """Give the answer as one piece."""
+        whole = self.answer(request)
+        yield whole.text
+        return whole

@@ -1,0 +1,440 @@
+"""The notes of a workspace as plain files below `/memories`, for a model that views and edits files.
+
+`/memories/MEMORY.md` is long-term memory, `/memories/2026-02-11.md` the note of that day, and everything else
+lies in the folder of daily notes too, where notes are indexed. A file is shown with marks in place of private
+parts and of secrets; an edit is one generated change: locked, whole, redacted, and taken back by `undo`.
+
+What the commands answer is what the file system of the reference answers (`BetaLocalFilesystemMemoryTool` in
+the package `anthropic`), since models are trained on these texts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from posixpath import basename, dirname
+from typing import TYPE_CHECKING, Any
+
+from commonplace.agent.answers import Caller
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.changes import transaction
+from commonplace.markdown import statements
+from commonplace.markdown.document import Document
+from commonplace.redaction import masks
+from commonplace.redaction.recalled import strip_blocks
+from commonplace.types.changes import About, Change
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+ROOT = "/memories"
+MOST_LINES = 999_999
+MOST_CHARACTERS = 1_000_000  # of a text that a command writes
+MOST_FILES = 1000  # that a folder may hold which is deleted or renamed as one
+MOST_DAYS = 31  # daily notes that a folder shows; the older ones are counted
+_WIDTH = len(str(MOST_LINES))
+_ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}[^/]*\.md")
+_UNITS = "BKMG"
+Compose = Callable[[str | None], str]
+
+
+class Refused(CommonplaceError):
+    """A command that was not carried out, in the words that a model knows from the reference."""
+
+
+def edit(memory: Memory, place: str, compose: Compose, about: About) -> str:
+    """Change a file of the workspace as one generated change: locked, atomic, redacted, undoable.
+
+    `compose` is given the text as it may be shown (None for a file that is missing) and returns the new one;
+    what was hidden from it is put back. Returns the new text as it may be shown. Raises what `compose`
+    raises, `masks.MarkLost` where hidden text would be lost, OutsideRoots, NoteUnreadable.
+    """
+    workspace, path = memory.workspace, memory.workspace.root / place
+    paths.contain(path, [workspace.root], missing_ok=True)
+    shown = ""
+
+    def changes(read: transaction.Read) -> Sequence[Change]:
+        nonlocal shown
+        data = read(place)
+        document = Document.read(data or b"", str(path)).checked()
+        masked = masks.mask(_unix(document.text))
+        text = compose(None if data is None else masked.text)
+        text = _unix(text).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+        after = masks.unmask(text, masked, redacted=memory.settings.remember.redact)
+        if after and not after.endswith("\n"):
+            after += "\n"
+        shown = masks.mask(after).text
+        after = after.replace("\n", "\r\n") if "\r\n" in document.text else after
+        return [Change(place, data, document.with_text(after).data)]
+
+    _rewrite(memory, changes, about)
+    return shown
+
+
+def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> None:
+    for attempt in range(_ATTEMPTS):
+        try:
+            transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
+            return
+        except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
+            if attempt == _ATTEMPTS - 1:
+                raise
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+class Files:
+    """The files below `/memories` of one memory; safe from any thread and with any number of processes."""
+
+    def __init__(self, memory: Memory, *, agent: str = "", session: str = "") -> None:
+        """Bind to a memory; `agent` and `session` are who edits, for the record of changes."""
+        self._memory, self._caller = memory, Caller(agent, session)
+        self._files = memory.workspace.files
+        self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "view": self._view,
+            "create": self._create,
+            "str_replace": self._replace,
+            "insert": self._insert,
+            "delete": self._delete,
+            "rename": self._rename,
+        }
+
+    def call(self, command: str, arguments: Mapping[str, Any]) -> str:
+        """Carry a command out and return what it answers. Raises Refused with what it answers otherwise."""
+        run = self._commands.get(command)
+        if run is None:
+            raise Refused(f"Unknown command: {command}; there are {', '.join(self._commands)}")
+        try:
+            return run(arguments)
+        except Refused:
+            raise
+        except masks.MarkLost as error:
+            raise Refused(f"{error} would be lost; leave its mark where it stands") from error
+        except CommonplaceError as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(f"{command}: {paths.reason(error)}") from error
+
+    # --- looking ------------------------------------------------------------------------------------
+
+    def _view(self, arguments: Mapping[str, Any]) -> str:
+        path = _path(arguments, "path")
+        place = self._place(path)
+        if place == "" or self._files.is_folder(place):
+            return self._listing(path, place)
+        text = self._shown(
+            path, place, missing=f"The path {path} does not exist. Please provide a valid path."
+        )
+        lines = text.split("\n")
+        if len(lines) > MOST_LINES:
+            raise Refused(f"File {path} exceeds maximum line limit of 999,999 lines.")
+        first, last = _range(arguments.get("view_range"), len(lines))
+        return f"Here's the content of {path} with line numbers:\n" + _numbered(
+            lines[first - 1 : last], first
+        )
+
+    def _listing(self, path: str, place: str) -> str:
+        """The folders and files of a folder, two levels deep, as the reference lists them."""
+        path = path.rstrip("/") or path
+        rows = [*self._rows(place, "", 1)]
+        days = sorted((name for name, _ in rows if _DAY.fullmatch(name)), reverse=True)
+        left_out = set(days[MOST_DAYS:])
+        lines = [f"{size}\t{path}/{name}" for name, size in rows if name not in left_out]
+        if left_out:
+            oldest = min(left_out)
+            lines.append(f"({len(left_out)} older daily notes are not listed; the first is {path}/{oldest})")
+        head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+        return "\n".join([head, f"{self._size(place or paths.MEMORY_FOLDER)}\t{path}", *lines])
+
+    def _rows(self, place: str, below: str, depth: int) -> Iterator[tuple[str, str]]:
+        folder, is_root = place or paths.MEMORY_FOLDER, not place and not below
+        names = self._files.names(folder)
+        for name in sorted({*names, paths.MEMORY_FILE}) if is_root else names:
+            is_long_term = is_root and name == paths.MEMORY_FILE
+            inside = self._place(f"{ROOT}/{name}") if is_long_term else f"{folder}/{name}"
+            shown = f"{below}/{name}" if below else name
+            if name.startswith("."):
+                continue
+            if self._files.is_folder(inside):
+                yield f"{shown}/", self._size(inside)
+                if depth < 2:
+                    yield from self._rows(inside, shown, depth + 1)
+            elif self._files.is_file(inside):
+                yield shown, self._size(inside)
+
+    def _size(self, place: str) -> str:
+        try:
+            size = self._files.stat(place).st_size
+        except OSError:
+            size = 0
+        if not size:
+            return "0B"
+        unit = min((size.bit_length() - 1) // 10, len(_UNITS) - 1)
+        number = size / 1024**unit
+        return f"{number:.0f}{_UNITS[unit]}" if number == int(number) else f"{number:.1f}{_UNITS[unit]}"
+
+    def _shown(self, path: str, place: str, *, missing: str) -> str:
+        """The text of a file as it may be shown."""
+        root = self._memory.workspace.root
+        try:
+            data = paths.read_contained(root / place, [root])
+        except NoteNotFound as error:
+            raise Refused(missing) from error
+        return masks.mask(_unix(Document.read(data, place).checked().text)).text
+
+    # --- editing ------------------------------------------------------------------------------------
+
+    def _create(self, arguments: Mapping[str, Any]) -> str:
+        path, text = _path(arguments, "path"), _stored(arguments, "file_text")
+        place = self._file(path)
+
+        def compose(before: str | None) -> str:
+            if before is not None:
+                raise Refused(f"File {path} already exists")
+            return text
+
+        if self._files.is_folder(place):
+            raise Refused(f"File {path} already exists")
+        self._edit(place, compose, f"create {place}")
+        return f"File created successfully at: {path}"
+
+    def _replace(self, arguments: Mapping[str, Any]) -> str:
+        path, place = self._existing(arguments)
+        old, new = _text(arguments, "old_str"), _stored(arguments, "new_str", empty=True)
+        line = 0
+
+        def compose(before: str | None) -> str:
+            nonlocal line
+            text = _there(before, path)
+            count = text.count(old) if old else 0
+            if not count:
+                raise Refused(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+                )
+            if count > 1:
+                places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)]
+                lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+                told = f"Multiple occurrences of old_str `{old}` in lines: {lines}."
+                raise Refused(f"No replacement was performed. {told} Please ensure it is unique")
+            line = text.count("\n", 0, text.index(old))
+            return text.replace(old, new)
+
+        lines = self._edit(place, compose, f"edit {place}").split("\n")
+        first = max(0, line - 2)
+        snippet = _numbered(lines[first : line + 3], first + 1)
+        told = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return f"{told}\n{snippet}"
+
+    def _insert(self, arguments: Mapping[str, Any]) -> str:
+        path, place = self._existing(arguments)
+        at, text = arguments.get("insert_line"), _stored(arguments, "insert_text")
+
+        def compose(before: str | None) -> str:
+            lines = _there(before, path).split("\n")
+            if not lines[-1]:
+                lines.pop()
+            if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= len(lines):
+                told = f"Invalid `insert_line` parameter: {at}."
+                raise Refused(f"{told} It should be within the range [0, {len(lines)}].")
+            return "\n".join([*lines[:at], text.rstrip("\n"), *lines[at:]]) + "\n"
+
+        self._edit(place, compose, f"edit {place}")
+        return f"The file {path} has been edited."
+
+    def _edit(self, place: str, compose: Compose, title: str) -> str:
+        return edit(self._memory, place, partial(_unpinned, compose), self._about(title))
+
+    def _delete(self, arguments: Mapping[str, Any]) -> str:
+        path = _path(arguments, "path")
+        place = self._place(path)
+        if not place:
+            raise Refused("Cannot delete the /memories directory itself")
+        self._move(path, place, None, f"delete {place}")
+        return f"Successfully deleted {path}"
+
+    def _rename(self, arguments: Mapping[str, Any]) -> str:
+        path, new_path = _path(arguments, "old_path"), _path(arguments, "new_path")
+        place, target = self._place(path), self._place(new_path)
+        if not place:
+            raise Refused("Cannot rename the /memories directory itself")
+        if not target or self._there(target):
+            raise Refused(f"The destination {new_path} already exists")
+        if target.startswith(f"{place}/"):
+            raise Refused(f"The destination {new_path} lies inside of {path}")
+        self._move(path, place, self._file(new_path), f"rename {place} to {target}")
+        return f"Successfully renamed {path} to {new_path}"
+
+    def _move(self, path: str, place: str, target: str | None, title: str) -> None:
+        """Give a file, or all files of a folder, another place; without a target they go."""
+        moved = list(self._below(path, place))
+
+        def changes(read: transaction.Read) -> Sequence[Change]:
+            made: list[Change] = []
+            for name in moved:
+                data = read(name)
+                if data is None:
+                    raise Refused(f"The path {path} does not exist")
+                if target is None:
+                    _refuse_hidden(data, name)
+                else:
+                    new = target + name.removeprefix(place)
+                    if read(new) is not None:
+                        raise Refused(f"The destination {self._public(new)} already exists")
+                    made.append(Change(new, None, data))
+                made.append(Change(name, data, None))
+            return sorted(made, key=lambda change: change.after is None)  # what is moved comes first
+
+        _rewrite(self._memory, changes, self._about(title))
+        transaction.drop_empty_folders(self._memory.workspace, moved)
+
+    def _below(self, path: str, place: str) -> Iterator[str]:
+        """The files of a place, which may be one itself."""
+        if not self._files.is_folder(place):
+            if not self._there(place):
+                raise Refused(f"The path {path} does not exist")
+            yield place
+            return
+        count, waiting = 0, [place]
+        while waiting:
+            folder = waiting.pop()
+            for name in self._files.names(folder):
+                inside = f"{folder}/{name}"
+                if self._files.is_folder(inside):
+                    waiting.append(inside)
+                    continue
+                count += 1
+                if name.startswith(".") or not self._files.is_file(inside) or count > MOST_FILES:
+                    why = f"more than {MOST_FILES} files" if count > MOST_FILES else "what is no plain file"
+                    raise Refused(f"The path {path} holds {why}; its owner has to do this")
+                yield inside
+
+    def _about(self, title: str) -> About:
+        caller = self._caller
+        return About("write", title, "an agent edited its memory", "agent", caller.name, caller.session)
+
+    # --- paths --------------------------------------------------------------------------------------
+
+    def _place(self, path: str) -> str:
+        """The path in the workspace that a path below `/memories` stands for; empty for `/memories`."""
+        if path != ROOT and not path.startswith(f"{ROOT}/"):
+            raise Refused(f"Path must start with /memories, got: {path}")
+        parts = [part for part in path.removeprefix(ROOT).split("/") if part not in ("", ".")]
+        if ".." in parts or "\\" in path or not path.isprintable():
+            raise Refused(f"Path {path} would escape /memories directory")
+        if any(part.startswith(".") for part in parts):
+            raise Refused(f"Path {path} names a hidden file, which memory has not")
+        if not parts:
+            return ""
+        workspace = self._memory.workspace
+        if parts == [paths.MEMORY_FILE]:
+            return workspace.memory_file.relative_to(workspace.root).as_posix()
+        return "/".join([paths.MEMORY_FOLDER, *parts])
+
+    def _file(self, path: str) -> str:
+        """The place of a file that is to be written: neither the folder itself nor below a file."""
+        place = self._place(path)
+        if not place or path.endswith("/"):
+            raise Refused(f"The path {path} is not a file.")
+        above = dirname(place)
+        while above not in ("", paths.MEMORY_FOLDER):
+            if self._there(above) and not self._files.is_folder(above):
+                raise Refused(f"The path {self._public(above)} is not a directory")
+            above = dirname(above)
+        return place
+
+    def _existing(self, arguments: Mapping[str, Any]) -> tuple[str, str]:
+        path = _path(arguments, "path")
+        place = self._place(path)
+        if not place or self._files.is_folder(place):
+            raise Refused(f"The path {path} is not a file.")
+        if not self._there(place):
+            raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+        return path, place
+
+    def _there(self, place: str) -> bool:
+        return os.path.lexists(self._memory.workspace.root / place)
+
+    def _public(self, place: str) -> str:
+        return f"{ROOT}/{place.removeprefix(f'{paths.MEMORY_FOLDER}/')}"
+
+
+def _path(arguments: Mapping[str, Any], name: str) -> str:
+    path = _text(arguments, name)
+    if len(path) > 4096:
+        raise Refused(f"{name} is longer than a path can be")
+    return path
+
+
+def _text(arguments: Mapping[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        raise Refused(f"Missing or invalid parameter `{name}`: it must be a string")
+    if len(value) > MOST_CHARACTERS:
+        raise Refused(
+            f"Parameter `{name}` has {len(value):,} characters; at most {MOST_CHARACTERS:,} are kept"
+        )
+    return value
+
+
+def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    """A text that is to be written, without what was recalled: it is no news."""
+    value = arguments.get(name)
+    if empty and value is None:
+        return ""
+    text = _text(arguments, name)
+    without = strip_blocks(text)
+    if text.strip() and not without.strip():
+        raise Refused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
+    return without
+
+
+def _there(text: str | None, path: str) -> str:
+    if text is None:
+        raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+    return text
+
+
+def _range(view_range: object, count: int) -> tuple[int, int]:
+    """The first and the last line to show, counted from 1."""
+    if not isinstance(view_range, list | tuple) or len(view_range) != 2:
+        return 1, count
+    first, last = view_range
+    if not isinstance(first, int) or not isinstance(last, int):
+        raise Refused(f"Invalid `view_range` parameter: {view_range}. It should be two line numbers.")
+    return max(1, first), count if last == -1 else max(0, last)
+
+
+def _numbered(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _unpinned(compose: Compose, before: str | None) -> str:
+    """Compose, and refuse what would change a pinned statement: only its owner does."""
+    after = compose(before)
+    lost = _pinned(before or "") - _pinned(after)
+    if lost:
+        raise Refused(f"`{next(iter(lost))}` is pinned: only its owner changes it")
+    return after
+
+
+def _pinned(text: str) -> Counter[str]:
+    if "pinned" not in text:
+        return Counter()
+    document = Document.read(text.encode("utf-8", "replace"), "memory.md")
+    return Counter(one.text for one in document.statements if statements.is_pinned(one.said))
+
+
+def _refuse_hidden(data: bytes, name: str) -> None:
+    """Refuse to delete what its owner has hidden or pinned: a model does not see what it would take."""
+    text = _unix(Document.read(data, name).text)
+    masked = masks.mask(text)
+    if masked.private or masked.secret or _pinned(text):
+        told = "holds pinned statements or parts that are not shown"
+        raise Refused(f"{basename(name)} {told}; its owner has to delete it")

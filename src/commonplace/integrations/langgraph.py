@@ -1,0 +1,151 @@
+"""The long-term store of LangGraph over the notes of a workspace: one Markdown file an item.
+
+    graph = builder.compile(store=NoteStore("notes"))
+
+What an item looks like on disk, `commonplace.agent.items` says. Items do not expire: `supports_ttl` is false,
+so that LangGraph refuses a `ttl` rather than forgetting it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from commonplace.agent.attachment import Source, opened
+from commonplace.agent.items import Items, Put
+from commonplace.agent.worker import IndexWorker
+from commonplace.base.errors import MissingExtra
+
+try:
+    from langgraph.store import base
+except ImportError as error:
+    raise MissingExtra("the store for LangGraph", "langgraph") from error
+
+if TYPE_CHECKING:
+    from commonplace.agent.items import Item, Namespace
+
+NAME = "langgraph"
+_NUMBERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+
+
+class NoteStore(base.BaseStore):
+    """A `BaseStore`; safe from any thread, with any number of processes on one workspace."""
+
+    supports_ttl = False
+
+    def __init__(self, memory: Source = None) -> None:
+        """Take a memory or the path of its workspace. Raises as `Memory.open`."""
+        held = opened(memory, NAME)
+        self._items = Items(held, agent=NAME)
+        self._worker = IndexWorker(held)  # embeds what was stored, a moment later and in the background
+
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
+        """Carry out operations: what is read is as it was before, what is written is one change.
+
+        Raises ConfigError for a value that is not JSON, and what LangGraph raises for a bad namespace.
+        """
+        results: list[base.Result] = []
+        puts: list[Put] = []
+        for op in ops:
+            base.validate_op_namespace(op)
+            result: base.Result = None
+            if isinstance(op, base.GetOp):
+                found = self._items.get(op.namespace, op.key)
+                result = base.Item(**_fields(found)) if found is not None else None
+            elif isinstance(op, base.SearchOp):
+                result = self._search(op)
+            elif isinstance(op, base.ListNamespacesOp):
+                result = self._namespaces(op)
+            elif isinstance(op, base.PutOp):
+                fields = [] if op.index is False else op.index
+                puts.append(Put(op.namespace, op.key, op.value, fields))
+            else:
+                raise ValueError(f"Unknown operation type: {type(op)}")
+            results.append(result)
+        if puts:
+            self._items.put(puts)
+            self._worker.nudge()
+        return results
+
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
+        """Do as `batch` does without holding up the event loop."""
+        return await asyncio.to_thread(self.batch, ops)
+
+    def close(self) -> None:
+        """Finish what is under way in the background."""
+        self._worker.stop()
+
+    def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
+        def wanted(item: Item) -> bool:
+            return all(_matches(item.value.get(key), value) for key, value in (op.filter or {}).items())
+
+        scored: Iterable[tuple[Item, float | None]]
+        if op.query:
+            scored = self._items.search(op.query, op.namespace_prefix, wanted)
+        else:
+            scored = ((item, None) for item in self._items.below(op.namespace_prefix) if wanted(item))
+        shown = islice(scored, op.offset, op.offset + op.limit)
+        return [base.SearchItem(**_fields(item), score=score) for item, score in shown]
+
+    def _namespaces(self, op: base.ListNamespacesOp) -> list[Namespace]:
+        matching = {
+            item.namespace
+            for item in self._items.below()
+            if all(_fits(condition, item.namespace) for condition in op.match_conditions or ())
+        }
+        cut = {namespace[: op.max_depth] for namespace in matching}
+        return sorted(cut)[op.offset : op.offset + op.limit]
+
+
+def _fields(item: Item) -> dict[str, Any]:
+    return {
+        "namespace": item.namespace,
+        "key": item.key,
+        "value": dict(item.value),
+        "created_at": item.created,
+        "updated_at": item.updated,
+    }
+
+
+def _fits(condition: base.MatchCondition, namespace: Namespace) -> bool:
+    """Whether a namespace begins or ends with a path, in which `*` stands for any part."""
+    if condition.match_type not in ("prefix", "suffix"):
+        raise ValueError(f"Unsupported match type: {condition.match_type}")
+    count = len(condition.path)
+    if len(namespace) < count:
+        return False
+    part = namespace[:count] if condition.match_type == "prefix" else namespace[len(namespace) - count :]
+    return all(wanted in ("*", said) for said, wanted in zip(part, condition.path, strict=True))
+
+
+def _matches(value: object, wanted: object) -> bool:
+    """Whether a value is the one of a filter, or what its operators (`$gt` and others) allow."""
+    if isinstance(wanted, Mapping):
+        if any(str(name).startswith("$") for name in wanted):
+            return all(_allowed(value, name, other) for name, other in wanted.items())
+        return isinstance(value, Mapping) and all(
+            _matches(value.get(name), other) for name, other in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(value, Sequence)
+            and not isinstance(value, str)
+            and len(value) == len(wanted)
+            and all(map(_matches, value, wanted))
+        )
+    return value == wanted
+
+
+def _allowed(value: Any, operation: str, other: Any) -> bool:
+    if operation in ("$eq", "$ne"):
+        return bool((value == other) == (operation == "$eq"))
+    compare = _NUMBERS.get(operation)
+    if compare is None:
+        raise ValueError(f"Unsupported operator: {operation}")
+    try:
+        return bool(compare(float(value), float(other)))
+    except (TypeError, ValueError):  # what is no number, or not there, is neither more nor less
+        return False
