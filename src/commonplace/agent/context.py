@@ -12,10 +12,11 @@ left out, as a recall leaves it out; what is struck is in no piece.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -48,7 +49,8 @@ from commonplace.search.dedupe import Repeats
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Level, Note, Recall, Section
 
-LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
+LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "recall"
+OPEN_DAYS = 14  # of daily notes in which open matters are looked for
 GIVEN = "in this session already"
 SAID = "said above"
 
@@ -117,13 +119,17 @@ class ContextBuilder:
         now: datetime | date | None = None,
         files: bool | None = None,
         budget: int | None = None,
+        open_matters: bool = False,
     ) -> Context:
         """Compose the block for a message and note it as given to the session.
 
         A session is not given twice what it has; `files` adds the files of convention (default:
-        `prompt.files`), `now` is today. What cannot be read is reported, never raised.
+        `prompt.files`), `open_matters` tasks and what summaries name as open; `now` is today. What cannot be
+        read is reported, never raised.
         """
-        context = self.compose(message, session=session, now=now, files=files, budget=budget)
+        context = self.compose(
+            message, session=session, now=now, files=files, budget=budget, open_matters=open_matters
+        )
         self.given(context)
         return context
 
@@ -135,6 +141,7 @@ class ContextBuilder:
         now: datetime | date | None = None,
         files: bool | None = None,
         budget: int | None = None,
+        open_matters: bool = False,
     ) -> Context:
         """Compose the block without noting that it was given: for a host that may not use it."""
         settings, workspace = self.settings, self.memory.workspace
@@ -149,7 +156,8 @@ class ContextBuilder:
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
         if settings.long_term:
             block.take(LONG_TERM, read(path, of_sections), int(settings.long_term * share))
-        entries = [piece for path in self._daily(block, today) for piece in read(path, of_entries)]
+        days = [today - timedelta(days=back) for back in range(min(settings.days, today.toordinal()))]
+        entries = [piece for place in self._daily(block, days) for piece in read(place, of_entries)]
         newest_first = sorted(entries, key=lambda piece: piece.newness, reverse=True)
         block.take(DAILY, newest_first, int(settings.daily * share))
         if with_files:
@@ -158,6 +166,11 @@ class ContextBuilder:
                 sections = read(name, of_sections, missing_ok=True)
                 pieces += sorted(sections, key=lambda piece: piece.hits[0].start_line)
             block.take(FILES, pieces, int(settings.file_tokens * share))
+        if open_matters and settings.open_matters:
+            days = [today - timedelta(days=back) for back in range(min(OPEN_DAYS, today.toordinal()))]
+            places = [path, *self._daily(block, days)]
+            matters = [piece for place in places for piece in read(place, of_open_matters)]
+            block.take(OPEN, sorted(matters, key=_newness, reverse=True), settings.open_matters)
         if message.strip():
             block.recall(message, today)
         return block.context()
@@ -170,10 +183,8 @@ class ContextBuilder:
         """Let a session be given everything again, as after its conversation was shortened."""
         self.injected.forget(session)
 
-    def _daily(self, block: Block, today: date) -> list[str]:
-        """The paths of the notes of the last days, newest day first."""
-        count = min(self.settings.days, today.toordinal())  # there are no days before the year 1
-        days = [today - timedelta(days=back) for back in range(count)]
+    def _daily(self, block: Block, days: Sequence[date]) -> list[str]:
+        """The paths of the notes of some days, in their order."""
         try:
             return [path for day in days for path in daily_notes(self.memory, day)]
         except NoteUnreadable as error:
@@ -434,6 +445,26 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
         for entry in _entries(note, reader.body(section)):
             hour = statements.clock(note.lines[entry[0] - 1])[0] or hour
             pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
+    return sorted(pieces, key=_newness, reverse=True)
+
+
+@cache
+def _open_matter() -> re.Pattern[str]:
+    """A task that is not done, or the line of a summary with what is open."""
+    from commonplace.upkeep import summaries
+
+    labels = "|".join(summaries.OPEN_LABELS)
+    return re.compile(rf"\s*[-*+]\s+(?:\[ \]\s+\S|(?:{labels}){summaries.DASH})")
+
+
+def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece a task that is not done, or what a summary of a session names as open, newest first."""
+    reader, is_open = _Reader(note, today, tentative), _open_matter()
+    pieces: list[Piece] = []
+    for section in structure.sections(note):
+        for number in reader.body(section):
+            if is_open.match(note.lines[number - 1]):
+                pieces += reader.pieces(section, [number], (note.date or "", "", number))
     return sorted(pieces, key=_newness, reverse=True)
 
 

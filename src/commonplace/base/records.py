@@ -59,6 +59,7 @@ PLACES = (
     Place("spool", r"spool/refused", "data"),  # a byte for each entry
     Place("pending", r"pending/[^/]+\.json", "signed", "pending"),
     Place("injected", r"injected/[^/]+\.json", "signed", "injected"),
+    Place("observing", r"observing/[^/]+\.json", "signed", "observing"),
     Place("consolidated", r"consolidated\.json", "signed"),  # when, and how many
     Place("schedule", r"schedule\.json", "signed"),  # folders
     Place("batches", r"batches\.json", "signed"),  # hashes; the provider has the texts (`residue`)

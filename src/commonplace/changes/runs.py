@@ -50,6 +50,7 @@ _EFFECTS = {
     "claim": "how far entries that wait are written into your notes",
     "pending": "how far a session is summed up",
     "injected": "what the prompts of a session were given",
+    "observing": "what tools ran in a session",
     "consolidated": "when memory was last consolidated",
     "schedule": "folders that the schedule has made, and may remove",
     "batches": "texts that an embedding provider works on",

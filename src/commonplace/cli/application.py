@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
+        "hook": ("serving:hook", "Take an event of a coding client's session (Claude Code, Codex)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
     },
     "Keep up": {

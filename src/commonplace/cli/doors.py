@@ -27,4 +27,10 @@ def _prompt(service: Service, request: Mapping[str, Any]) -> object:
         return asking.prompt_answer(service, request)
 
 
-DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt}
+def _hook(service: Service, request: Mapping[str, Any]) -> object:
+    from commonplace.cli import hook
+
+    return hook.answer(service, request)
+
+
+DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt, "hook": _hook}

@@ -33,6 +33,19 @@ def mcp(ctx: click.Context) -> None:
     ctx.exit(shortcut.connect(session.workspace(ctx), session.agent(ctx)))
 
 
+@command("hook")
+@click.pass_context
+def hook(ctx: click.Context) -> None:
+    """Take an event of a coding client's session from standard input, as its hooks give it.
+
+    Claude Code and Codex start this themselves; `commonplace install` enters it. It never fails, and prints
+    what goes into the conversation.
+    """
+    from commonplace.cli import hook as events
+
+    ctx.exit(events.run(session.workspace(ctx), session.agent(ctx)))
+
+
 @command("stop")
 @click.pass_context
 def stop(ctx: click.Context) -> None:

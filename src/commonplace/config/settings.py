@@ -300,6 +300,8 @@ class Prompt(NamedTuple):
     files: bool = _key(False, "Whether files of convention are added.")
     file_names: tuple[str, ...] = _key(("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are.")
     file_tokens: int = _key(400, "Most tokens for these files.", 0, 100_000)
+    open_matters: int = _key(150, "Most tokens for open matters, at the start of a session.", 0, 100_000)
+    message: int = _key(400, "Most tokens that a hook adds to a message.", 50, 100_000)
 
 
 class Server(NamedTuple):

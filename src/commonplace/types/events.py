@@ -40,7 +40,7 @@ class ToolExecution:
     """A tool that ran in a session: with what, what came of it, how long it took.
 
     `error` is empty where it succeeded; `untrusted` says that the result came from outside, such as a page
-    of the network.
+    of the network; `folder` is the one it ran in, empty where the host does not say.
     """
 
     session: str
@@ -52,6 +52,7 @@ class ToolExecution:
     duration_ms: float = 0.0
     agent: str = ""
     untrusted: bool = False
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

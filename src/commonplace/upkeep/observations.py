@@ -19,16 +19,18 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from commonplace.base import paths
+from commonplace.base.paths import APPLICATION
 from commonplace.base.root import Root
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep import excerpts
+from commonplace.upkeep import excerpts, tool_state
+from commonplace.upkeep.tool_state import State
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -39,8 +41,7 @@ HEADING = "Observations"
 GOTCHA = "gotcha"
 _TITLE, _SAID = 80, 60  # characters of a title, and of a command that it says whole
 _FILES, _PATH = 5, 80  # files that are named, and characters of each path
-# Sessions that are remembered, kinds of failure of each, characters of what failed.
-_SESSIONS, _KINDS, _TARGET = 100, 500, 500
+_SESSIONS = 100  # that are remembered in a process
 _VERBS = {
     "write": ("Edited", "Failed to edit"),
     "make": ("Wrote", "Failed to write"),
@@ -50,7 +51,8 @@ _VERBS = {
 }
 Kind = Literal["write", "run", "read", "other"]
 
-_MOST_FILES = 50
+_MOST_FILES, _MOST_WORDS = 50, 300  # of a call that are looked at
+_OWN_FOLDERS = frozenset((paths.MEMORY_FOLDER, paths.DERIVED_FOLDER, "sessions"))
 _COMMAND = 4000  # characters of a command that are looked at
 _HEAD = 4000  # characters at either end in which the reason of a failure is looked for
 
@@ -75,49 +77,20 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_tools()["patterns"][name].replace("KINDS_OF_NOISE", kinds))
 
 
-@dataclass(slots=True)
-class _Session:
-    """What was observed in a session: the last call, kinds of failure, and failures of what is not mended.
-
-    `marked` says that an entry tells of strangers' words in it.
-    """
-
-    last: bytes = b""
-    marked: bool = False
-    kinds: set[tuple[str, str]] = field(default_factory=set)
-    failed: dict[str, int] = field(default_factory=dict)
-
-    def entry(self, report: _Report, error: str) -> Entry | None:
-        """Return the entry of a call: the first failure of its kind, or a result that is significant."""
-        tool, action, settings = report.execution.tool, report.action, report.settings
-        is_listed, target = is_named(tool, settings.tools), action.target[:_TARGET]
-        if not error:
-            mended = self.failed.pop(target, 0)
-            read_much = len(report.execution.result) > settings.read_chars
-            is_significant = read_much if action.kind == "read" else is_listed
-            return report.entry(mended=mended) if is_significant else None
-        if action.kind == "read" or not is_listed:
-            return None
-        if len(self.failed) < _KINDS:
-            self.failed[target] = self.failed.get(target, 0) + 1
-        error = excerpts.public(error)
-        kind = (bare(tool).lower(), failure_kind(error))
-        if kind in self.kinds or len(self.kinds) >= _KINDS or not teaches(error):
-            return None
-        self.kinds.add(kind)
-        return report.entry(error=without_code(error))
-
-
 class Observer:
     """Observes sessions: says nothing twice, and notices when something works that had failed.
 
-    Safe with several threads.
+    Safe with several threads; with `on_disk` with several processes as well.
     """
 
-    def __init__(self, settings: Settings, root: Path | None = None) -> None:
-        """Take the settings, and the workspace that paths are shown relative to."""
+    def __init__(self, settings: Settings, root: Path | None = None, *, on_disk: bool = False) -> None:
+        """Take the settings, and the workspace that paths are shown relative to.
+
+        `on_disk` keeps there what ran in each session, for hosts that start a process for each tool.
+        """
         self._settings, self._root = settings, root
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._workspace = paths.Workspace(root) if on_disk and root is not None else None
+        self._sessions: OrderedDict[str, State] = OrderedDict()
         self._lock = threading.Lock()
 
     def observe(self, execution: ToolExecution) -> Entry | None:
@@ -130,25 +103,53 @@ class Observer:
         if not settings.enabled or not execution.tool.strip() or is_own(execution.tool):
             return None
         action = action_of(execution.tool, execution.arguments)
+        if is_of_memory(action, execution.folder, self._root):
+            return None
         report = _Report(execution, action, settings, self._root, _is_foreign(execution, action, settings))
         error = failure(execution.error, execution.result)
-        with self._lock:
-            session = self._session(execution.session)
+        with self._state(execution.session) as session:
             last, session.last = session.last, _digest(execution)
             if session.last == last:
                 return None
-            entry = session.entry(report, error)
+            entry = _entry(session, report, error)
             if report.is_foreign and not session.marked:
                 session.marked = True
                 entry = entry or report.entry(alone=True)
         return entry
 
-    def _session(self, name: str) -> _Session:
-        session = self._sessions.setdefault(name, _Session())
-        self._sessions.move_to_end(name)
-        while len(self._sessions) > _SESSIONS:
-            self._sessions.popitem(last=False)
-        return session
+    @contextmanager
+    def _state(self, name: str) -> Iterator[State]:
+        if self._workspace is not None:
+            with tool_state.kept(self._workspace, name) as state:
+                yield state
+            return
+        with self._lock:
+            session = self._sessions.setdefault(name, State())
+            self._sessions.move_to_end(name)
+            while len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+            yield session
+
+
+def _entry(session: State, report: _Report, error: str) -> Entry | None:
+    """Return the entry of a call: the first failure of its kind, or a result that is significant."""
+    tool, action, settings = report.execution.tool, report.action, report.settings
+    is_listed, target = is_named(tool, settings.tools), tool_state.digest(action.target)
+    if not error:
+        mended = session.failed.pop(target, 0)
+        read_much = len(report.execution.result) > settings.read_chars
+        is_significant = read_much if action.kind == "read" else is_listed
+        return report.entry(mended=mended) if is_significant else None
+    if action.kind == "read" or not is_listed:
+        return None
+    if len(session.failed) < tool_state.MOST:
+        session.failed[target] = session.failed.get(target, 0) + 1
+    error = excerpts.public(error)
+    kind = tool_state.digest(bare(tool).lower(), failure_kind(error))
+    if kind in session.kinds or len(session.kinds) >= tool_state.MOST or not teaches(error):
+        return None
+    session.kinds[kind] = None
+    return report.entry(error=without_code(error))
 
 
 def observation(execution: ToolExecution, settings: Settings, root: Path | None = None) -> Entry | None:
@@ -164,12 +165,9 @@ def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> 
     return is_of_a_server(execution.tool) and not acts
 
 
-def _digest(execution: ToolExecution) -> bytes:
-    digest = blake2b(digest_size=16)
+def _digest(execution: ToolExecution) -> str:
     arguments = json.dumps(dict(execution.arguments), sort_keys=True, default=repr)
-    for part in (execution.tool, arguments, execution.result, execution.error):
-        digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
-    return digest.digest()
+    return tool_state.digest(execution.tool, arguments, execution.result, execution.error)
 
 
 # --- how it reads ---------------------------------------------------------------------------------------
@@ -330,6 +328,26 @@ def is_named(tool: str, globs: Iterable[str]) -> bool:
 def is_own(tool: str) -> bool:
     """Whether a tool is one of ours, whose results are memory already."""
     return is_named(tool, _names("own")) or "commonplace" in _pattern("server").split(tool.lower())
+
+
+def is_of_memory(action: Action, folder: str, root: Path | None) -> bool:
+    """Whether a call works with this memory: it runs our program, or names a note of the workspace.
+
+    A memory that observes these observes itself. `folder` is where the call ran, what is relative stands
+    below it.
+    """
+    command = action.command[:_COMMAND]
+    parts = [*filter(None, map(str.strip, _pattern("starting").split(command)))]
+    if any(_program(part) == APPLICATION or _pattern("our_module").search(part) for part in parts):
+        return True
+    if root is None:
+        return False
+    named = [word for word in _pattern("between_words").split(command) if word][:_MOST_WORDS]
+    names = [*action.read, *action.modified, *named]
+    places = (os.path.normpath(os.path.join(folder or root, os.path.expanduser(name))) for name in names)
+    bases = {os.path.normpath(root), os.path.realpath(root)}
+    inside = (place[len(base) + 1 :] for place in places for base in bases if place.startswith(f"{base}/"))
+    return any(name == paths.MEMORY_FILE or name.split("/", 1)[0] in _OWN_FOLDERS for name in inside)
 
 
 def is_of_a_server(tool: str) -> bool:

@@ -8,6 +8,7 @@ itself is shown to the model as written already, and is not said again.
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,11 +16,20 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.base import paths
-from commonplace.base.errors import BudgetExceeded, CommonplaceError, NoteNotFound, ProviderError
+from commonplace.base.errors import (
+    BudgetExceeded,
+    CommonplaceError,
+    NoteNotFound,
+    NoteUnreadable,
+    ProviderError,
+)
+from commonplace.base.root import Root
 from commonplace.base.tokens import about
+from commonplace.config.settings import AUTO
 from commonplace.language import compare
 from commonplace.markdown import comments, structure
 from commonplace.providers.llm import prompting
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
     from commonplace.types import Written
 
 PURPOSE = "summary"
+LARGEST_FOREIGN = 256 << 20  # bytes of a transcript that a host keeps
 HEADINGS: dict[Language, str] = {"en": "Session summaries", "zh": "会话小结"}
 NAMES: Mapping[Language, str] = {
     "en": "the language that the user writes in (English, if that is not clear)",
@@ -49,6 +60,7 @@ _LABELS: dict[Language, tuple[str, ...]] = {
     "en": ("Asked", "Done", "Decided", "Learned", "Open", "Last answer"),
     "zh": ("请求", "完成", "决定", "了解", "待办", "最后的回答"),
 }
+OPEN_LABELS = tuple(labels[4] for labels in _LABELS.values())
 _MARKED: dict[Language, str] = {
     "en": "Extract of a session, put together without a language model",
     "zh": "会话摘录，未经语言模型整理",
@@ -106,20 +118,44 @@ class Conversations(Protocol):
 
 
 class Transcripts:
-    """The transcripts of a workspace."""
+    """The transcripts of a workspace, and those of hosts that marks name."""
 
-    def __init__(self, workspace: paths.Workspace) -> None:
-        """Bind to a workspace."""
-        self._workspace = workspace
+    def __init__(self, workspace: paths.Workspace, pending: Pending | None = None) -> None:
+        """Bind to a workspace and its marks."""
+        self._workspace, self._pending = workspace, pending or Pending(workspace)
 
     def load(self, session: str) -> list[Turn]:
         """Return the messages of a session. Raises NoteUnreadable, ConfigError."""
-        return Transcript.open(self._workspace, session).load()
+        source = self._source(session)
+        return foreign_turns(source) if source else Transcript.open(self._workspace, session).load()
 
     def state(self, session: str) -> tuple[int, float]:
         """Return the bytes of a transcript and when it was written to. Raises OSError, ConfigError."""
-        status = self._workspace.files.stat(transcript.path_of(self._workspace, session))
+        source = self._source(session)
+        if source:
+            status = os.stat(source, follow_symlinks=False)
+        else:
+            status = self._workspace.files.stat(transcript.path_of(self._workspace, session))
         return status.st_size, status.st_mtime
+
+    def _source(self, session: str) -> str:
+        mark = self._pending.read(session)
+        return mark.source if mark is not None else ""
+
+
+def foreign_turns(path: str) -> list[Turn]:
+    """Return the messages of a host's transcript, of whichever format. Raises NoteUnreadable."""
+    from commonplace.transcripts import formats
+
+    place = Path(path)
+    try:
+        with Root(place.parent).open(place.name) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > LARGEST_FOREIGN:
+                raise NoteUnreadable(paths.shown(path), f"{size:,} bytes; {LARGEST_FOREIGN:,} are read")
+            return [place.turn for place in formats.turns(file, path, AUTO)]
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
 
 class Summarizer:
@@ -139,7 +175,7 @@ class Summarizer:
         self.memory, self.llm = memory, llm
         self.settings = settings or memory.settings.summary
         self.pending = Pending(memory.workspace)
-        self._conversations = conversations or Transcripts(memory.workspace)
+        self._conversations = conversations or Transcripts(memory.workspace, self.pending)
 
     def summarize(self, session: str, *, agent: str = "", by_hand: bool = False) -> Written | None:
         """Sum up what is new in a session, where that is due; return where it stands, None if nowhere.

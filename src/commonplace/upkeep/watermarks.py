@@ -37,6 +37,7 @@ class Mark:
     `done` turns need no summary any more. `writing` is how many will not once the summary under way stands
     in the note, `at` when the last of these was said. `size` is that of the transcript, in bytes, when it was
     last looked at. `held` says that a program has it open, or had when it died; `over`, that it was closed.
+    `source` is the transcript of a host that keeps its own, empty for ours.
     """
 
     session: str
@@ -47,6 +48,7 @@ class Mark:
     size: int = -1
     held: bool = False
     over: bool = False
+    source: str = ""
 
 
 class InUse(LockTimeout):
@@ -216,6 +218,7 @@ def _parsed(found: Mapping[str, Any]) -> Mark | None:
             int(found["size"]),
             bool(found["held"]),
             bool(found["over"]),
+            str(found.get("source", "")),
         )
     except (ValueError, TypeError, KeyError):
         return None

@@ -58,6 +58,7 @@ STORES = {
     "usage": Row("commonplace.search.journal:sweep", renewed=True),
     "answers": Row("commonplace.providers.cache:sweep_answers", renewed=True),
     "injected": Row("commonplace.agent.seen:sweep"),
+    "observing": Row("commonplace.upkeep.tool_state:sweep"),
     "pending": Row("commonplace.upkeep.watermarks:sweep"),
     "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),

@@ -1,0 +1,230 @@
+"""What the hooks of a coding client send, and what goes back into its session.
+
+Claude Code and Codex run a program at each event of a session, with JSON on standard input
+(https://code.claude.com/docs/en/hooks). At the start of a session and at each message of its user something
+may go into the conversation: framed, inside a budget, and nothing twice. All else is noted without anybody
+waiting: tools that ran go to the spool, the session is summed up from the transcript that the client keeps.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.agent.context import Context, ContextBuilder
+from commonplace.agent.seen import Injected
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.redaction.recalled import strip_blocks
+from commonplace.transcripts import session as transcript
+from commonplace.types.events import ToolExecution
+from commonplace.upkeep.observations import Observer
+from commonplace.upkeep.spool import Spool
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.providers.llm.client import Client
+    from commonplace.types import Entry
+
+# Events whose answer the client waits for, with what it puts into the conversation.
+ANSWERED = frozenset(("SessionStart", "UserPromptSubmit"))
+# Events of which nothing goes back.
+NOTED = frozenset(("PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"))
+_ANEW = frozenset(("clear", "compact"))  # sources of a start whose conversation holds nothing of before
+LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
+# Where the answers of tools keep what people would call the result, in this order.
+_RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
+_DEEPEST = 6
+logger = logging.getLogger("commonplace.hook")
+Later = Callable[[Callable[[], object]], object]
+
+
+class ClientEvents:
+    """Answers and notes the events of a client's sessions over one memory; safe from any thread."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        agent: str = "",
+        *,
+        later: Later = lambda work: work(),
+        submit: Callable[[Entry], object] | None = None,
+    ) -> None:
+        """Bind to a memory; `later` runs what nobody waits for, `submit` takes what was observed.
+
+        Without `submit` observations go to the spool.
+        """
+        self.memory, self.agent, self._later = memory, agent, later
+        self._submit = submit or Spool(memory.workspace).append
+        self._observer = Observer(memory.settings, memory.workspace.root, on_disk=True)
+
+    def answer(self, event: Mapping[str, Any]) -> str:
+        """Return what the program of a hook prints; empty for nothing.
+
+        Raises CommonplaceError for a workspace that cannot be read or written.
+        """
+        name, session = str(event.get("hook_event_name", "")), self._session(event)
+        if not session:
+            return ""
+        if name == "SessionStart":
+            return _output(name, self._start(event, session))
+        if name == "UserPromptSubmit":
+            return _output(name, self._recall(event, session))
+        if name in ("PostToolUse", "PostToolUseFailure"):
+            self._observe(event, session)
+        elif name == "PreCompact":
+            self._compact(event, session)
+        elif name in ("Stop", "SessionEnd"):
+            self._rest(event, session, over=name == "SessionEnd")
+        return ""
+
+    def _session(self, event: Mapping[str, Any]) -> str:
+        """The id of the client's session; empty for what can be none."""
+        session = event.get("session_id")
+        if not isinstance(session, str) or not session:
+            return ""
+        try:
+            transcript.path_of(self.memory.workspace, session)
+        except ConfigError:
+            return ""
+        return session
+
+    # --- what goes into the conversation ----------------------------------------------------------------
+
+    def _start(self, event: Mapping[str, Any], session: str) -> Context:
+        """Long-term memory, the last days and open matters, as far as the session was not given them."""
+        injected = Injected(self.memory.workspace)
+        if event.get("source") in _ANEW:
+            injected.forget(session)
+        self._later(self._sum_up)
+        return ContextBuilder(self.memory, injected=injected).build("", session=session, open_matters=True)
+
+    def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
+        """What clearly answers the message, and nothing beside it."""
+        prompt = event.get("prompt")
+        message = strip_blocks(prompt)[:LONGEST_MESSAGE].strip() if isinstance(prompt, str) else ""
+        if not message or message.startswith("/"):  # a command of the client
+            return None
+        settings = self.memory.settings.prompt
+        alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
+        injected = Injected(self.memory.workspace)
+        return ContextBuilder(self.memory, alone, injected=injected).build(message, session=session)
+
+    # --- what is noted ----------------------------------------------------------------------------------
+
+    def _observe(self, event: Mapping[str, Any], session: str) -> None:
+        arguments, took = event.get("tool_input"), event.get("duration_ms")
+        execution = ToolExecution(
+            session,
+            str(event.get("tool_name", "")),
+            arguments if isinstance(arguments, dict) else {},
+            result_text(event.get("tool_response")),
+            str(event.get("error") or ""),
+            datetime.now(),
+            float(took) if isinstance(took, int | float) and not isinstance(took, bool) else 0.0,
+            self.agent,
+            folder=str(event.get("cwd") or ""),
+        )
+        entry = self._observer.observe(execution)
+        if entry is not None:
+            self._submit(entry)
+
+    def _compact(self, event: Mapping[str, Any], session: str) -> None:
+        """Let everything be given again; have the language model write down what must not be lost."""
+        Injected(self.memory.workspace).forget(session)
+        if not self._mark(event, session, over=False) or not self.memory.settings.compaction.flush:
+            return
+        source = str(event["transcript_path"])
+
+        def work() -> None:
+            from commonplace.upkeep.flush import flush
+            from commonplace.upkeep.summaries import foreign_turns
+
+            llm = self._language_model()
+            if llm is not None:
+                turns, deadline_s = foreign_turns(source), self.memory.settings.compaction.deadline_s
+                flush(self.memory, turns, llm, session=session, agent=self.agent, deadline_s=deadline_s)
+
+        self._later(work)
+
+    def _rest(self, event: Mapping[str, Any], session: str, *, over: bool) -> None:
+        """Note where the session's transcript lies, and bring what was observed into the notes."""
+        self._mark(event, session, over=over)
+        self._later(self._write_down)
+        if over:
+            self._later(self._sum_up)
+
+    def _mark(self, event: Mapping[str, Any], session: str, *, over: bool) -> bool:
+        """Queue the session to be summed up; False where it has no transcript that may be read."""
+        from commonplace.upkeep.watermarks import Pending
+
+        source = event.get("transcript_path")
+        if not isinstance(source, str) or not is_transcript(source):
+            return False
+        pending = Pending(self.memory.workspace)
+        known = pending.read(session)
+        if known is None or (known.source, known.over, known.agent) != (source, over, self.agent):
+            pending.update(session, lambda mark: replace(mark, agent=self.agent, source=source, over=over))
+        return True
+
+    def _write_down(self) -> None:
+        Spool(self.memory.workspace).drain(self.memory.capture)
+
+    def _sum_up(self) -> None:
+        """Sum up what is queued and due, of this session and of others."""
+        from commonplace.upkeep.summaries import Summarizer
+
+        if self.memory.settings.summary.enabled:
+            for outcome in Summarizer(self.memory, self._language_model()).run_pending():
+                if outcome.error:
+                    logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)
+
+    def _language_model(self) -> Client | None:
+        from commonplace.providers import opening
+        from commonplace.redaction.redact import holds_secret
+
+        memory = self.memory
+        try:
+            return opening.open_llm(
+                memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret
+            )
+        except CommonplaceError as error:
+            logger.warning("no language model: %s", error)
+            return None
+
+
+def is_transcript(path: str) -> bool:
+    """Whether a path names a transcript that this user keeps: a regular file of lines of JSON, no link."""
+    if not os.path.isabs(path) or not path.endswith(".jsonl"):
+        return False
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+
+
+def result_text(response: object, depth: int = 0) -> str:
+    """Return the result of a tool as a text, whichever shape its client gives it."""
+    if isinstance(response, str):
+        return response
+    if response is None or depth > _DEEPEST:
+        return ""
+    if isinstance(response, list):
+        return "\n".join(filter(None, (result_text(part, depth + 1) for part in response)))
+    if isinstance(response, dict):
+        texts = [result_text(response[key], depth + 1) for key in _RESULTS if key in response]
+        if any(texts):
+            return "\n".join(filter(None, texts))
+    return json.dumps(response, ensure_ascii=False, default=str)
+
+
+def _output(name: str, context: Context | None) -> str:
+    if context is None or not context.text:
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context.text}})
