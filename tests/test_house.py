@@ -227,6 +227,7 @@ EXCEPTIONS = {
     "bench.gold": ({"open"}, "a question set that is named on the command line"),
     "cli.measurements": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
     "cli.failures": ({"os.open"}, "the null device"),
+    "cli.hook": ({"os.open"}, "the null device"),
     "cli.main": ({"open"}, "the null device"),
     "diagnosis.snapshot": (
         {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},

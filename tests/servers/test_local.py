@@ -20,7 +20,6 @@ from commonplace.base.errors import ConfigError
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
 from commonplace.servers import local
-from commonplace.servers.local import Call
 from commonplace.servers.local_server import MOST_AGENTS, LocalServer, Services
 from commonplace.servers.methods import Service
 from tests.cli.conftest import command, environment
@@ -42,7 +41,7 @@ def no_server_survives(workspace: Path, sockets: Path) -> Iterator[None]:
     yield
     for path in local.addresses(workspace):
         if (connection := local.reach(path, 5)) is not None:
-            local.ask(connection, Call("retire", str(workspace.resolve()), "", {"by_hand": True}), 5)
+            local.ask(connection, local.line("retire", str(workspace), "", {"by_hand": True}), 5)
     until(lambda: not list(sockets.glob("*.sock")))
 
 
@@ -227,7 +226,7 @@ def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
     thread.start()
     try:
         assert local.call(workspace, "broken", "", {}, 5) == {"failed": "RuntimeError"}
-        assert status(workspace)["programs"] == 0
+        until(lambda: status(workspace)["programs"] == 0)
     finally:
         server.end()
         thread.join(60)

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from commonplace.types import Entry
 
 # Events whose answer the client waits for, with what it puts into the conversation.
-ANSWERED = frozenset(("SessionStart", "UserPromptSubmit"))
-# Events of which nothing goes back.
-NOTED = frozenset(("PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"))
-_ANEW = frozenset(("clear", "compact"))  # sources of a start whose conversation holds nothing of before
+ANSWERED = ("SessionStart", "UserPromptSubmit")
+_ANEW = ("clear", "compact")  # sources of a start whose conversation holds nothing of before
 LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
 # Where the answers of tools keep what people would call the result, in this order.
 _RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
@@ -113,7 +111,9 @@ class ClientEvents:
         settings = self.memory.settings.prompt
         alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
         injected = Injected(self.memory.workspace)
-        return ContextBuilder(self.memory, alone, injected=injected).build(message, session=session)
+        return ContextBuilder(self.memory, alone, injected=injected).build(
+            message, session=session, sparing=True
+        )
 
     # --- what is noted ----------------------------------------------------------------------------------
 

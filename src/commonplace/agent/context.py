@@ -48,8 +48,12 @@ from commonplace.search import pack, ranking
 from commonplace.search.dedupe import Repeats
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Level, Note, Recall, Section
+from commonplace.types.results import WEAK
 
 LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "recall"
+# Of a sparing recall: the least score of the best passage (of few notes even a greeting is near to some), and
+# the share of it that the others must have.
+LEAST_BEST, NEAR_BEST = 0.3, 0.6
 OPEN_DAYS = 14  # of daily notes in which open matters are looked for
 GIVEN = "in this session already"
 SAID = "said above"
@@ -120,15 +124,23 @@ class ContextBuilder:
         files: bool | None = None,
         budget: int | None = None,
         open_matters: bool = False,
+        sparing: bool = False,
     ) -> Context:
         """Compose the block for a message and note it as given to the session.
 
         A session is not given twice what it has; `files` adds the files of convention (default:
-        `prompt.files`), `open_matters` tasks and what summaries name as open; `now` is today. What cannot be
-        read is reported, never raised.
+        `prompt.files`), `open_matters` tasks and what summaries name as open; `sparing` leaves out of the
+        recall what answers far less than the best passage; `now` is today. What cannot be read is reported,
+        never raised.
         """
         context = self.compose(
-            message, session=session, now=now, files=files, budget=budget, open_matters=open_matters
+            message,
+            session=session,
+            now=now,
+            files=files,
+            budget=budget,
+            open_matters=open_matters,
+            sparing=sparing,
         )
         self.given(context)
         return context
@@ -142,6 +154,7 @@ class ContextBuilder:
         files: bool | None = None,
         budget: int | None = None,
         open_matters: bool = False,
+        sparing: bool = False,
     ) -> Context:
         """Compose the block without noting that it was given: for a host that may not use it."""
         settings, workspace = self.settings, self.memory.workspace
@@ -172,7 +185,7 @@ class ContextBuilder:
             matters = [piece for place in places for piece in read(place, of_open_matters)]
             block.take(OPEN, sorted(matters, key=_newness, reverse=True), settings.open_matters)
         if message.strip():
-            block.recall(message, today)
+            block.recall(message, today, sparing=sparing)
         return block.context()
 
     def given(self, context: Context) -> None:
@@ -253,8 +266,11 @@ class Block:
             else:
                 self._leave(piece, GIVEN)
 
-    def recall(self, message: str, today: date) -> None:
-        """Add the recall for a message, without what the block holds already."""
+    def recall(self, message: str, today: date, *, sparing: bool) -> None:
+        """Add the recall for a message, without what the block holds already.
+
+        A `sparing` one leaves out what answers far less than the best passage does.
+        """
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # The first hits may all be in the block already.
         # Nobody asked for it, so nothing is given where nothing clearly answers.
@@ -266,7 +282,7 @@ class Block:
         if recall.tentative:
             self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
-        for hit in recall.hits:
+        for hit in _near_best(recall.hits) if sparing else recall.hits:
             rest = trimmed(hit, lambda line, path=hit.path: (path, line.strip()) in self._lines)  # type: ignore[misc]
             if (rest := self._told.rest(rest) if rest is not None else None) is not None:
                 unsaid.append(rest)
@@ -329,6 +345,15 @@ class Block:
         self._passages += hits
         for joined, text in pack.blocks(hits):
             self._parts.append(Part(name, text, estimates.about(text), joined.citation))
+
+
+def _near_best(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that answer about as well as the best one, if that does at all.
+
+    What triggers and instructions call for comes however little it answers.
+    """
+    least = max(LEAST_BEST, NEAR_BEST * max((hit.score for hit in hits), default=0.0))
+    return [hit for hit in hits if hit.score >= least or WEAK in hit.labels]
 
 
 def _size(chosen: Sequence[Piece]) -> int:

@@ -7,27 +7,44 @@ answers them, otherwise full text does, otherwise nobody. All others are handed 
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
 from _thread import start_new_thread
-from typing import TYPE_CHECKING, Any
 
 from commonplace.servers import local
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
     from commonplace.servers.methods import Service
 
-DEADLINE_S = 0.3  # of an event that the client waits for
+DEADLINE_S = 0.3  # of all of it
 SERVER_S = 0.18  # of it, for a warm server; what is left is enough for full text
-HANDED_S = 0.2  # for a warm server to take an event that nobody waits for
-ANSWERED = frozenset(("SessionStart", "UserPromptSubmit"))  # as `agent.client_events` has them, unimported
-NOTED = frozenset(("PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"))
-_LONGEST = local.LONGEST - 4096  # bytes of an event that a server takes
+LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
+_OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent"}
+ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
+_TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
+
+
+def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Read the arguments of `hook`; None for what is left to click."""
+    options: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word == "hook" and "is_named" not in options:
+            options["is_named"] = True
+        elif word == "--debug":
+            options["debug"] = True
+        elif name in _OPTIONS and (equals or rest) and not (equals and name == "-w"):
+            options[_OPTIONS[name]] = value if equals else rest.pop(0)
+        else:
+            return None
+    return options if options.pop("is_named", False) else None
 
 
 def run(workspace: str | None = None, agent: str | None = None, *, debug: bool = False) -> int:
@@ -37,44 +54,59 @@ def run(workspace: str | None = None, agent: str | None = None, *, debug: bool =
     """
     began = time.monotonic()
     try:
-        event = _read()
-        name = event.get("hook_event_name")
-        if name in ANSWERED and not debug:
-            # The thread ends the process whatever this one hangs in; what was printed by then stands.
+        if not debug:
+            # A thread ends the process whatever this one hangs in; what was printed by then stands.
             start_new_thread(_end_at, (began + DEADLINE_S,))
-        if name in ANSWERED or name in NOTED:
-            _handle(event, workspace, agent, began)
+        event = _read()
+        name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
+        root = _root(workspace)
+        if event and root is not None:
+            answer = _ask_server(root, name, event, max(0.02, began + SERVER_S - time.monotonic()))
+            _print(answer if answer is not None else _without_server(root, name, event))
     except BaseException:
         if debug:
             raise
     return 0
 
 
-def answer(service: Service, request: Mapping[str, Any]) -> dict[str, str]:
+def answer(service: Service, request: Mapping[str, Any]) -> bytes:
     """Answer an event that a warm server is given; what nobody waits for is done afterwards."""
     import threading
 
-    from commonplace.agent.client_events import ClientEvents
-
-    def later(work: Any) -> None:  # noqa: ANN401 - called without arguments
+    def later(work: Callable[[], object]) -> None:
         threading.Thread(target=work, name="commonplace-hook", daemon=True).start()
 
+    def output() -> str:
+        from commonplace.agent.client_events import ClientEvents
+
+        return ClientEvents(service.memory, service.agent, later=later).answer(event)
+
     event = request["event"]
-    events = ClientEvents(service.memory, service.agent, later=later)
     if event.get("hook_event_name") in ANSWERED:
-        return {"output": events.answer(event)}
-    later(lambda: events.answer(event))
-    return {"output": ""}
+        return _TAKEN + output().encode()
+    later(output)
+    return _TAKEN
 
 
-def _read() -> dict[str, Any]:
+def _read() -> bytes:
+    """The event, on one line; nothing for one that is too long."""
     data = bytearray()
     while part := os.read(0, 1 << 16):
         data += part
-        if len(data) > _LONGEST:
-            return {}
-    event = json.loads(data)
-    return event if isinstance(event, dict) else {}
+        if len(data) > LONGEST:
+            return b""
+    # Line breaks stand between the values of JSON alone, since in texts they are escaped.
+    return bytes(data).replace(b"\n", b" ").strip()
+
+
+def _root(workspace: str | None) -> str | None:
+    """The folder of the workspace, as far as it takes no look at it."""
+    named = workspace or os.environ.get("COMMONPLACE_WORKSPACE")
+    if named and os.path.isabs(named):
+        return named
+    from commonplace.base import paths
+
+    return os.fspath(paths.resolve_workspace(workspace, os.environ))
 
 
 def _end_at(moment: float) -> None:
@@ -82,27 +114,41 @@ def _end_at(moment: float) -> None:
     os._exit(0)
 
 
-def _handle(event: dict[str, Any], workspace: str | None, agent: str | None, began: float) -> None:
+def _ask_server(root: str, agent: str, event: bytes, wait_s: float) -> bytes | None:
+    """What a warm server answers; None where none does."""
+    connection = local.connect(root, wait_s)
+    if connection is None:
+        return None
+    # The event is passed on as it came: reading JSON would cost more than all else here.
+    line = local.line_of("hook", root, agent, b'{"event": ' + event + b"}")
+    try:
+        answer = local.exchange(connection, line, wait_s)
+    except local.Unanswered:
+        return None
+    return answer[len(_TAKEN) :].strip() if answer.startswith(_TAKEN) else b""
+
+
+def _without_server(root: str, agent: str, data: bytes) -> bytes:
+    """Answer an event in this process, by full text; or in another one, where nobody waits."""
+    import json
+
+    event = json.loads(data)
+    if not isinstance(event, dict):
+        return b""
+    # At once, before all else is imported.
+    is_alone = event.get("hook_event_name") not in ANSWERED and _forked()
+    if event.get("hook_event_name") not in ANSWERED and not is_alone:
+        return b""
     from commonplace.base import paths
 
-    root = paths.resolve_workspace(workspace, os.environ)
-    name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
-    waited = event["hook_event_name"] in ANSWERED
-    wait_s = SERVER_S - (time.monotonic() - began) if waited else HANDED_S
-    try:
-        answered = local.call(root, "hook", name, {"event": event}, max(0.01, wait_s))
-        if "output" in answered:
-            _print(answered["output"])
-            return
-    except local.Unanswered:
-        pass
-    if waited:
-        _print(_alone(root, name, event, overrides=_TEXT_ALONE))
-        _start_server(root, name)
-    elif _forked():
-        _start_server(root, name)
-        _alone(root, name, event)
+    folder = paths.resolve_workspace(root, os.environ)
+    if is_alone:
+        _start_server(folder, agent)
+        _alone(folder, agent, event)
         os._exit(0)
+    _print(_alone(folder, agent, event, overrides=_TEXT_ALONE).encode())
+    _start_server(folder, agent)
+    return b""
 
 
 # Without a server nothing is embedded and no model loaded while a client waits.
@@ -143,8 +189,7 @@ def _forked() -> bool:
     return True
 
 
-def _print(output: str) -> None:
+def _print(output: bytes) -> None:
     """Write an answer at once: all of it or nothing."""
     if output:
-        sys.stdout.flush()
-        os.write(1, output.encode() + b"\n")
+        os.write(1, output + b"\n")

@@ -96,7 +96,7 @@ def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> li
         connection = local.reach(path, 2.0)
         if connection is not None:
             with suppress(local.Unanswered):
-                answers.append(local.ask(connection, local.Call(door, root, "", request), 5.0))
+                answers.append(local.ask(connection, local.line(door, root, "", request), 5.0))
     return answers
 
 

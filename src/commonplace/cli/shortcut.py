@@ -1,4 +1,4 @@
-"""`search`, `mcp` and `hook` with plain options, without click, whose import takes a quarter of a search.
+"""`search` and `mcp` with plain options, without click: importing it takes a quarter of a search's time.
 
 Whatever is not understood here to the letter (help, mistakes, rarer spellings) is left to click.
 """
@@ -31,11 +31,6 @@ _OPTIONS |= {off: (flag, False) for (_, _, off), flag in _SPELLINGS if off}
 
 def run(arguments: Sequence[str]) -> int | None:
     """Run a plain search or serve a client, and return the exit code; None for anything else."""
-    if "hook" in arguments and (hooked := parse(arguments, "hook")) is not None and not hooked["words"]:
-        from commonplace.cli import hook
-
-        del hooked["words"]
-        return hook.run(**hooked)
     options = parse(arguments, "mcp") if "mcp" in arguments else None
     serving = options is not None and not options["words"]
     if not serving:
@@ -59,7 +54,7 @@ def run(arguments: Sequence[str]) -> int | None:
 def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
     """Read the arguments of a command: its `words`, and fields by name; None for what is left to click.
 
-    Shared options alone may stand before the command, and with `mcp` and `hook`.
+    Shared options alone may stand before the command, and with `mcp`.
     """
     options: dict[str, Any] = {}
     rest, words = list(arguments), []
@@ -72,7 +67,7 @@ def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
     while rest and rest[0] != "--":
         if rest[0] == "-" or not rest[0].startswith("-"):
             words.append(rest.pop(0))
-        elif not _take(rest, options, shared=command != "search"):
+        elif not _take(rest, options, shared=command == "mcp"):
             return None
     return {**options, "words": (*words, *rest[1:])}
 

@@ -14,14 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from commonplace import __version__
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.servers import local, stdio
-from commonplace.servers.local import LONGEST, Call
+from commonplace.servers.local import LONGEST
 
 if TYPE_CHECKING:
     from commonplace.servers.methods import Service
@@ -33,7 +33,17 @@ _LOOKS_S = 1.0  # between two looks whether anybody is left
 _ENDS_S = 10.0  # for what is being answered when a server ends
 _WAITING = 64  # connections that nobody has taken yet
 MCP, STATUS, RETIRE = "mcp", "status", "retire"
+# What answers a call: a value, written as JSON, or a line as it is.
 Door = Callable[["Service", Mapping[str, Any]], object]
+
+
+class Call(NamedTuple):
+    """What a program wants: a door by its name, of which workspace, as whom, and with what."""
+
+    door: str
+    root: str
+    agent: str
+    request: dict[str, Any]
 
 
 class Services:
@@ -87,7 +97,7 @@ class LocalServer:
             return False
         if instead and (other := local.reach(path, HELLO_S)) is not None:
             with suppress(local.Unanswered):
-                local.ask(other, Call(RETIRE, self.root, "", {}), HELLO_S)
+                local.ask(other, local.line(RETIRE, self.root, "", {}), HELLO_S)
         try:
             self._held.enter_context(locked(f"{path}.lock", timeout_s=2 * _ENDS_S if instead else 0))
         except NoteUnreadable:  # a LockTimeout as well
@@ -244,7 +254,7 @@ class LocalServer:
 
 
 def _write(sink: IO[bytes], answer: object) -> None:
-    sink.write(json.dumps(answer).encode() + b"\n")
+    sink.write((answer if isinstance(answer, bytes) else json.dumps(answer).encode()) + b"\n")
     sink.flush()
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from commonplace.base.errors import ConfigError
 from commonplace.servers import local
-from commonplace.servers.local import Call
 
 TERMINATED, INTERRUPTED = 143, 130  # 128 + the signal, as shells report it
 LONGEST = 4 << 20  # bytes of a line that is looked into; longer ones are passed on all the same
@@ -53,7 +52,7 @@ class Relay:
 
     def __init__(self, root: str, agent: str, *, start: bool) -> None:
         """Bind to a workspace; with `start` a server is started where none runs."""
-        self._call = Call("mcp", os.path.realpath(root), agent, {})
+        self._root, self._agent = root, agent
         self._start = start
         self._server: _socket.socket | None = None
         self._rest = b""  # of what the server sent: the beginning of a line
@@ -65,8 +64,8 @@ class Relay:
     def connect(self) -> bool:
         """Connect to a server, or to a new one. Raises ConfigError for what cannot be an agent."""
         for _ in range(_ATTEMPTS):
-            root = self._call.root
-            connection = local.connect_or_launch(root) if self._start else local.connect(root)
+            connect = local.connect_or_launch if self._start else local.connect
+            connection = connect(self._root)
             if connection is None:
                 return False
             answer = self._introduced(connection)
@@ -83,7 +82,7 @@ class Relay:
         """Say what is wanted, and return what the server says to it; nothing where it ends instead."""
         try:
             connection.settimeout(_READY_S)
-            connection.sendall(json.dumps(self._call).encode() + b"\n")
+            connection.sendall(local.line("mcp", self._root, self._agent, {}))
             line = b""
             while not line.endswith(b"\n"):  # a byte at a time: what follows is the protocol
                 part = connection.recv(1)

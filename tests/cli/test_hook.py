@@ -1,0 +1,242 @@
+"""`commonplace hook` as a client runs it: exit code 0, silence on trouble, and nobody kept waiting."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.agent import client_events
+from commonplace.cli import hook
+from commonplace.servers import local
+from tests.cli.conftest import command, environment
+
+
+@pytest.fixture
+def sockets(monkeypatch: pytest.MonkeyPatch, workspace: Path) -> Iterator[None]:
+    """A folder of sockets of the test's own; its server ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
+        retire(workspace)
+
+
+def retire(workspace: Path) -> None:
+    for path in local.addresses(workspace):
+        if (connection := local.reach(path, 5)) is not None:
+            local.ask(connection, local.line("retire", str(workspace), "", {}), 5)
+    end = time.monotonic() + 30
+    while local.addresses(workspace):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def answers(workspace: Path) -> bool:
+    try:
+        return bool(local.call(workspace, "status", "", {}, 5))
+    except local.Unanswered:
+        return False
+
+
+def start(workspace: Path) -> None:
+    """Start a warm server."""
+    connection = local.connect_or_launch(workspace)
+    assert connection is not None
+    connection.close()
+
+
+def until(holds: Any, wait_s: float = 30.0) -> None:
+    end = time.monotonic() + wait_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def event(name: str, **more: Any) -> bytes:
+    return json.dumps({"hook_event_name": name, "session_id": "s1", "cwd": "/", **more}, indent=1).encode()
+
+
+def run(workspace: Path, data: bytes, *arguments: str) -> str:
+    """Run the hook as a client does; return what goes into the conversation. `--debug` has no deadline."""
+    done = subprocess.run(
+        command("-w", workspace, "--agent", "claude-code", "hook", *arguments),
+        input=data, capture_output=True, env=environment(), timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+
+
+ASKED = event("UserPromptSubmit", prompt="Which tea do I drink after lunch?")
+RAN = event(
+    "PostToolUse", tool_name="Bash", tool_input={"command": "make all"}, tool_response={"stdout": "built"}
+)
+
+
+def test_it_answers_alone_by_full_text(workspace: Path) -> None:
+    assert "Aged white tea" in run(workspace, ASKED, "--debug")
+    assert run(workspace, ASKED, "--debug") == ""  # given already
+
+
+def test_it_answers_by_the_server_that_it_started(workspace: Path, sockets: None) -> None:
+    run(workspace, event("SessionStart", source="startup"), "--debug")
+    until(lambda: answers(workspace))
+    other = event("UserPromptSubmit", prompt="Which tea do I drink after lunch?", session_id="s2")
+    assert "Aged white tea" in local_answer(workspace, other)
+    assert run(workspace, other, "--debug") == ""  # the server gave it
+
+
+def local_answer(workspace: Path, data: bytes) -> str:
+    connection = local.connect(workspace)
+    assert connection is not None
+    sent = local.line_of(
+        "hook", str(workspace), "claude-code", b'{"event": ' + data.replace(b"\n", b" ") + b"}"
+    )
+    answer = local.exchange(connection, sent, 30)
+    assert answer.startswith(b"ok ")
+    return answer.decode()
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_what_a_tool_did_is_written_down(
+    workspace: Path, sockets: None, monkeypatch: pytest.MonkeyPatch, served: bool
+) -> None:
+    if served:
+        start(workspace)
+    else:
+        monkeypatch.setenv("COMMONPLACE_SERVER_START", "never")
+    assert run(workspace, RAN, "--debug") == ""
+    until(
+        lambda: any(
+            b"make all" in path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl")
+        )
+    )
+    run(workspace, event("Stop"), "--debug")
+    until(lambda: any("Ran make all" in path.read_text() for path in (workspace / "memory").glob("*.md")))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"{}", b"[]", b"null", b"not json", b'{"hook_event_name": "Other", "session_id": "s"}', b"\xff\xfe",
+        b'{"hook_event_name": "UserPromptSubmit"', b"[" * 50_000, b'{"hook_event_name": 3}',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("served", [False, True])
+def test_whatever_comes_is_met_with_silence(
+    workspace: Path, sockets: None, monkeypatch: pytest.MonkeyPatch, data: bytes, served: bool
+) -> None:
+    if served:
+        start(workspace)
+    else:
+        monkeypatch.setenv("COMMONPLACE_SERVER_START", "never")
+    assert run(workspace, data) == ""
+    assert not served or local.call(workspace, "status", "", {}, 5)["pid"]
+
+
+def test_too_large_an_event_is_left_alone(workspace: Path) -> None:
+    assert run(workspace, event("PostToolUse", tool_name="Bash", tool_response="x" * hook.LONGEST)) == ""
+
+
+def test_a_workspace_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
+    assert run(tmp_path / "none", ASKED) == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_broken_settings_are_no_trouble(workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("this is no table\n")
+    for data in (ASKED, RAN, event("Stop")):
+        assert run(workspace, data) == ""
+
+
+def test_a_locked_index_is_no_trouble(workspace: Path) -> None:
+    """Another program holds the index for longer than a client waits."""
+    subprocess.run(
+        command("-w", workspace, "sync"), check=True, capture_output=True, env=environment(), timeout=60
+    )
+    program = (
+        "import apsw, sys, time; c = apsw.Connection(sys.argv[1]);"
+        "c.execute('pragma locking_mode=exclusive'); c.execute('begin exclusive'); print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [command()[0], "-c", program, str(workspace / ".commonplace" / "index.sqlite")],
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        run(workspace, ASKED)
+        holder.kill()
+
+
+def test_a_client_that_does_not_end_its_input_is_not_waited_for(workspace: Path) -> None:
+    with subprocess.Popen(
+        command("-w", workspace, "hook"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+    ) as process:
+        assert process.wait(60) == 0
+
+
+def test_a_hook_leaves_no_child_that_holds_the_clients_pipes(workspace: Path) -> None:
+    """A client reads to the end of its pipes: what is done afterwards must not keep them open."""
+    done = subprocess.run(
+        command("-w", workspace, "hook"), input=RAN, capture_output=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    until(lambda: list((workspace / ".commonplace").rglob("*.jsonl")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["hook"], {}),
+        (["-w", "/n", "--agent", "a", "hook"], {"workspace": "/n", "agent": "a"}),
+        (["hook", "--workspace=/n", "--debug"], {"workspace": "/n", "debug": True}),
+        (["hook", "--help"], None),
+        (["hook", "word"], None),
+        (["-w", "hook"], None),
+        (["search", "hook"], None),
+        (["-w"], None),
+    ],
+)
+def test_its_arguments(arguments: list[str], options: dict[str, object] | None) -> None:
+    assert hook.parse(arguments) == options
+
+
+def test_it_imports_next_to_nothing_where_a_server_runs(workspace: Path, sockets: None) -> None:
+    start(workspace)
+    done = subprocess.run(
+        command("-w", str(workspace), "hook", "--debug"),
+        input=RAN, capture_output=True, env=environment(PYTHONPROFILEIMPORTTIME="1"), timeout=60,
+    )  # fmt: skip
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert "commonplace.servers.local" in modules
+    assert not modules & {
+        "json",
+        "typing",
+        "re",
+        "pathlib",
+        "socket",
+        "click",
+        "commonplace.base.paths",
+        "commonplace.config",
+    }
+
+
+def test_the_session_of_a_hook_is_forgotten_with_everything_of_it(workspace: Path, run: Any) -> None:
+    """What tools ran in a session is a trace of it."""
+    subprocess.run(
+        command("-w", workspace, "hook", "--debug"), input=RAN, check=True, env=environment(), timeout=60
+    )
+    folder = workspace / ".commonplace" / "observing"
+    until(lambda: folder.is_dir() and os.listdir(folder))
+    assert run("forget", "--session", "s1", "--yes").exit_code == 0
+    assert os.listdir(folder) == []
+
+
+def test_the_events_that_are_waited_for_are_the_same_everywhere() -> None:
+    assert hook.ANSWERED == client_events.ANSWERED
