@@ -53,7 +53,10 @@ def shell(tmp_path: Path, private_home: Path) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m commonplace "$@"\n')
     program.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    no_server = "XDG_RUNTIME_DIR"  # as `no_sockets` has it
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("XDG_") or name == no_server
+    }
     path = os.pathsep.join([str(program.parent), os.path.dirname(sys.executable), os.environ["PATH"]])
     return kept | {"PYTHONPATH": str(ROOT / "src"), "PATH": path}
 

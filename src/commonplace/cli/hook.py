@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from commonplace.servers.methods import Service
 
-DEADLINE_S = 0.3  # of all of it
-SERVER_S = 0.18  # of it, for a warm server; what is left is enough for full text
+DEADLINE_MS = 300  # of all of it
+SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full text
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
-_OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent"}
+_OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
 _TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
 
@@ -44,24 +44,35 @@ def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
             options[_OPTIONS[name]] = value if equals else rest.pop(0)
         else:
             return None
-    return options if options.pop("is_named", False) else None
+    named, deadline = options.pop("is_named", False), options.get("deadline", "1")
+    if not named or not deadline.isdecimal() or not 0 < int(deadline) < 10**6:
+        return None
+    return {**options, "deadline": int(deadline)} if "deadline" in options else options
 
 
-def run(workspace: str | None = None, agent: str | None = None, *, debug: bool = False) -> int:
+def run(
+    workspace: str | None = None,
+    agent: str | None = None,
+    *,
+    deadline: int = DEADLINE_MS,
+    debug: bool = False,
+) -> int:
     """Read an event, and print what goes into the conversation; return 0.
 
-    With `debug` there is no deadline, and what goes wrong is raised.
+    It ends after `deadline` milliseconds, whatever it does by then. With `debug` it does not, and what goes
+    wrong is raised.
     """
-    began = time.monotonic()
+    began, limit_s = time.monotonic(), deadline / 1000
     try:
         if not debug:
             # A thread ends the process whatever this one hangs in; what was printed by then stands.
-            start_new_thread(_end_at, (began + DEADLINE_S,))
+            start_new_thread(_end_at, (began + limit_s,))
         event = _read()
         name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
         root = _root(workspace)
         if event and root is not None:
-            answer = _ask_server(root, name, event, max(0.02, began + SERVER_S - time.monotonic()))
+            left_s = began + SERVER_SHARE * limit_s - time.monotonic()
+            answer = _ask_server(root, name, event, max(0.02, left_s))
             _print(answer if answer is not None else _without_server(root, name, event))
     except BaseException:
         if debug:

@@ -34,8 +34,15 @@ def mcp(ctx: click.Context) -> None:
 
 
 @command("hook")
+@option(
+    "--deadline",
+    type=click.IntRange(1, 999_999),
+    default=300,
+    metavar="MS",
+    help="Milliseconds after which it gives up; 300 if not said.",
+)
 @click.pass_context
-def hook(ctx: click.Context) -> None:
+def hook(ctx: click.Context, deadline: int) -> None:
     """Take an event of a coding client's session from standard input, as its hooks give it.
 
     Claude Code and Codex start this themselves; `commonplace install` enters it. It never fails, and prints
@@ -43,7 +50,7 @@ def hook(ctx: click.Context) -> None:
     """
     from commonplace.cli import hook as events
 
-    ctx.exit(events.run(session.workspace(ctx), session.agent(ctx)))
+    ctx.exit(events.run(session.workspace(ctx), session.agent(ctx), deadline=deadline))
 
 
 @command("stop")
