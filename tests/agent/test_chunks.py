@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.agent import context as chunks
+from commonplace.agent import chunks, pieces
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.markdown.document import parse
 from tests.agent.conftest import TODAY
@@ -32,7 +32,7 @@ def entries(text: str, path: str = "memory/2026-05-29.md") -> list[str]:
     ]
 
 
-def sections(text: str) -> list[chunks.Piece]:
+def sections(text: str) -> list[pieces.Piece]:
     return chunks.of_sections(parse(text, "MEMORY.md"), TODAY, tentative=False)
 
 
@@ -112,7 +112,7 @@ def test_every_line_below_a_heading_is_in_one_piece(lines: list[str]) -> None:
 def test_joined_pieces_keep_every_text_in_the_order_of_the_lines(lines: list[str]) -> None:
     note = parse("\n".join(lines), "memory/2026-05-29.md")
     found = [piece for piece in chunks.of_entries(note, TODAY, tentative=False) if not piece.why]
-    joined = chunks.joined(found)
+    joined = pieces.joined(found)
     assert [hit.start_line for hit in joined] == sorted(hit.start_line for hit in joined)
     said = [line for hit in joined for line in hit.text.split("\n") if line.strip()]
     parts = sorted((hit for piece in found for hit in piece.hits), key=lambda hit: hit.start_line)
@@ -123,10 +123,10 @@ def test_entries_that_only_blank_lines_part_become_one_hit() -> None:
     found = chunks.of_entries(
         parse("# d\n\none.\n\n\ntwo.\n\n- three\n", "memory/2026-05-29.md"), TODAY, tentative=False
     )
-    assert [(hit.text, hit.citation) for hit in chunks.joined(found)] == [
+    assert [(hit.text, hit.citation) for hit in pieces.joined(found)] == [
         ("one.\n\ntwo.\n\n- three", "memory/2026-05-29.md#L3-L8")
     ]
-    assert [hit.text for hit in chunks.joined(piece for piece in found if "two" not in piece.hits[0].text)] == [
+    assert [hit.text for hit in pieces.joined(piece for piece in found if "two" not in piece.hits[0].text)] == [
         "one.", "- three",
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from commonplace.agent import context as chunks
+from commonplace.agent import chunks, pieces
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import transaction
 from commonplace.edit.correct import Correction, correct
@@ -37,7 +37,7 @@ def _forget(memory: Memory) -> object:
 
 def _prompt(memory: Memory) -> object:
     note = chunks.read(memory, "MEMORY.md")
-    return chunks.joined(chunks.of_sections(note, NOW.date(), tentative=True))
+    return pieces.joined(chunks.of_sections(note, NOW.date(), tentative=True))
 
 
 def _consolidate(memory: Memory) -> object:

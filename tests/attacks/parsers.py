@@ -11,8 +11,7 @@ from pathlib import Path
 
 from commonplace import language
 from commonplace.agent import answers as agent_answers
-from commonplace.agent import context as chunks
-from commonplace.agent import loop, seen
+from commonplace.agent import chunks, loop, pieces, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import diffs
@@ -368,7 +367,7 @@ def _told(text: str) -> object:
 
 def _of_pieces(text: str) -> object:
     note = _note(text)
-    return chunks.joined(
+    return pieces.joined(
         [*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)]
     )
 

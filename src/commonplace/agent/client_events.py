@@ -9,7 +9,6 @@ waiting: tools that ran go to the spool, the session is summed up from the trans
 from __future__ import annotations
 
 import json
-import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -21,10 +20,6 @@ from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.seen import Injected
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.redaction.recalled import strip_blocks
-from commonplace.transcripts import session as transcript
-from commonplace.types.events import ToolExecution
-from commonplace.upkeep.observations import Observer
-from commonplace.upkeep.spool import Spool
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -37,8 +32,7 @@ _ANEW = ("clear", "compact")  # sources of a start whose conversation holds noth
 LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
 # Where the answers of tools keep what people would call the result, in this order.
 _RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
-_DEEPEST = 6
-logger = logging.getLogger("commonplace.hook")
+_DEEPEST, _PLAIN_LENGTH = 6, 64
 Later = Callable[[Callable[[], object]], object]
 
 
@@ -57,9 +51,7 @@ class ClientEvents:
 
         Without `submit` observations go to the spool.
         """
-        self.memory, self.agent, self._later = memory, agent, later
-        self._submit = submit or Spool(memory.workspace).append
-        self._observer = Observer(memory.settings, memory.workspace.root, on_disk=True)
+        self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
 
     def answer(self, event: Mapping[str, Any]) -> str:
         """Return what the program of a hook prints; empty for nothing.
@@ -86,6 +78,10 @@ class ClientEvents:
         session = event.get("session_id")
         if not isinstance(session, str) or not session:
             return ""
+        if len(session) <= _PLAIN_LENGTH and session.replace("-", "").isalnum() and session.isascii():
+            return session  # as clients make them
+        from commonplace.transcripts import session as transcript
+
         try:
             transcript.path_of(self.memory.workspace, session)
         except ConfigError:
@@ -118,6 +114,10 @@ class ClientEvents:
     # --- what is noted ----------------------------------------------------------------------------------
 
     def _observe(self, event: Mapping[str, Any], session: str) -> None:
+        from commonplace.types.events import ToolExecution
+        from commonplace.upkeep.observations import Observer
+        from commonplace.upkeep.spool import Spool
+
         arguments, took = event.get("tool_input"), event.get("duration_ms")
         execution = ToolExecution(
             session,
@@ -130,9 +130,10 @@ class ClientEvents:
             self.agent,
             folder=str(event.get("cwd") or ""),
         )
-        entry = self._observer.observe(execution)
+        observer = Observer(self.memory.settings, self.memory.workspace.root, on_disk=True)
+        entry = observer.observe(execution)
         if entry is not None:
-            self._submit(entry)
+            (self._submit or Spool(self.memory.workspace).append)(entry)
 
     def _compact(self, event: Mapping[str, Any], session: str) -> None:
         """Let everything be given again; have the language model write down what must not be lost."""
@@ -173,6 +174,8 @@ class ClientEvents:
         return True
 
     def _write_down(self) -> None:
+        from commonplace.upkeep.spool import Spool
+
         Spool(self.memory.workspace).drain(self.memory.capture)
 
     def _sum_up(self) -> None:
@@ -182,7 +185,7 @@ class ClientEvents:
         if self.memory.settings.summary.enabled:
             for outcome in Summarizer(self.memory, self._language_model()).run_pending():
                 if outcome.error:
-                    logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)
+                    _log(f"session {outcome.session}: not summed up ({outcome.error})")
 
     def _language_model(self) -> Client | None:
         from commonplace.providers import opening
@@ -194,8 +197,14 @@ class ClientEvents:
                 memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret
             )
         except CommonplaceError as error:
-            logger.warning("no language model: %s", error)
+            _log(f"no language model: {error}")
             return None
+
+
+def _log(message: str) -> None:
+    import logging
+
+    logging.getLogger("commonplace.hook").warning(message)
 
 
 def is_transcript(path: str) -> bool:

@@ -9,7 +9,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.agent import files
-from commonplace.agent.context import Context, ContextBuilder, day_of, read
+from commonplace.agent.chunks import read
+from commonplace.agent.context import Context, ContextBuilder, day_of
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
 from commonplace.markdown.document import Document

@@ -11,7 +11,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from commonplace.agent.context import ContextBuilder, daily_notes
+from commonplace.agent.chunks import daily_notes
+from commonplace.agent.context import ContextBuilder
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named

@@ -1,0 +1,197 @@
+"""Notes cut into pieces for a prompt: sections of long-term memory, entries of a day, open matters.
+
+A piece is a hit without a question: cited lines with what a reader must know of them. What is tentative or no
+longer holds is left out, as a recall leaves it out; what is struck is in no piece.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from commonplace.agent.pieces import Piece, newness_of
+from commonplace.base import paths
+from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
+from commonplace.config import loading
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.language import dates
+from commonplace.markdown import statements, struck, structure
+from commonplace.markdown.comments import Annotations
+from commonplace.markdown.document import decode, parse
+from commonplace.markdown.metadata import kind_of
+from commonplace.markdown.structure import ITEM
+from commonplace.memory import Memory, sources
+from commonplace.notes.scan import Globs
+from commonplace.search import ranking
+from commonplace.search.pack import OUTDATED
+from commonplace.types import Hit, Note, Section
+
+
+def read(memory: Memory, path: str) -> Note:
+    """Read a file of the workspace as it may be shown: private parts blanked, secrets redacted.
+
+    Raises NoteNotFound, OutsideRoots for a link that leaves the workspace or leads to a
+    hidden file, NoteUnreadable.
+    """
+    own = next(source for source in sources(memory) if source.name == WORKSPACE_COLLECTION)
+    if own.ignore and Globs(own.ignore)(path):
+        raise NoteNotFound(path, reason="left out by index.ignore")
+    roots = [memory.workspace.root]
+    real = os.path.relpath(paths.contain(Path(path), roots), os.path.realpath(roots[0]))
+    if loading.is_hidden(real) and not loading.is_hidden(path):
+        raise OutsideRoots(path, "a link to a hidden file")
+    return parse(decode(paths.read_contained(Path(path), roots)), path)
+
+
+def daily_notes(memory: Memory, day: date) -> list[str]:
+    """The paths of the notes of a day in `memory/`, also those with words behind the day.
+
+    Raises NoteUnreadable for a folder that cannot be listed.
+    """
+    folder = memory.workspace.memory_dir
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+    names_of_day = (f"{folder.name}/{name}" for name in names if name.startswith(day.isoformat()))
+    return [path for path in names_of_day if kind_of(path) == "daily"]
+
+
+def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece a section, newest first: by the newest day it names up to today, then the later one.
+
+    A month, a quarter or a year (`founded in 2026`) is no day.
+    """
+
+    def newest_day(section: Section) -> str:
+        lines = reader.lines[section.start_line - 1 : section.end_line]
+        dated = (line for line in lines if any(character.isdigit() for character in line))
+        spans = (span for line in dated for span in dates.spans(line, today) if not span.relative)
+        days = (span.first for span in spans if span.names_a_day)
+        return max((day for day in days if day <= today), default=date.min).isoformat()
+
+    reader = _Reader(note, today, tentative)
+    pieces: list[Piece] = []
+    for section in structure.sections(note):
+        newness = (newest_day(section), "", section.start_line)
+        pieces += reader.pieces(section, reader.body(section), newness)
+    return sorted(pieces, key=newness_of, reverse=True)
+
+
+def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece an entry (a list item with what is indented below it, a paragraph), newest first.
+
+    An entry is as new as the hour it begins with, or as the last one above it; of entries of one hour the
+    later one is newer.
+    """
+    reader = _Reader(note, today, tentative)
+    pieces: list[Piece] = []
+    hour = ""
+    for section in structure.sections(note):
+        for entry in _entries(note, reader.body(section)):
+            hour = statements.clock(note.lines[entry[0] - 1])[0] or hour
+            pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
+    return sorted(pieces, key=newness_of, reverse=True)
+
+
+@cache
+def _open_matter() -> re.Pattern[str]:
+    """A task that is not done, or the line of a summary with what is open."""
+    from commonplace.upkeep import summaries
+
+    labels = "|".join(summaries.OPEN_LABELS)
+    return re.compile(rf"\s*[-*+]\s+(?:\[ \]\s+\S|(?:{labels}){summaries.DASH})")
+
+
+def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece a task that is not done, or what a summary of a session names as open, newest first."""
+    reader, is_open = _Reader(note, today, tentative), _open_matter()
+    pieces: list[Piece] = []
+    for section in structure.sections(note):
+        for number in reader.body(section):
+            if is_open.match(note.lines[number - 1]):
+                pieces += reader.pieces(section, [number], (note.date or "", "", number))
+    return sorted(pieces, key=newness_of, reverse=True)
+
+
+class _Reader:
+    """Makes pieces of one note."""
+
+    def __init__(self, note: Note, today: date, tentative: bool) -> None:
+        strikes = struck.of_note(note)
+        self._note = struck.rest(note, strikes) if strikes else note
+        self._annotations, self._today = Annotations(note), today
+        self._hidden = OUTDATED if tentative else OUTDATED | {"tentative"}
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the note, without what is struck in them."""
+        return self._note.lines
+
+    def body(self, section: Section) -> list[int]:
+        """The lines of a section below its heading; none of front matter."""
+        if self._note.front_matter and section.start_line == 1:
+            return []
+        headings = structure.heading_lines(self._note, section)
+        return [n for n in range(section.start_line, section.end_line + 1) if n not in headings]
+
+    def pieces(
+        self, section: Section, lines: Sequence[int], newness: tuple[str, str, int]
+    ) -> Iterator[Piece]:
+        """What may be shown of some lines as one piece, and one for each run of lines that may not."""
+        note = self._note
+        shown: list[Hit] = []
+        # Blank lines belong to what is above them.
+        for labels, run in groupby((n for n in lines if note.lines[n - 1].strip()), self._labels):
+            numbers = list(run)
+            hit = Hit(
+                path=note.path,
+                start_line=numbers[0],
+                end_line=numbers[-1],
+                text="\n".join(line.rstrip() for line in note.lines[numbers[0] - 1 : numbers[-1]]),
+                score=1.0,
+                title=note.title,
+                headings=section.headings,
+                date=note.date,
+                collection=WORKSPACE_COLLECTION,
+                docid="",
+                labels=labels,
+            )
+            if why := next((label for label in labels if label in self._hidden), ""):
+                yield Piece((hit,), newness, why)
+            else:
+                shown.append(hit)
+        if shown:
+            yield Piece(tuple(shown), newness, gap=lines[-1] - shown[-1].end_line)
+
+    def _labels(self, number: int) -> tuple[str, ...]:
+        return ranking.labels(self._annotations.of(number, number, standing=True) or {}, lambda: self._today)
+
+
+def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
+    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows.
+
+    An entry begins with a list item, or with a line behind a blank one, if that is not indented.
+    """
+    inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
+    entry: list[int] = []
+    for number in lines:
+        if entry and number not in inside and _begins(note.lines[number - 1], note.lines[number - 2]):
+            yield entry
+            entry = []
+        entry.append(number)
+    if any(note.lines[number - 1].strip() for number in entry):
+        yield entry
+
+
+def _begins(line: str, before: str) -> bool:
+    """Whether an entry begins with a line."""
+    indented = not line.strip() or line[0] in " \t"
+    return not indented and (ITEM.match(line) is not None or not before.strip())
