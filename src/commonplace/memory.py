@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from commonplace.edit.forget.notes import Context
-    from commonplace.markdown.references import Reference
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.render.hits import Line
@@ -96,6 +95,8 @@ class Memory:
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
+        self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
+        self._beside_lock = threading.RLock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
@@ -155,6 +156,9 @@ class Memory:
         with self._lock:
             self._store.dismiss()
             self._store.close()
+            with self._beside_lock:
+                if self._beside is not None:
+                    self._beside.store.close()
             self._answerer.close()
             self._current.close()
             self._journal.close()
@@ -277,7 +281,7 @@ class Memory:
 
         asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
         context = self._context()
-        with self._syncing, self._lock:
+        with self._syncing, self._lock, self._beside_lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
             return erase.forget(context, asked, dry_run=dry_run, now=now, agent=agent, session=session)
@@ -311,7 +315,8 @@ class Memory:
 
     def _due_records(self) -> list[str]:
         """Look through the records as well, once, where the index was made anew because of newer rules."""
-        if not self._store.take_renewal():
+        beside = self._beside is not None and self._beside.store.take_renewal()
+        if not (self._store.take_renewal() or beside):
             return []
         return self._renew_records()
 
@@ -407,8 +412,12 @@ class Memory:
         from commonplace.markdown import references
 
         wanted = references.parse_reference(reference)
-        with self._lock:
-            shown, absolute, form, indexed = self._store.ask(lambda: self._locate(wanted))
+        if wanted.docid:
+            with self._reading() as reader:
+                shown, absolute = reader.store.ask(lambda: places.find(reader.store, wanted))
+        else:  # a path needs no index, and waits for no search
+            shown, absolute = places.find(self._store, wanted)
+        form, indexed = places.format_of(self._store, shown), places.is_indexed(self._store, shown)
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
@@ -419,31 +428,21 @@ class Memory:
             raise OutsideRoots(paths.shown(shown), told)
         return references.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
-    def _locate(self, wanted: Reference) -> tuple[str, str, str, bool]:
-        """Where a reference leads: as it is shown, where it lies, its format, whether it is indexed."""
-        shown, absolute = places.find(self._store, wanted)
-        return (
-            shown,
-            absolute,
-            places.format_of(self._store, shown),
-            places.is_indexed(self._store, shown),
-        )
-
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
-        with self._lock:
-            wanted = places.expand(references, self._infos())
+        with self._reading() as reader:
+            wanted = places.expand(references, _infos(reader.store))
         found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(found.excerpts)
         return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
-        with self._lock:
-            return tuple(places.below(self._infos(), under))
+        with self._reading() as reader:
+            return tuple(places.below(_infos(reader.store), under))
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
@@ -453,8 +452,9 @@ class Memory:
         """
         from commonplace.search import timeline
 
-        with self._lock:
-            return self._store.ask(lambda: timeline.around(self._store, anchor, before, after, now))
+        with self._reading() as reader:
+            store = reader.store
+            return store.ask(lambda: timeline.around(store, anchor, before, after, now))
 
     # --- keeping up ---------------------------------------------------------------------------------
 
@@ -507,11 +507,11 @@ class Memory:
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either. Raises IndexUnavailable."""
-        with self._lock:
-            self._store.settle()
+        with self._reading() as reader:
+            reader.store.settle()
             try:
-                with self._store.told():
-                    return self._answerer.status()
+                with reader.store.told():
+                    return reader.status()
             except IndexUnavailable as error:
                 raise IndexUnavailable(error.path, f"{error.reason}; {remedies.say('sync')}") from error
 
@@ -524,7 +524,7 @@ class Memory:
         from commonplace.search import usage as summary
 
         with self._lock:
-            notes = self._infos()
+            notes = _infos(self._store)
             manifest = self._store.index.manifest()
             times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in manifest.items()}
         now = time.time()  # of what was read in the moment it was written no time is noted
@@ -532,14 +532,22 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _infos(self) -> list[NoteInfo]:
-        """Every note of the index, which is compared with the files first."""
-
-        def read() -> list[NoteInfo]:
-            self._store.freshen()
-            return places.notes(self._store.index)
-
-        return self._store.ask(read)
+    @contextmanager
+    def _reading(self) -> Iterator[Answerer]:
+        """What reads the index without a search, by a connection of its own while a search has the other."""
+        if self._lock.acquire(blocking=False):
+            try:
+                yield self._answerer
+            finally:
+                self._lock.release()
+            return
+        with self._beside_lock:
+            if self._beside is None:
+                store, lock = self._make_store(), self._beside_lock
+                self._beside = Answerer(
+                    self.workspace, self.settings, self.ranking, store, self._current, lock
+                )
+            yield self._beside
 
     @contextmanager
     def _store_to_sync(self) -> Iterator[Store]:
@@ -554,6 +562,16 @@ class Memory:
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
+
+
+def _infos(store: Store) -> list[NoteInfo]:
+    """Every note of the index, which is compared with the files first."""
+
+    def read() -> list[NoteInfo]:
+        store.freshen()
+        return places.notes(store.index)
+
+    return store.ask(read)
 
 
 def _names(collections: Sequence[str]) -> tuple[str, ...]:

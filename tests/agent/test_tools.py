@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -56,20 +57,28 @@ def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
         ("memory_search", {}, "memory_search: 'query' is missing"),
         ("memory_search", {"query": "x", "top": 3}, "'top' is not allowed; allowed are query, limit, layer"),
         ("memory_search", {"query": 5}, "query: 5 is not of type string"),
-        ("memory_search", {"query": "x", "limit": "3"}, "limit: '3' is not of type integer"),
+        ("memory_search", {"query": "x", "limit": "three"}, "limit: 'three' is not of type integer"),
+        ("memory_search", {"query": "x", "limit": "0"}, "limit: 0 as value, at least 1 needed"),
         ("memory_search", {"query": "x", "limit": 2.5}, "limit: 2.5 is not of type integer"),
         ("memory_search", {"query": "x", "limit": True}, "limit: True is not of type integer"),
         ("memory_search", {"query": "x", "limit": 0}, "limit: 0 as value, at least 1 needed"),
         ("memory_search", {"query": "x", "layer": "all"}, "not one of 'full', 'snippet', 'index'"),
+        ("memory_search", {"query": "x", "collections": "memory, no"}, "unknown collection 'no'"),
+        ("memory_search", {"query": "x", "collections": {"no": 1}}, "is not of type array"),
+        ("memory_search", {"query": "x", "collections": "[5]"}, "collections[0]: 5 is not of type string"),
+        ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
         (
             "memory_search",
-            {"query": "x", "collections": "memory"},
-            "collections: 'memory' is not of type array",
+            {"query": "x", "after": "someday"},
+            "after: 'someday' is no date that is understood",
         ),
-        ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
-        ("memory_search", {"query": "x", "after": "someday"}, "'someday' is no date that is understood"),
+        ("memory_search", {"query": "x", "before": "z" * 500}, "zzz…' is no date that is understood"),
         ("memory_search", {"query": "x", "path": 'a" b'}, "path: 'a\" b' is not allowed"),
-        ("memory_search", {"query": "x", "as_of": "someday"}, "'someday' is no date that is understood"),
+        (
+            "memory_search",
+            {"query": "x", "as_of": "someday"},
+            "as_of: 'someday' is no date that is understood",
+        ),
         ("memory_search", {"query": "x", "history": "yes"}, "history: 'yes' is not of type boolean"),
         ("memory_search", {"query": "lex: a\nand b"}, "line 2: each line of a query document begins"),
         ("memory_search", {"query": "x in:no"}, "unknown collection 'no'; known: memory"),
@@ -79,6 +88,13 @@ def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
         ("memory_get", {"path": "sessions/one.jsonl"}, "sessions/one.jsonl: no note: only Markdown files"),
         ("memory_get", {"path": "MEMORY.md", "from": 99}, "has 5 lines, none of number 99"),
         ("memory_timeline", {"anchor": "MEMORY.md"}, "has no date"),
+        (
+            "memory_timeline",
+            {"anchor": "someday"},
+            "no such note, and no day that is understood (2026-02-13,",
+        ),
+        ("memory_timeline", {"anchor": " "}, "no such note, and no day that is understood (2026-02-13,"),
+        ("memory_timeline", {"anchor": "2026-02-31"}, "did you mean memory/2026-02-14.md"),
         ("memory_write", {"text": "  "}, "the text is empty"),
         ("memory_write", {"text": "<private>x</private>"}, "the text is empty"),
         ("memory_write", {"text": "x" * (tools.MOST_CHARACTERS + 1)}, "at most 32000 allowed"),
@@ -105,6 +121,57 @@ def test_what_is_null_was_not_given(memory: Memory) -> None:
     assert not answer.is_error
     assert call(memory, "memory_search", {"query": None}).text == "memory_search: 'query' is missing"
     assert not call(memory, "memory_search", {"query": "deploy", "limit": 2.0}).is_error
+    empty = {"limit": "", "layer": "", "collections": [], "history": "", "as_of": "", "after": " "}
+    assert not call(memory, "memory_search", {"query": "deploy", **empty}).is_error
+
+
+def test_values_come_as_weak_models_write_them(memory: Memory) -> None:
+    """Numbers, booleans and lists as text mean what they say."""
+    for name, text, right in [
+        ("memory_search", {"limit": " 1 "}, {"limit": 1}),
+        ("memory_search", {"limit": "+1.0"}, {"limit": 1}),
+        ("memory_search", {"budget": "100"}, {"budget": 100}),
+        ("memory_search", {"history": " True"}, {"history": True}),
+        ("memory_search", {"history": "FALSE"}, {"history": False}),
+        ("memory_search", {"layer": "Index"}, {"layer": "index"}),
+        ("memory_search", {"collections": "memory"}, {"collections": ["memory"]}),
+        ("memory_search", {"collections": '["memory"]'}, {"collections": ["memory"]}),
+        ("memory_search", {"collections": "memory, memory"}, {"collections": ["memory"]}),
+        ("memory_get", {"from": "3", "lines": "2"}, {"from": 3, "lines": 2}),
+        ("memory_timeline", {"before": "0", "after": "1"}, {"before": 0, "after": 1}),
+    ]:
+        needed = {"query": "deploy", "path": "memory/2026-02-13.md", "anchor": "2026-02-13"}
+        required = {key: needed[key] for key in tools.find(name).schema["required"]}  # type: ignore[union-attr]
+        answers_ = [call(memory, name, {**required, **given}) for given in (text, right)]
+        assert not answers_[0].is_error, (name, text)
+        assert answers_[0].text == answers_[1].text, (name, text)
+
+
+@pytest.mark.parametrize("when", ["yesterday", "昨天", '"yesterday"', "1 day ago", "MOMENT"])
+def test_days_come_as_people_say_them(memory: Memory, workspace: Path, when: str) -> None:
+    yesterday = date.today() - timedelta(1)
+    said = f"{yesterday}T09:30:00Z" if when == "MOMENT" else when
+    for before, what in enumerate(["hid under the bridge", "caught a frog", "flew", "flew", "slept"]):
+        day = date.today() - timedelta(before)
+        (workspace / "memory" / f"{day}.md").write_text(f"# {day}\n\n- The heron of the pond {what}.\n")
+
+    def days(**filters: str) -> set[str]:
+        found = call(memory, "memory_search", {"query": "heron pond", **filters})
+        assert not found.is_error, found.text
+        return {hit["date"] for hit in found.data["hits"]}
+
+    assert days(after=said) == {str(yesterday), str(date.today())}
+    assert max(days(before=said)) == str(yesterday)
+    assert str(date.today()) not in days(as_of=said)
+    timeline = call(memory, "memory_timeline", {"anchor": said, "before": 1, "after": 1})
+    assert [one["date"] for one in timeline.data["moments"] if one.get("anchor")] == [str(yesterday)]
+
+
+@pytest.mark.parametrize("when", ["last Tuesday", "上周三", "November", "2 weeks ago", "十一月", "2025"])
+def test_longer_times_are_days_too(memory: Memory, when: str) -> None:
+    for filter_ in ("after", "before", "as_of"):
+        assert not call(memory, "memory_search", {"query": "deploy", filter_: when}).is_error
+    assert not call(memory, "memory_timeline", {"anchor": when}).is_error
 
 
 # --- searching ------------------------------------------------------------------------------------------
@@ -265,6 +332,27 @@ def test_what_is_written_is_found_again(memory: Memory, workspace: Path) -> None
     assert "<!-- by: agent; agent: helper; session: s1; at: " in note
     found = call(memory, "memory_search", {"query": "when does Ada want the report?"})
     assert found.data["hits"][0]["citation"] == answer.data["citation"]
+
+
+def test_what_is_written_names_what_stands_near(memory: Memory) -> None:
+    memory.sync()
+    answer = call(memory, "memory_write", {"text": "The deploy moved to Friday."})
+    assert answer.data["near"][0]["citation"] == "memory/2026-02-13.md#L5"
+    _, near, frame, *_ = answer.text.split("\n")
+    assert near == "These stand nearby; memory_correct those that no longer hold:"
+    assert frame.startswith("<recalled-notes note=")
+    assert "memory/2026-02-13.md#L5: " in answer.text
+    assert "near" not in call(memory, "memory_write", {"text": "Zeppelins fly."}).data
+
+
+def test_the_text_says_all_that_is_needed_to_read_on(memory: Memory) -> None:
+    """No client need show a model the data beside it."""
+    answer = call(memory, "memory_get", {"path": "memory/2026-02-13.md", "lines": 2})
+    head, *_, more = answer.text.split("\n")
+    assert head == f"memory/2026-02-13.md (#{answer.data['docid']}), lines 1 to 2 of 10"
+    assert more == "nextFrom: 3"
+    found = call(memory, "memory_search", {"query": "deploy", "layer": "index"})
+    assert all(f"#{hit['docid']}:{hit['from']}" in found.text for hit in found.data["hits"])
 
 
 def test_what_lasts_goes_to_a_section_of_the_long_term_memory(memory: Memory, workspace: Path) -> None:

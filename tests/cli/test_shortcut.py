@@ -98,6 +98,22 @@ def test_everything_else_is_left_to_click(arguments: list[str]) -> None:
     assert shortcut.parse(arguments, "mcp") is None
 
 
+def test_serving_takes_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shortcut.parse(["mcp", "--structured"], "mcp") == {"structured": True, "words": ()}
+    assert shortcut.parse(["-w", "x", "mcp", "--structured"], "mcp") == {
+        "workspace": "x", "structured": True, "words": (),
+    }  # fmt: skip
+    for elsewhere in (["--structured", "mcp"], ["mcp", "--lexical"], ["mcp", "--structured=1"]):
+        assert shortcut.parse(elsewhere, "mcp") is None
+    assert shortcut.parse(["search", "x", "--structured"], "search") is None
+    seen: list[object] = []
+    monkeypatch.setattr(shortcut, "connect", lambda *options, **named: seen.append((options, named)) or 0)
+    assert shortcut.run(["mcp", "--structured"]) == 0
+    with suppress(SystemExit):
+        cli.main(["mcp", "--structured"])
+    assert seen == [((), {"structured": True}), ((None, None, True), {})]
+
+
 def test_every_caller_names_what_a_request_holds() -> None:
     """The question and its lines are no options; a recall has a number of hits and a threshold of its own."""
     fields = {*Request._fields} - {"text", "lines", "complete"}

@@ -4,7 +4,8 @@ python client.py stdio '["python", "-m", "commonplace", "mcp"]' [legacy]
 python client.py http http://127.0.0.1:7412/mcp [legacy] [TOKEN]
 
 With accept, decline or cancel at the end it shows a person questions, who answers all of them so; it then only
-has something forgotten.
+has something forgotten. With the path of a file there it waits for a server that answers nothing heavy until
+that file exists: it cancels a call, follows the progress of another, and makes the file when it hears of any.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 MAJOR = int(version("mcp").partition(".")[0])
@@ -37,12 +40,13 @@ class Person:
 
 @asynccontextmanager
 async def connected(
-    kind: str, target: str, mode: str, token: str, person: Person | None = None
+    kind: str, target: str, mode: str, token: str, person: Person | None, hear: Any
 ) -> AsyncIterator[Any]:
     """Connect, and yield what has the methods of a session."""
     from mcp import StdioServerParameters
 
     asks: dict[str, Any] = {"elicitation_callback": person} if person else {}
+    asks["message_handler"] = hear
 
     parameters = None
     if kind == "stdio":
@@ -97,15 +101,31 @@ def uri(address: str) -> Any:
     return AnyUrl(address)
 
 
-async def read_on(client: Any, path: str) -> list[dict[str, Any]]:
-    """Read a note to its end."""
-    parts: list[dict[str, Any]] = []
-    following: int | None = 1
+async def read_on(client: Any, path: str) -> list[dict[int, str]]:
+    """Read a note to its end by what the text of answers says alone; return the lines of each by number."""
+    parts: list[dict[int, str]] = []
+    following: str | None = "1"
     while following:
-        arguments = {"path": path, "from": following, "lines": 4}
-        parts.append(plain(await client.call_tool("memory_get", arguments))["structuredContent"])
-        following = parts[-1].get("nextFrom")
+        arguments = {"path": path, "from": following, "lines": "4"}  # numbers as weak models give them
+        text = plain(await client.call_tool("memory_get", arguments))["content"][0]["text"]
+        parts.append({int(number): line for number, line in re.findall(r"^(\d+)  (.*)$", text, re.MULTILINE)})
+        more = re.search(r"^nextFrom: (\d+)$", text, re.MULTILINE)
+        following = more[1] if more else None
     return parts
+
+
+async def completed(client: Any) -> list[list[str]]:
+    """What may follow in the address of a note, and in a prompt."""
+    from mcp.types import PromptReference, ResourceTemplateReference  # of both majors
+
+    note = ResourceTemplateReference(type="ref/resource", uri="commonplace://{collection}/{+path}")
+    prompt = PromptReference(type="ref/prompt", name="recall")
+    asked = [
+        (note, {"name": "collection", "value": "m"}),
+        (note, {"name": "path", "value": "memory/2026-02-1"}),
+        (prompt, {"name": "query", "value": ""}),
+    ]
+    return [plain(await client.complete(ref, argument))["completion"]["values"] for ref, argument in asked]
 
 
 async def amend(client: Any, found: dict[str, Any]) -> None:
@@ -138,6 +158,7 @@ async def everything(client: Any) -> dict[str, Any]:
     found["resources"] = plain(await client.list_resources())["resources"]
     found["templates"] = plain(await client.list_resource_templates())["resourceTemplates"]
     found["resource"] = plain(await client.read_resource(uri("commonplace://memory/MEMORY.md")))["contents"]
+    found["completed"] = await completed(client)
     found["prompts"] = plain(await client.list_prompts())["prompts"]
     found["recall"] = plain(await client.get_prompt("recall", {"query": "when do we deploy?"}))["messages"]
     found["reflect"] = plain(await client.get_prompt("reflect"))["messages"]
@@ -159,10 +180,65 @@ async def forgetting(client: Any, person: Person) -> dict[str, Any]:
     return {"major": MAJOR, "forgotten": forgotten, "shown": person.shown, "status": status}
 
 
+async def cancel(client: Any) -> None:
+    """Ask for something to be written, and cancel that once it is on its way."""
+    if MAJOR == 1:
+        from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
+
+        id_ = client._request_id
+        writing = asyncio.ensure_future(client.call_tool("memory_write", {"text": "The heron is cancelled."}))
+        await asyncio.sleep(0.5)
+        params = CancelledNotificationParams(requestId=id_)
+        await client.send_notification(ClientNotification(CancelledNotification(params=params)))
+        writing.cancel()
+        return
+    import anyio
+
+    with anyio.move_on_after(0.5):  # which tells the server in this major
+        await client.call_tool("memory_write", {"text": "The heron is cancelled."})
+
+
+async def following(client: Any, go: Path) -> dict[str, Any]:
+    told: list[list[Any]] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        told.append([done, total, message])
+        go.touch()
+
+    await cancel(client)
+    search = await client.call_tool("memory_search", {"query": "deploy"}, progress_callback=hear)
+    written = await client.call_tool("memory_write", {"text": "The stork is not."})
+    return {"major": MAJOR, "told": told, "search": plain(search), "written": plain(written)}
+
+
+async def listening(client: Any, heard: list[str], workspace: Path) -> dict[str, Any]:
+    """Take the long-term memory away, and hear of it."""
+    listed = [plain(await client.list_resources())["resources"]]
+    await asyncio.sleep(1.5)
+    (workspace / "MEMORY.md").rename(workspace / "away.txt")
+    for _ in range(200):
+        if "notifications/resources/list_changed" in heard:
+            break
+        await asyncio.sleep(0.1)
+    listed.append(plain(await client.list_resources())["resources"])
+    return {"major": MAJOR, "heard": heard, "listed": listed}
+
+
 async def main(kind: str, target: str, mode: str = "auto", token: str = "", action: str = "") -> None:
-    person = Person(action) if action else None
-    async with connected(kind, target, mode, token, person) as client:
-        found = await everything(client) if person is None else await forgetting(client, person)
+    person = Person(action) if action in ("accept", "decline", "cancel") else None
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(str(getattr(getattr(message, "root", message), "method", "")))
+
+    path = Path(action)
+    async with connected(kind, target, mode, token, person, hear) as client:
+        if person is not None:
+            found = await forgetting(client, person)
+        elif action and path.is_dir():
+            found = await listening(client, heard, path)
+        else:
+            found = await following(client, path) if action else await everything(client)
     print(json.dumps(found))
 
 

@@ -29,18 +29,18 @@ Ask = Callable[..., Any]
 
 @pytest.fixture
 def service(workspace: Path) -> Iterator[Service]:
-    """What serves the workspace."""
-    served = Service(lambda: Memory.open(workspace))
+    """What serves the workspace, with JSON beside the text."""
+    served = Service(lambda: Memory.open(workspace), structured=True)
     yield served
     served.close()
 
 
 class Client:
-    """A process that serves over its standard streams, and one who asks it."""
+    """A process that serves over its standard streams, with JSON beside the text, and one who asks it."""
 
     def __init__(self, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
-            command(*arguments, "mcp"),
+            command(*arguments, "mcp", "--structured"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
         )  # fmt: skip
 

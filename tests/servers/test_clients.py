@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,10 @@ import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.servers.access import Access
+from commonplace.servers.methods import LANE, Service
 from tests.cli.conftest import command, environment
 from tests.servers.conftest import Served
+from tests.servers.test_lanes import closed
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("client.py")
@@ -57,19 +62,19 @@ def everything(major: int, *arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("major", "mode"), clients((1, "legacy")))
 def test_over_standard_streams(workspace: Path, major: int, mode: str) -> None:
     serving = json.dumps(command("-w", workspace, "mcp"))
-    check(everything(major, "stdio", serving, mode), workspace, major)
+    check(everything(major, "stdio", serving, mode), workspace, major, structured=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("major", "mode"), CLIENTS)
 def test_over_http(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
-    check(everything(major, "http", serve().url, mode), workspace, major)
+    check(everything(major, "http", serve().url, mode), workspace, major, structured=True)
 
 
 @pytest.mark.parametrize(("major", "mode"), clients((2, "auto")))
 def test_over_http_with_a_token(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
     server = serve(Access(Secret(TOKEN)))
-    check(everything(major, "http", server.url, mode, TOKEN), workspace, major)
+    check(everything(major, "http", server.url, mode, TOKEN), workspace, major, structured=True)
     refused = subprocess.run(
         [interpreter(major), str(SCRIPT), "http", server.url, mode, "another-token-altogether"],
         capture_output=True, text=True, env=environment(), timeout=120,
@@ -77,7 +82,15 @@ def test_over_http_with_a_token(workspace: Path, serve: Callable[..., Served], m
     assert refused.returncode != 0
 
 
-def check(found: dict[str, Any], workspace: Path, major: int) -> None:
+def text_of(result: dict[str, Any]) -> str:
+    """The text of an answer, which is all of it where no data is asked for."""
+    (part,) = result["content"]
+    return str(part["text"])
+
+
+def check(found: dict[str, Any], workspace: Path, major: int, *, structured: bool) -> None:
+    for name in ("search", "timeline", "written", "corrected", "preview", "status"):
+        assert ("structuredContent" in found[name]) is structured, name
     names = [tool["name"] for tool in found["tools"]]
     assert names == [
         "memory_search", "memory_get", "memory_timeline", "memory_write", "memory_correct", "memory_forget",
@@ -85,27 +98,27 @@ def check(found: dict[str, Any], workspace: Path, major: int) -> None:
     ]  # fmt: skip
     assert found["tools"][5]["annotations"]["destructiveHint"] is True
     assert all(tool["inputSchema"]["additionalProperties"] is False for tool in found["tools"])
-    hits = found["search"]["structuredContent"]["hits"]
-    assert hits[0]["path"] == "memory/2026-02-13.md"
-    assert hits[0]["citation"] in found["search"]["content"][0]["text"]
-    assert "周五下午不部署" in found["chinese"]["content"][0]["text"]
+    assert found["tools"][0]["_meta"]["anthropic/alwaysLoad"] is True
+    assert "1. memory/2026-02-13.md#L" in text_of(found["search"])
+    assert "周五下午不部署" in text_of(found["chinese"])
     note = (workspace / "memory" / "2026-02-13.md").read_text().rstrip("\n")
-    assert "\n".join(part["text"] for part in found["parts"]) == note
-    assert [part["from"] for part in found["parts"]] == [1, 5, 9]
-    assert found["timeline"]["structuredContent"]["moments"]
+    assert "\n".join(line for part in found["parts"] for line in part.values()) == note
+    assert [next(iter(part)) for part in found["parts"]] == ["1", "5", "9"]
+    assert "memory/2026-02-13.md:" in text_of(found["timeline"])
     check_writing(found, workspace, major)
     check_amending(found, workspace, major)
-    assert found["status"]["structuredContent"]["collections"][0]["name"] == "memory"
+    assert "memory" in text_of(found["status"])
     check_resources_and_prompts(found, workspace)
     check_errors(found["errors"])
 
 
 def check_writing(found: dict[str, Any], workspace: Path, major: int) -> None:
-    written = found["written"]["structuredContent"]
-    note = (workspace / written["path"]).read_text()
+    place = re.match(r"Written to ((.+)#L\d+)\.", text_of(found["written"]))
+    assert place is not None
+    note = (workspace / place[2]).read_text()
     assert f"Asked by a client of major {major}." in note
     assert "<!-- by: agent;" in note
-    assert found["again"]["structuredContent"]["hits"][0]["citation"] == written["citation"]
+    assert f"1. {place[1]} · " in text_of(found["again"])
 
 
 def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
@@ -113,17 +126,20 @@ def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
     assert f"~~Corrected by a client of major {major}.~~" in note
     assert f"Corrected by major {major} of the client." in note
     assert found["corrected"]["isError"] is False
-    assert found["preview"]["structuredContent"]["places"]
-    code = found["preview"]["structuredContent"]["approve"]
-    assert f"commonplace forget --approve {code}" in found["preview"]["content"][0]["text"]
+    approve = re.search(r"commonplace forget --approve (\S+)", text_of(found["preview"]))
+    assert approve is not None
+    code = approve[1]
     assert [path.stem for path in (workspace / ".commonplace" / "requests").iterdir()] == [code]
     assert found["forged"]["isError"] is True
     assert "Forgotten by a client" in note
 
 
 def check_resources_and_prompts(found: dict[str, Any], workspace: Path) -> None:
-    uris = [resource["uri"] for resource in found["resources"]]
-    assert uris[:2] == ["commonplace://memory/MEMORY.md", "commonplace://memory/memory/2026-02-13.md"]
+    assert [resource["uri"] for resource in found["resources"]] == ["commonplace://memory/MEMORY.md"]
+    collections, notes, titles = found["completed"]
+    assert collections == ["memory"]
+    assert notes == ["memory/2026-02-13.md", "memory/2026-02-14.md"]
+    assert "2026-02-13" in titles
     assert found["templates"][0]["uriTemplate"] == "commonplace://{collection}/{+path}"
     assert found["resource"][0]["text"] == (workspace / "MEMORY.md").read_text().rstrip("\n")
     assert [prompt["name"] for prompt in found["prompts"]] == ["recall", "reflect"]
@@ -168,6 +184,88 @@ def test_a_person_is_asked_where_a_client_can(
     assert ANSWERS[action] in told
     assert found["status"]["isError"] is False
     assert not (workspace / ".commonplace" / "requests").exists()
+
+
+# A server that answers nothing heavy until a file is there.
+HELD = """
+import sys, threading, time
+from pathlib import Path
+from commonplace.cli import shortcut
+from commonplace.servers.methods import LANE, Service
+made, go = shortcut.service, Path(sys.argv[2])
+
+def held(*arguments, **named) -> Service:
+    service = made(*arguments, **named)
+    for _ in range(LANE):
+        service.lane.acquire()
+    threading.Thread(target=release, args=(service,), daemon=True).start()
+    return service
+
+def release(service: Service) -> None:
+    while not go.exists():
+        time.sleep(0.01)
+    service.lane.release(LANE)
+
+shortcut.service = held
+sys.exit(shortcut.connect(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "major", "mode"),
+    [
+        one
+        if one in [("stdio", 1, "legacy"), ("http", 2, "auto")]
+        else pytest.param(*one, marks=pytest.mark.slow)
+        for one in [(kind, *client) for kind in ("stdio", "http") for client in CLIENTS]
+    ],
+)
+def test_calls_are_cancelled_and_followed(
+    workspace: Path,
+    tmp_path: Path,
+    service: Service,
+    serve: Callable[..., Served],
+    kind: str,
+    major: int,
+    mode: str,
+) -> None:
+    go = tmp_path / "go"
+    if kind == "stdio":
+        target = json.dumps([sys.executable, "-c", HELD, str(workspace), str(go)])
+        found = everything(major, kind, target, mode, "", str(go))
+    else:
+        with closed(service):
+            releasing = threading.Thread(target=release, args=(service, go))
+            releasing.start()
+            found = everything(major, kind, serve().url, mode, "", str(go))
+            go.unlink()
+            releasing.join(60)
+    assert found["told"]
+    assert all(done > 0 and message for done, _, message in found["told"])
+    assert found["search"]["isError"] is False
+    notes = "".join(path.read_text() for path in workspace.rglob("*.md"))
+    assert ("stork" in notes, "heron" in notes) == (True, False)
+
+
+def release(service: Service, go: Path) -> None:
+    """Let what is heavy be answered once a file is there, and hold the lane again when that is gone."""
+    while not go.exists():
+        time.sleep(0.01)
+    service.lane.release(LANE)
+    while go.exists():
+        time.sleep(0.01)
+    for _ in range(LANE):
+        service.lane.acquire()
+
+
+@pytest.mark.parametrize(
+    ("major", "mode"), [(1, "legacy"), pytest.param(2, "legacy", marks=pytest.mark.slow)]
+)
+def test_a_client_hears_that_the_list_has_changed(workspace: Path, major: int, mode: str) -> None:
+    serving = json.dumps(command("-w", workspace, "mcp"))
+    found = everything(major, "stdio", serving, mode, "", str(workspace))
+    assert "notifications/resources/list_changed" in found["heard"]
+    assert [len(listed) for listed in found["listed"]] == [1, 0]
 
 
 def test_the_client_is_the_one_of_this_test() -> None:

@@ -18,7 +18,7 @@ import pytest
 import uvicorn
 
 from commonplace.servers import daemon, running
-from commonplace.servers.running import LOG_BYTES
+from commonplace.servers.running import LOG_BYTES, Address, listening
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
 from tests.servers.test_daemon import folder as folder
@@ -145,3 +145,9 @@ def test_the_log_is_bounded_without_descriptors(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script, tmp_path], check=True, timeout=60, env=environment())
     sizes = [path.stat().st_size for path in tmp_path.iterdir()]
     assert 0 < max(sizes) < 1.1 * LOG_BYTES
+
+
+def test_what_is_small_is_sent_at_once() -> None:
+    """Else each answer waits 40 ms for the client to acknowledge its head (Nagle's algorithm)."""
+    with listening(Address("127.0.0.1", 0)) as (bound, _):
+        assert bound.proto == socket.IPPROTO_TCP  # by which asyncio sets TCP_NODELAY

@@ -145,9 +145,11 @@ def event(answer: HTTPResponse) -> dict[str, Any]:
     return found
 
 
-def test_only_who_shows_questions_has_a_session(serve: Callable[..., Served]) -> None:
+def test_a_session_says_whether_its_client_shows_questions(serve: Callable[..., Served]) -> None:
     server = serve()
-    assert greeted(server) == greeted(server, elicitation={"url": {}}) == ""
+    for capabilities in ({}, {"elicitation": {"url": {}}}):
+        assert greeted(server, **capabilities).startswith("asks-nobody-")
+    assert greeted(server, elicitation={}).startswith("asks-a-person-")
     assert greeted(server, elicitation={}) != greeted(server, elicitation={})
 
 

@@ -63,13 +63,29 @@ def test_each_request_stands_by_itself(serve: Serve) -> None:
     status, answer, headers = request(server, body=asked("initialize", greeting))
     assert (status, answer["result"]["protocolVersion"]) == (200, "2025-06-18")
     assert headers["content-type"] == "application/json"
-    assert "mcp-session-id" not in headers
+    assert headers["mcp-session-id"].startswith("asks-nobody-")  # by which it may cancel
     initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert request(server, body=initialized)[:2] == (202, b"")
     call = asked("tools/call", {"name": "memory_search", "arguments": {"query": "周五"}}, "x")
     status, answer, _ = request(server, body=call, MCP_Protocol_Version="2025-06-18")
     assert (status, answer["id"]) == (200, "x")
     assert "周五下午不部署" in answer["result"]["content"][0]["text"]
+
+
+def test_a_client_is_noted_by_the_name_it_gave(serve: Serve, workspace: Path) -> None:
+    server = serve()
+    for name, noted in [
+        ("claude-code", "; agent: claude-code"),
+        ("a<!--b", "; agent: a-b"),
+        ("owner", ""),
+        ("", ""),
+    ]:
+        greeting = {"protocolVersion": "2025-06-18", "clientInfo": {"name": name}}
+        session = request(server, body=asked("initialize", greeting))[2]["mcp-session-id"]
+        call = asked("tools/call", {"name": "memory_write", "arguments": {"text": f"Noted of {len(name)}."}})
+        assert request(server, body=call, mcp_session_id=session)[0] == 200
+        notes = "".join(path.read_text() for path in (workspace / "memory").iterdir())
+        assert f"Noted of {len(name)}. <!-- by: agent{noted}; at: " in notes
 
 
 def test_the_newest_revision_says_it_in_headers_as_well(serve: Serve) -> None:

@@ -56,7 +56,10 @@ def until(holds: Callable[[], object], wait_s: float = 30.0) -> None:
 def served(workspace: Path) -> Iterator[LocalServer]:
     """A warm server of the workspace, in this process."""
     server = LocalServer(
-        str(workspace), Services(lambda agent: shortcut.service_of(workspace, agent)), DOORS, idle_s=60
+        str(workspace),
+        Services(lambda agent, structured: shortcut.service_of(workspace, agent, structured=structured)),
+        DOORS,
+        idle_s=60,
     )
     assert server.listen()
     thread = threading.Thread(target=server.serve)
@@ -200,7 +203,7 @@ def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> 
 
 
 def test_agents_without_end_are_refused(workspace: Path) -> None:
-    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
     for number in range(MOST_AGENTS):
         assert services.of(f"a{number}") is services.of(f"a{number}")
     with pytest.raises(ConfigError, match="agents are served already"):
@@ -219,7 +222,7 @@ def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
     def broken(service: Service, request: object) -> object:
         raise RuntimeError("inside")
 
-    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
     server = LocalServer(str(workspace), services, {"broken": broken}, idle_s=60)
     assert server.listen()
     thread = threading.Thread(target=server.serve)
@@ -236,7 +239,7 @@ def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
 
 
 def test_it_ends_when_nobody_was_there_for_a_while(workspace: Path, sockets: Path) -> None:
-    services = Services(lambda agent: Service(lambda: Memory.open(workspace), agent))
+    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
     server = LocalServer(str(workspace), services, {}, idle_s=0.1)
     assert server.listen()
     server.serve()
@@ -246,7 +249,7 @@ def test_it_ends_when_nobody_was_there_for_a_while(workspace: Path, sockets: Pat
 def test_it_ends_with_its_workspace(tmp_path: Path, sockets: Path) -> None:
     (tmp_path / "gone").mkdir()
     server = LocalServer(
-        str(tmp_path / "gone"), Services(lambda agent: Service(Memory.open)), {}, idle_s=None
+        str(tmp_path / "gone"), Services(lambda agent, structured: Service(Memory.open)), {}, idle_s=None
     )
     assert server.listen()
     (tmp_path / "gone").rmdir()
@@ -255,7 +258,9 @@ def test_it_ends_with_its_workspace(tmp_path: Path, sockets: Path) -> None:
 
 
 def test_there_is_one(served: LocalServer, workspace: Path) -> None:
-    second = LocalServer(str(workspace), Services(lambda agent: Service(Memory.open)), {}, idle_s=1)
+    second = LocalServer(
+        str(workspace), Services(lambda agent, structured: Service(Memory.open)), {}, idle_s=1
+    )
     assert not second.listen()
 
 

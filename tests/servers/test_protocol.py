@@ -18,6 +18,7 @@ from commonplace.render import reports
 from commonplace.servers import methods, protocol
 from commonplace.servers.methods import METHODS, Service, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
+from commonplace.servers.resources import TEMPLATE
 
 MODERN = {
     VERSION_KEY: "2026-07-28",
@@ -51,7 +52,7 @@ def test_a_handshake_settles_the_revision(service: Service) -> None:
         }
         answer = respond(service, asked("initialize", params), connection)
         assert answer["result"]["protocolVersion"] == spoken == connection.version
-        assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}, (
+        assert sorted(answer["result"]["capabilities"]) == ["completions", "prompts", "resources", "tools"], (
             wanted,
             spoken,
         )
@@ -188,8 +189,11 @@ def test_a_fault_inside_is_told_to_nobody_but_the_owner(workspace: Path) -> None
 
 def test_the_list_of_tools_is_short(service: Service) -> None:
     result = respond(service, asked("tools/list", {"_meta": MODERN}))["result"]
-    assert len(protocol.encode(result)) <= 4096
-    assert len(json.dumps({"tools": result["tools"]})) <= 4096
+    shown = [
+        {name: tool[name] for name in ("name", "description", "inputSchema")} for tool in result["tools"]
+    ]
+    assert len(json.dumps(shown)) <= 4096  # what models see of it, with every letter of Chinese escaped
+    assert len(protocol.encode(result)) <= 6144  # what clients get
     hints = {tool["name"]: tool["annotations"] for tool in result["tools"]}
     assert hints.pop("memory_write") == hints.pop("memory_correct") == {"destructiveHint": False}
     assert hints.pop("memory_forget") == {"destructiveHint": True}
@@ -212,6 +216,47 @@ def test_a_call_answers_text_and_data(service: Service) -> None:
     result = respond(service, asked("tools/call", wrong))["result"]
     assert result["isError"] is True
     assert "'limt' is not allowed; allowed are query, limit" in result["content"][0]["text"]
+
+
+def test_answers_are_text_unless_data_is_asked_for(workspace: Path, service: Service) -> None:
+    plain = Service(lambda: service.memory)
+    for name, arguments in [
+        ("memory_search", {"query": "deploy"}),
+        ("memory_get", {"path": "memory/2026-02-13.md", "lines": 2}),
+        ("memory_timeline", {"anchor": "2026-02-13"}),
+        ("memory_write", {"text": "Tea at four."}),
+        ("memory_forget", {"what": "Lin signs it off."}),
+        ("memory_status", {}),
+        ("memory_get", {"path": "none.md"}),
+    ]:
+        params = {"name": name, "arguments": arguments}
+        result = respond(plain, asked("tools/call", params))["result"]
+        assert sorted(result) == ["content", "isError"], name
+        assert [sorted(part) for part in result["content"]] == [["text", "type"]], name
+        assert "structuredContent" in respond(service, asked("tools/call", params))["result"], name
+
+
+def test_what_claude_code_is_told_of_tools(service: Service) -> None:
+    tools = respond(service, asked("tools/list"))["result"]["tools"]
+    meta = {tool["name"]: tool["_meta"] for tool in tools}
+    assert sorted(meta) == sorted(tool.name for tool in _tools())
+    always = {name for name, about in meta.items() if about.get("anthropic/alwaysLoad")}
+    assert always == {"memory_search", "memory_write"}
+    hints = {name for name, about in meta.items() if about.get("anthropic/searchHint")}
+    assert hints == set(meta) - always
+    asking = {name for name, about in meta.items() if about.get("anthropic/requiresUserInteraction")}
+    assert asking == {"memory_forget"}
+    assert all(about.get("anthropic/maxResultSizeChars", 1) <= 500_000 for about in meta.values())
+
+
+def test_the_rules_of_use_stand_in_descriptions_as_well() -> None:
+    """Some clients drop the instructions of a server."""
+    said = {tool.name: tool.description for tool in _tools()}
+    assert "before answering" in said["memory_search"]
+    assert "path#L12" in said["memory_search"]
+    for name in ("memory_search", "memory_get", "memory_timeline"):
+        assert "data" in said[name].lower(), name
+        assert "instructions" in said[name], name
 
 
 def test_calls_of_nothing_are_refused(service: Service) -> None:
@@ -238,7 +283,7 @@ def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> No
     connection = Connection()
     greeting = {"protocolVersion": "2025-11-25", "clientInfo": {} if name is None else {"name": name}}
     with Memory.open(workspace, overrides={"forget.by_agents": "allow"}) as memory:
-        service = Service(lambda: memory)
+        service = Service(lambda: memory, structured=True)
 
         def run(tool: str, **arguments: str) -> Any:
             params = {"name": tool, "arguments": arguments}
@@ -289,6 +334,13 @@ PARAMS = st.fixed_dictionaries(
         ) | JSON,
         "uri": st.text() | st.builds("commonplace://memory/{}".format, st.text()) | JSON,
         "cursor": JSON,
+        "ref": st.sampled_from(
+            [{"type": "ref/prompt", "name": "recall"}, {"type": "ref/resource", "uri": TEMPLATE["uriTemplate"]}]
+        ) | JSON,
+        "argument": st.fixed_dictionaries(
+            {"name": st.sampled_from(["query", "path", "collection"]) | JSON, "value": st.text() | JSON}
+        ) | JSON,
+        "context": st.just({"arguments": {"collection": "no"}}) | JSON,
         "protocolVersion": JSON,
         "_meta": st.just(MODERN) | JSON,
     },

@@ -100,7 +100,7 @@ class Slow:
             assert self.opened.wait(60)
             return Memory.open(workspace)
 
-        self.service = Service(open_memory)
+        self.service = Service(open_memory, structured=True)
         self.server = stdio.Server(self.service, self.says)
         self.thread = threading.Thread(target=self.server.serve, args=(self.reads,))
         self.thread.start()

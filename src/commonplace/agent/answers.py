@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,8 @@ from commonplace.config.settings import LAYERS
 from commonplace.types.results import WEAKLY
 
 if TYPE_CHECKING:
+    import re
+
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
     from commonplace.types.changes import Corrected, Erased, Erasure, Selection
     from commonplace.types.notes import Cited
@@ -99,13 +102,16 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     from commonplace.render import screen
     from commonplace.search import pack, query_document
 
-    pattern = screen.matcher(query_document.words(query))
+    @cache
+    def pattern() -> re.Pattern[str] | None:
+        return screen.matcher(query_document.words(query))
+
     blocks: list[str] = []
     data: list[dict[str, Any]] = []
     room = budget - estimates.about(framed(""))
     for hit in result.hits:
         for lower in LAYERS[LAYERS.index(layer) :]:
-            shown = pack.snippet(hit, pattern) if lower == "snippet" else hit
+            shown = pack.snippet(hit, pattern()) if lower == "snippet" else hit
             block = f"{len(blocks) + 1}. {_block(shown, lower)}"
             if (tokens := estimates.about(block + "\n")) <= room:
                 room -= tokens
@@ -113,12 +119,21 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
                 data.append(_hit_data(shown, lower))
                 break
     left_out = len(result.hits) - len(blocks)
-    stale = f"{result.stale} files changed since they were indexed." if result.stale else ""
     unfit = f"{left_out} more did not fit the budget." if left_out else ""
     weak = f"{WEAKLY.capitalize()}: these are the nearest passages." if blocks and result.weak else ""
-    text = [framed("\n".join(blocks)) if blocks else NOTHING, weak, stale, *result.warnings, unfit]
+    text = [
+        framed("\n".join(blocks)) if blocks else NOTHING,
+        weak,
+        _stale(result.stale),
+        *result.warnings,
+        unfit,
+    ]
     about = {"left_out": left_out, "level": result.level, "stale": result.stale, "weak": result.weak}
     return Answer(_lines(text), {"hits": data, **about, "warnings": list(result.warnings), "note": NOTE})
+
+
+def _stale(files: int) -> str:
+    return f"{files} files changed since they were indexed." if files else ""
 
 
 def _lines(parts: Iterable[str]) -> str:
@@ -184,8 +199,9 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
         **({"truncated": True} if cut else {}),
         "note": NOTE,
     }
+    docid = f" (#{excerpt.docid})" if excerpt.docid else ""
     text = [
-        f"{screen.name(excerpt.path)}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
+        f"{screen.name(excerpt.path)}{docid}, lines {excerpt.start_line} to {end} of {excerpt.total_lines}",
         framed("\n".join(f"{n}  {screen.clean(line)}" for n, line in enumerate(shown, excerpt.start_line))),
         f"Line {end} is longer than shown." * cut,
         *(f"{key}: {value}" for key, value in more.items()),
@@ -209,7 +225,7 @@ def around(timeline: Timeline) -> Answer:
     moments = _nearest(timeline.moments)
     left_out = len(timeline.moments) - len(moments)
     shown = reports.timeline_text(replace(timeline, moments=tuple(moments)))
-    text = [*([framed(shown)] if moments else []), *timeline.warnings]
+    text = [*([framed(shown)] if moments else []), _stale(timeline.stale), *timeline.warnings]
     if left_out:
         text.append(f"{left_out} more are left out; ask for fewer, or read notes.")
     data = [
@@ -224,7 +240,7 @@ def around(timeline: Timeline) -> Answer:
         for moment in moments
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
-    return Answer("\n".join(text), {**about, "warnings": list(timeline.warnings), "note": NOTE})
+    return Answer(_lines(text), {**about, "warnings": list(timeline.warnings), "note": NOTE})
 
 
 def _nearest(moments: Sequence[Moment]) -> list[Moment]:
@@ -256,13 +272,16 @@ def written(entry: Written) -> Answer:
 
     citation = cite(entry.path, entry.start_line, entry.end_line)
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
+    near = "These stand nearby; memory_correct those that no longer hold:"
     text = [
         f"Written to {screen.name(citation)}.{out}",
         *(f"Warning: {warning}" for warning in entry.warnings),
+        *([near, _cited(entry.near)] if entry.near else []),
     ]
     data = {"citation": citation, **_place(entry.path, entry.start_line, entry.end_line)}
     more = {"warnings": list(entry.warnings)} if entry.warnings else {}
-    return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more})
+    also = {"near": _cited_data(entry.near), "note": NOTE} if entry.near else {}
+    return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more, **also})
 
 
 def corrected(done: Corrected) -> Answer:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def _search(service: Service, request: Mapping[str, Any]) -> object:
     from commonplace.cli import searching
 
-    with remedies.spoken_here(WORDS):
+    with service.lane, remedies.spoken_here(WORDS):
         return searching.answer(service, request)
 
 
 def _prompt(service: Service, request: Mapping[str, Any]) -> object:
     from commonplace.cli import asking
 
-    with remedies.spoken_here(WORDS):
+    with service.lane, remedies.spoken_here(WORDS):
         return asking.prompt_answer(service, request)
 
 

@@ -67,6 +67,13 @@ SHARED = (
     ),
     Flag(("--debug",), "debug", "Show a traceback on errors."),
 )  # fmt: skip
+# Of the two commands that serve clients.
+SERVING = (
+    Flag(
+        ("--structured",), "structured",
+        "Answer with JSON beside the text; many clients show models that alone.",
+    ),
+)  # fmt: skip
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.cli.flags import FLAGS, SHARED, Flag, day
+from commonplace.cli.flags import FLAGS, SERVING, SHARED, Flag, day
 
 if TYPE_CHECKING:
     from datetime import date
@@ -93,6 +93,11 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
         show_default=True,
         help="Form of the answer.",
     )
+
+
+def serving() -> list[click.Parameter]:
+    """Make the options of commands that serve clients."""
+    return [Option([*flag.names, flag.field], **_attributes(flag)) for flag in SERVING]
 
 
 def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:

@@ -13,7 +13,7 @@ from commonplace import config
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.cli import doors, failures, session, shortcut
-from commonplace.cli.options import Group, Option, command, option
+from commonplace.cli.options import Group, Option, command, option, serving
 from commonplace.render import count
 from commonplace.servers.remedies import WORDS
 
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 @command("mcp")
 @click.pass_context
-def mcp(ctx: click.Context) -> None:
+def mcp(ctx: click.Context, structured: bool) -> None:
     """Serve one client over standard input and output, until the input ends: the Model Context Protocol.
 
     Clients start this themselves; docs/agents.md shows what they want to be told.
     """
-    ctx.exit(shortcut.connect(session.workspace(ctx), session.agent(ctx)))
+    ctx.exit(shortcut.connect(session.workspace(ctx), session.agent(ctx), structured))
+
+
+mcp.params[:0] = serving()
 
 
 @command("hook")
@@ -140,7 +143,7 @@ class _Serve(Group):
 
     def __init__(self) -> None:
         super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "")
-        self.params[:0] = _OPTIONS
+        self.params[:0] = (*_OPTIONS, *serving())
         self.callback = click.pass_context(_serve)
 
 
@@ -154,6 +157,7 @@ def _serve(
     show_token: bool,
     daemon: bool,
     local: bool,
+    structured: bool,
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
 
@@ -169,13 +173,13 @@ def _serve(
         return
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
-    service = shortcut.service(session.workspace(ctx), session.agent(ctx))
+    service = shortcut.service(session.workspace(ctx), session.agent(ctx), structured=structured)
     from commonplace.servers import running
     from commonplace.servers.daemon import DETACHED_VARIABLE
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
-        _tell_token(_in_background(ctx, address), show_token)
+        _tell_token(_in_background(ctx, address, structured=structured), show_token)
         return
 
     def tell(server: Running) -> None:
@@ -211,7 +215,7 @@ def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
     from commonplace.servers.local_server import LocalServer, Services
 
     root = session.workspace_of(ctx).root
-    services = Services(lambda agent: shortcut.service_of(root, agent))
+    services = Services(lambda agent, structured: shortcut.service_of(root, agent, structured=structured))
     return LocalServer(os.fspath(root), services, doors.DOORS, idle_s=idle_s)
 
 
@@ -252,7 +256,7 @@ def _tell_token(server: Running, show: bool) -> None:
         session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
 
 
-def _in_background(ctx: click.Context, address: Address) -> Running:
+def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:
     from commonplace.servers import daemon
 
     folder = _folder(ctx)
@@ -262,6 +266,7 @@ def _in_background(ctx: click.Context, address: Address) -> Running:
     arguments += ["--host", address.host, "--port", str(address.port)]
     arguments += ["--token-file", address.token_file] if address.token_file and not address.open else []
     arguments += [*(["--no-token"] if address.open else []), *(["--new-token"] if address.anew else [])]
+    arguments += ["--structured"] if structured else []
     server = daemon.detach(folder, arguments)
     session.write(f"serving at {server.url}/mcp (process {server.pid}); the record is {folder / daemon.LOG}")
     return server

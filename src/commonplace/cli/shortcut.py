@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.cli import failures
-from commonplace.cli.flags import FLAGS, SHARED
+from commonplace.cli.flags import FLAGS, SERVING, SHARED
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.cli.flags import Flag
     from commonplace.config import Settings
     from commonplace.memory import Memory
     from commonplace.servers.methods import Service
 
 
 # Every spelling of an option, with what it stands for where it takes no value: --expand/--no-expand are two.
-_SPELLINGS = [(name.partition("/"), flag) for flag in (*SHARED, *FLAGS) for name in flag.names]
+_SPELLINGS = [(name.partition("/"), flag) for flag in (*SHARED, *SERVING, *FLAGS) for name in flag.names]
 _OPTIONS = {on: (flag, flag.value) for (on, _, _), flag in _SPELLINGS}
 _OPTIONS |= {off: (flag, False) for (_, _, off), flag in _SPELLINGS if off}
 
@@ -54,12 +55,12 @@ def run(arguments: Sequence[str]) -> int | None:
 def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
     """Read the arguments of a command: its `words`, and fields by name; None for what is left to click.
 
-    Shared options alone may stand before the command, and with `mcp`.
+    Shared options alone may stand before the command; with `mcp` those of serving as well.
     """
     options: dict[str, Any] = {}
     rest, words = list(arguments), []
     while rest and rest[0] != command:
-        if not _take(rest, options, shared=True):
+        if not _take(rest, options, SHARED):
             return None
     if not rest:
         return None
@@ -67,16 +68,16 @@ def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
     while rest and rest[0] != "--":
         if rest[0] == "-" or not rest[0].startswith("-"):
             words.append(rest.pop(0))
-        elif not _take(rest, options, shared=command == "mcp"):
+        elif not _take(rest, options, (*SHARED, *(SERVING if command == "mcp" else FLAGS))):
             return None
     return {**options, "words": (*words, *rest[1:])}
 
 
-def _take(rest: list[str], options: dict[str, Any], *, shared: bool) -> bool:
-    """Take an option and its value off the arguments, and note it; False if it is not understood."""
+def _take(rest: list[str], options: dict[str, Any], known: Sequence[Flag]) -> bool:
+    """Take a known option and its value off the arguments, and note it; False if it is not understood."""
     name, equals, text = rest.pop(0).partition("=")
     flag, value = _OPTIONS.get(name, (None, None))
-    if flag is None or (shared and flag not in SHARED):
+    if flag is None or flag not in known:
         return False
     if flag.read is None:
         is_other = flag.value is not True and options.setdefault(flag.field, value) != value
@@ -92,7 +93,7 @@ def _take(rest: list[str], options: dict[str, Any], *, shared: bool) -> bool:
     return True
 
 
-def connect(workspace: str | None = None, agent: str | None = None) -> int:
+def connect(workspace: str | None = None, agent: str | None = None, structured: bool = False) -> int:
     """Serve the client at the other end of standard input; return the exit code.
 
     By the warm server of the workspace where there is one, or one can be started; otherwise from here.
@@ -100,21 +101,23 @@ def connect(workspace: str | None = None, agent: str | None = None) -> int:
     from commonplace.servers import relay
 
     root, name, settings = _workspace(workspace, agent)
-    relayed = relay.serve(os.fspath(root), name, start=settings.server.start != "never")
+    start = settings.server.start != "never"
+    relayed = relay.serve(os.fspath(root), name, start=start, structured=structured)
     if relayed is not None:
         return relayed
     from commonplace.servers import stdio
 
-    return stdio.run(service_of(root, name))
+    return stdio.run(service_of(root, name, structured=structured))
 
 
-def service(workspace: str | None, agent: str | None) -> Service:
+def service(workspace: str | None, agent: str | None, *, structured: bool = False) -> Service:
     """Make what serves a workspace, which is opened when it is first needed.
 
+    With `structured` tools answer with JSON beside the text, as the setting `server.structured` has it.
     Raises WorkspaceNotFound and ConfigError at once: a client shows best what fails at the start.
     """
     root, name, _ = _workspace(workspace, agent)
-    return service_of(root, name)
+    return service_of(root, name, structured=structured)
 
 
 def _workspace(workspace: str | None, agent: str | None) -> tuple[Path, str, Settings]:
@@ -127,8 +130,11 @@ def _workspace(workspace: str | None, agent: str | None) -> tuple[Path, str, Set
     return root, name, config.load(root, agent=name)
 
 
-def service_of(root: Path, agent: str) -> Service:
-    """Make what serves an agent of a workspace, by its settings as they stand whenever their files change."""
+def service_of(root: Path, agent: str, *, structured: bool = False) -> Service:
+    """Make what serves an agent of a workspace, by its settings as they stand whenever their files change.
+
+    Raises ConfigError.
+    """
     from commonplace import config
     from commonplace.servers.methods import Service
     from commonplace.servers.stdio import tell
@@ -138,4 +144,5 @@ def service_of(root: Path, agent: str) -> Service:
 
         return Memory(root, config.load(root, agent=agent), agent=agent)
 
-    return Service(open_memory, agent, tell, lambda: config.stamp(root))
+    structured = structured or config.load(root, agent=agent).server.structured
+    return Service(open_memory, agent, tell, lambda: config.stamp(root), structured=structured)

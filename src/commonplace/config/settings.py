@@ -318,6 +318,7 @@ class Server(NamedTuple):
         choices=("never", "agents", "always"),
     )
     idle_minutes: float = _own(20, "Minutes of rest after which such a server ends.", 0.01, 10**5)
+    structured: bool = _own(False, "Whether tools answer clients of MCP with JSON beside the text.")
 
 
 class Sessions(NamedTuple):

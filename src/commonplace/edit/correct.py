@@ -22,7 +22,7 @@ from commonplace.language import similarity
 from commonplace.markdown import comments, metadata, references, statements, struck
 from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.notes import layout
-from commonplace.types import cite
+from commonplace.types import cite, progress
 from commonplace.types.changes import About, Change, Confirmed, Corrected, Provenance
 from commonplace.types.notes import Cited, Statement
 
@@ -69,6 +69,7 @@ def correct(
         nonlocal draft, corrected, anchor
         draft = Draft(Corpus(workspace, settings, read))
         corrected, anchor = _compose(draft, request, by, body, elsewhere)
+        progress.check()
         return draft.changes
 
     try:

@@ -20,7 +20,7 @@ from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory
 from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
-from commonplace.types.progress import Progress, silent
+from commonplace.types.progress import Progress, silent, tell
 
 if TYPE_CHECKING:
     from commonplace.index.changes import Patience
@@ -335,7 +335,7 @@ class Store:
     def _read(self, states: Sequence[FileState]) -> None:
         from commonplace.index import sync  # reading and cutting: most searches find nothing changed
 
-        report = sync.sync_text(self.index, states, self.chunks)
+        report = sync.sync_text(self.index, states, self.chunks, tell)
         self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
 
     def _attempt(self, work: Callable[[], object]) -> bool:
@@ -379,7 +379,7 @@ class Store:
         """Embed the few passages that a search has just read, unless another process is at it."""
         from commonplace.index import sync
 
-        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder))
+        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder, tell))
 
     # --- sync ---------------------------------------------------------------------------------------
 

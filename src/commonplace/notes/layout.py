@@ -21,7 +21,7 @@ from commonplace.notes import writes
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact as redact_secrets
 from commonplace.redaction.redact import redact_personal, strip_private
-from commonplace.types import Written
+from commonplace.types import Written, progress
 
 if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
@@ -89,6 +89,7 @@ def remember(
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, hour)
     entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
+    progress.check()
     start, end = append(workspace, note, entry, title=opening, heading=_heading_text(title) or None)
     shown = note.relative_to(workspace.root).as_posix()
     warnings = tuple(writes.notices(workspace))

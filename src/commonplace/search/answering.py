@@ -18,6 +18,7 @@ from commonplace.providers.embedding.base import gives_words
 from commonplace.search import confidence, pipeline, query, ranking, references
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import LateInteraction, Readers
+from commonplace.types.progress import check
 from commonplace.types.results import WEAK, SearchResult
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Answerer:
         """Answer from a store, under the lock of its owner; `current` is the model that embeds now."""
         self.model = QuestionModel(store, current, settings.embedding)
         self._workspace, self._settings, self._ranking = workspace, settings, ranking
-        self._store, self._lock = store, lock
+        self.store = store
+        self._lock = lock
         self._readers = Readers(settings, current.accounts)
         self._levels = confidence.Levels(config.reference(settings))
         self._expander: Expander | None = None
@@ -70,7 +72,7 @@ class Answerer:
         with self._lock:
             import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
 
-            self._store.settle()
+            self.store.settle()
             model = self.model.asked()
         if model is not None and not _is_remote(model):
             model.embed(["warm"], "query")
@@ -81,7 +83,7 @@ class Answerer:
         Raises UnknownCollection, ConfigError for a value outside its limits, a filter that means nothing and
         a query document with a mistake; IndexUnavailable.
         """
-        request.check([source.name for source in self._store.sources])
+        request.check([source.name for source in self.store.sources])
         search = self._settings.search
         request = request._replace(
             limit=search.limit if request.limit is None else request.limit,
@@ -101,7 +103,7 @@ class Answerer:
 
         def languages() -> tuple[str, ...]:
             with self._lock:
-                return scripts.named(self._store)
+                return scripts.named(self.store)
 
         with self._lock:
             if self._expander is None:
@@ -114,7 +116,7 @@ class Answerer:
         from commonplace.providers import opening
         from commonplace.types import CollectionInfo, Status
 
-        store, settings = self._store, self._settings
+        store, settings = self.store, self._settings
         counts, stale = store.index.statistics(), store.stale()
         noted = settings.collections
         level: Level = 2
@@ -158,11 +160,11 @@ class Answerer:
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search, recovering once from an index that fails in use."""
-        return self._store.ask(lambda: self._answered(request))
+        return self.store.ask(lambda: self._answered(request))
 
     def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
         outcome, stale = self._compared(request)
-        index = self._store.index
+        index = self.store.index
         hashes: dict[str, set[str]] = {}
         for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
             hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
@@ -170,9 +172,9 @@ class Answerer:
         weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
         marks = (WEAK,) if weak else ()
         hits = tuple(self._shown(hit, shared, marks) for hit in outcome.hits)
-        level: Level = 3 if self._store.in_memory else outcome.level
+        level: Level = 3 if self.store.in_memory else outcome.level
         warnings = (
-            *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
+            *self.store.opened.warnings, *self.store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         )  # fmt: skip
         everything = -(-index.text_bytes // BYTES_A_TOKEN)
@@ -188,7 +190,7 @@ class Answerer:
         While a scout is out to the files the index is searched as it stands, which nearly always is as it
         should be; otherwise it is searched again.
         """
-        store = self._store
+        store = self.store
         compare = self._settings.index.sync_on_search or store.empty
         if compare and store.scouted:
             index, version = store.index, store.index.version
@@ -201,10 +203,11 @@ class Answerer:
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
+        check()
         parsed, request, chosen = self._read(request)
         model = self.model.serving(parsed, request)
         embed = self.model.embedder(model, request) if model is not None else None
-        index, diversity = self._store.index, self._settings.search.diversity
+        index, diversity = self.store.index, self._settings.search.diversity
         late = None
         if embed is not None and embed.gives_words:
             late = LateInteraction(index.vectors, embed.words)
@@ -226,7 +229,7 @@ class Answerer:
 
     def measure(self) -> None:
         """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock."""
-        model = self.model.asked() if self._store.index.vectors.level() < 2 else None
+        model = self.model.asked() if self.store.index.vectors.level() < 2 else None
         for language, served in self._due(model):
             self._measure(language, served)
 
@@ -239,7 +242,7 @@ class Answerer:
         """The languages whose null questions are to be asked, with the model if it serves them."""
         from commonplace.index import scripts
 
-        index = self._store.index
+        index = self.store.index
         if not self._ranking.gated or not self._levels.is_due(index):
             return []
         shares = scripts.shares(index)
@@ -252,7 +255,7 @@ class Answerer:
 
     def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
         """Ask the null questions of a language with a model, or by words alone; None where it fails."""
-        index = self._store.index
+        index = self.store.index
         words = {text: query.parse(text).words for text in confidence.questions(language)}
         try:
             vectors = model.embed(list(words.values()), "query") if model is not None else ()
@@ -279,7 +282,7 @@ class Answerer:
         With them comes whether it chooses its collections itself. Raises as `filters.check` and
         `query_document.read_any` do.
         """
-        index, text = self._store.index, request.text
+        index, text = self.store.index, request.text
 
         def keys() -> frozenset[str]:
             return facts.keys(index)
@@ -297,7 +300,7 @@ class Answerer:
             from commonplace.search import filters
 
             now = request.now or date.today()
-            filters.check(parsed.filters, [source.name for source in self._store.sources], now)
+            filters.check(parsed.filters, [source.name for source in self.store.sources], now)
             request = request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
         chosen = bool(request.collections) or any(f.key == "in" and not f.negative for f in parsed.filters)
         if not chosen:
@@ -309,7 +312,7 @@ class Answerer:
         path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
-            notes = self._store.index.notes(keys=[(hit.collection, hit.path)])
+            notes = self.store.index.notes(keys=[(hit.collection, hit.path)])
             docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts, labels=(*hit.labels, *marks))

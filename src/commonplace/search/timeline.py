@@ -20,6 +20,7 @@ from commonplace.search import candidates, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
+NEITHER = "no such note, and no day that is understood (2026-02-13, yesterday, last Tuesday, 上周三)"
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 
 
@@ -39,8 +40,11 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
         parts: _Parts = (), own, ()
         warning = NO_NOTE_OF.format(anchor)
     else:
-        reference = parse_reference(anchor)
-        key = references.key_of(store, references.find(store, reference)[0])
+        try:
+            reference = parse_reference(anchor)
+            key = references.key_of(store, references.find(store, reference)[0])
+        except NoteNotFound as error:
+            raise NoteNotFound(error.path, error.suggestions, NEITHER) from error
         notes = _in_order(index, references.shown(*key))
         first = _place(index, notes, key, reference)
         last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)

@@ -1,9 +1,10 @@
 """The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
 
 Streamable HTTP of the Model Context Protocol. Nothing is kept between two requests, so there are no sessions
-to end, and nothing is sent unasked, so there is no stream to open: GET and DELETE are refused. A client that
-shows people questions is given the name of a session that says so; what it asks for and needs a yes is
-answered by a stream of events, the question first.
+to end, and nothing is sent unasked, so there is no stream to open: GET and DELETE are refused. A client is
+given the name of a session, by which it may cancel what it asked for, and which says how it calls itself and
+whether it shows people questions. What needs a yes is answered by a stream of events, the question first; so
+is what a client wants to be told the progress of. A client that goes away has cancelled what it asked for.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import binascii
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -27,17 +30,21 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace import __version__
-from commonplace.servers import access, protocol
+from commonplace.servers import access, progress, protocol
 from commonplace.servers.access import Access
-from commonplace.servers.methods import METHODS, Service, respond
-from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Questions, Refusal, mapping
+from commonplace.servers.methods import LANE, METHODS, QUICK, Service, is_heavy, respond
+from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Exchange, Questions, Refusal, mapping
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
 
 MOST_ASKING = 8  # questions to people that wait at once
+LIGHT = 8  # requests that are answered beside the lane of the heavy ones
 SESSION = "mcp-session-id"
-_ELICITS = "asks-a-person-"  # what the name of a session begins with whose client shows people questions
+# What the name of a session begins with: whether its client shows people questions. It ends in whose it is.
+_ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
+_AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
+_SMALL = 1 << 16  # bytes of a body that is read at once
 _LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
 LARGEST = 4 << 20  # bytes of a body
@@ -66,10 +73,10 @@ def build(
     that was asked or answered.
     """
 
-    questions = Questions(MOST_ASKING)
+    door = _Door(service)
 
     async def mcp(request: Request) -> Response:
-        return await _serve(service, request, questions)
+        return await _serve(door, request)
 
     async def health(request: Request) -> Response:
         return JSONResponse(
@@ -121,7 +128,55 @@ class Guard:
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
 
-async def _serve(service: Service, request: Request, questions: Questions) -> Response:
+class _Job:
+    """What is being answered, and whether the answer is still wanted."""
+
+    __slots__ = ("wanted",)
+
+    def __init__(self) -> None:
+        self.wanted = True
+
+
+class _Door:
+    """One service, what its clients have asked for, and the threads that answer it."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.questions = service, Questions(MOST_ASKING)
+        self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
+        self._jobs: dict[tuple[str, type, object], _Job] = {}
+
+    @contextmanager
+    def job(self, message: object, headers: Mapping[str, str]) -> Iterator[_Job]:
+        """A request while it is answered; however that ends, its answer is not wanted any more."""
+        job, session, id_ = _Job(), headers.get(SESSION, ""), protocol.id_of(message)
+        key = (session, type(id_), id_)  # 1 and "1" are two
+        if session and id_ is not None:
+            self._jobs[key] = job
+        try:
+            yield job
+        finally:
+            job.wanted = False
+            if self._jobs.get(key) is job:
+                del self._jobs[key]
+
+    def cancel(self, message: object, headers: Mapping[str, str]) -> None:
+        """Cancel what a notification of the same session names."""
+        id_ = protocol.id_of({"id": mapping(message, "params").get("requestId")})
+        if job := self._jobs.get((headers.get(SESSION, ""), type(id_), id_)):
+            job.wanted = False
+
+    async def answer(self, message: object, connection: Connection, job: _Job) -> object | None:
+        """Answer a message in the lane that it belongs to."""
+        if mapping(message).get("method") in _AT_ONCE:
+            return respond(message, connection, self.service)
+        exchange = Exchange(wanted=lambda: job.wanted)
+        return await anyio.to_thread.run_sync(
+            respond, message, connection, self.service, exchange,
+            limiter=self.heavy if is_heavy(message) else self.light,
+        )  # fmt: skip
+
+
+async def _serve(door: _Door, request: Request) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
     try:
@@ -131,22 +186,30 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
     message: object = None
     version = headers.get("mcp-protocol-version", "")
     try:
-        message = await run_in_threadpool(protocol.decode, body)
+        message = protocol.decode(body) if len(body) < _SMALL else await _in_thread(protocol.decode, body)
         method = str(mapping(message).get("method"))
         if method in METHODS:
             request.scope[_METHOD] = method
         _check_headers(message, version, headers)
     except Refusal as refusal:
         return _response(protocol.failure(protocol.id_of(message), refusal), _STATUS[refusal.code])
-    if questions.hear(message):
+    if door.questions.hear(message):
         return Response(status_code=202)
-    connection = Connection(version if version in HANDSHAKE else _UNNAMED)
-    if _may_ask(message, headers):
-        connection.elicits = True
-        events = _events(service, message, connection, version, questions)
+    if mapping(message).get("method") == "notifications/cancelled":
+        door.cancel(message, headers)
+    client = protocol.client_name({"name": headers.get(SESSION, "").partition(".")[2]})
+    connection = Connection(version if version in HANDSHAKE else _UNNAMED, client)
+    may_ask = _may_ask(message, headers)
+    if may_ask or _is_followed(message, headers):
+        connection.elicits = may_ask
+        events = _events(door, message, connection, version, headers)
         return StreamingResponse(events, media_type="text/event-stream")
-    answer = await run_in_threadpool(respond, message, connection, service)
-    named = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if connection.elicits else {}
+    with door.job(message, headers) as job:
+        answer = await _while_connected(door.answer(message, connection, job), request, is_heavy(message))
+    named: dict[str, str] = {}
+    if mapping(message).get("method") == "initialize":
+        kind = _ELICITS if connection.elicits else _ASKS_NOBODY
+        named = {SESSION: f"{kind}{secrets.token_hex(16)}.{connection.client}"}
     # An error has a status of its own where the revision says so, or where nothing could be asked.
     code = mapping(answer, "error").get("code", 0)
     has_status = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
@@ -171,28 +234,72 @@ def _may_ask(message: object, headers: Mapping[str, str]) -> bool:
     return tool is not None and tool.asks is not None
 
 
+def _is_followed(message: object, headers: Mapping[str, str]) -> bool:
+    """Whether a client wants to be told the progress of what takes long, and can be."""
+    if "text/event-stream" not in headers.get("accept", "") or not isinstance(message, dict):
+        return False
+    has_token = progress.token(message.get("params")) is not None
+    return has_token and is_heavy(message) and protocol.id_of(message) is not None
+
+
+async def _while_connected(
+    answering: Coroutine[object, object, object], request: Request, is_long: bool
+) -> object | None:
+    """Wait for an answer as long as the client is there to take it; what is short is not watched."""
+    if not is_long:
+        return await answering
+    answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return answer.result() if answer.done() else None
+    finally:
+        gone.cancel()
+        answer.add_done_callback(_forget)
+
+
+async def _gone(request: Request) -> None:
+    """Wait until a client has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _forget(answer: asyncio.Future[Any]) -> None:
+    """Take the error of an answer that nobody waited for."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+async def _in_thread(work: Callable[[bytes], object], data: bytes) -> object:
+    return await anyio.to_thread.run_sync(work, data)
+
+
 async def _events(
-    service: Service, message: object, connection: Connection, version: str, questions: Questions
+    door: _Door, message: object, connection: Connection, version: str, headers: Mapping[str, str]
 ) -> AsyncIterator[bytes]:
-    """Yield the questions to a person and then the answer, as events; nothing is done once nobody listens."""
+    """Yield questions to a person, progress and then the answer; nothing is done once nobody listens."""
     loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
-    over = threading.Event()
 
     def send(event: object) -> None:
         loop.call_soon_threadsafe(messages.put_nowait, event)
 
-    def ask(text: str, code: str) -> Said:
-        answer = questions.ask(text, version, send, lambda: not over.is_set())
-        return "cancel" if over.is_set() else answer
+    with door.job(message, headers) as job:
 
-    def work() -> None:
-        answer = respond(message, connection, service, ask)
-        if not over.is_set():
-            send(answer)
+        def ask(text: str, code: str) -> Said:
+            answer = door.questions.ask(text, version, send, lambda: job.wanted)
+            return answer if job.wanted else "cancel"
 
-    # A thread of its own: a person takes longer than those of the pool are to be held.
-    threading.Thread(target=work, name="commonplace-asking", daemon=True).start()
-    try:
+        exchange = Exchange(ask, send, lambda: job.wanted)
+
+        def work() -> None:
+            answer = respond(message, connection, door.service, exchange)
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                send(answer)
+
+        if connection.elicits:  # a person takes longer than the threads of the lane are to be held
+            threading.Thread(target=work, name="commonplace-asking", daemon=True).start()
+        else:
+            working = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=door.heavy))
+            working.add_done_callback(_forget)
         while True:
             try:
                 event = await asyncio.wait_for(messages.get(), _LIVES_S)
@@ -202,8 +309,6 @@ async def _events(
             yield b"event: message\ndata: " + protocol.encode(event) + b"\n\n"
             if not (isinstance(event, dict) and "method" in event):
                 return
-    finally:
-        over.set()
 
 
 class _Unserved(Exception):

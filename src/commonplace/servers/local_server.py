@@ -49,19 +49,22 @@ class Call(NamedTuple):
 class Services:
     """The memories of one workspace, one for each agent; safe from any thread."""
 
-    def __init__(self, make: Callable[[str], Service]) -> None:
-        """`make` makes what serves an agent. It raises ConfigError for what cannot be one."""
-        self._make, self._lock = make, threading.Lock()
-        self._of: dict[str, Service] = {}
+    def __init__(self, make: Callable[[str, bool], Service]) -> None:
+        """`make` makes what serves an agent, by its name and whether tools answer with JSON beside the text.
 
-    def of(self, agent: str) -> Service:
+        It raises ConfigError for what cannot be an agent.
+        """
+        self._make, self._lock = make, threading.Lock()
+        self._of: dict[tuple[str, bool], Service] = {}
+
+    def of(self, agent: str, *, structured: bool = False) -> Service:
         """Return what serves an agent. Raises ConfigError."""
         with self._lock:
-            if agent not in self._of:
+            if (agent, structured) not in self._of:
                 if len(self._of) >= MOST_AGENTS:
                     raise ConfigError("agent", f"{MOST_AGENTS} agents are served already")
-                self._of[agent] = self._make(agent)
-            return self._of[agent]
+                self._of[agent, structured] = self._make(agent, structured)
+            return self._of[agent, structured]
 
     def close(self) -> None:
         """Close all of them."""
@@ -203,7 +206,7 @@ class LocalServer:
                 if call is None or call.root != self.root:
                     return
                 if call.door == MCP:
-                    self._serve_mcp(call.agent, source, sink)
+                    self._serve_mcp(call, source, sink)
                 else:
                     _write(sink, self._result(call))
         except (OSError, ValueError):
@@ -237,10 +240,10 @@ class LocalServer:
         started = self._idle_s is not None  # by a program; otherwise by hand, over HTTP as well
         return {"pid": os.getpid(), "version": __version__, "up_s": up_s, "programs": count, "idles": started}
 
-    def _serve_mcp(self, agent: str, source: IO[bytes], sink: IO[bytes]) -> None:
+    def _serve_mcp(self, call: Call, source: IO[bytes], sink: IO[bytes]) -> None:
         """Serve the Model Context Protocol until the program at the other end is done."""
         try:
-            service = self._services.of(agent)
+            service = self._services.of(call.agent, structured=call.request.get("structured") is True)
         except CommonplaceError as error:
             _write(sink, {"error": str(error)})
             return

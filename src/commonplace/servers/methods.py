@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote, unquote
 
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+from commonplace.servers import completion, heap, resources
+from commonplace.servers.progress import reported
+from commonplace.servers.prompts import PROMPTS
 from commonplace.servers.protocol import (
+    ALONE,
     BATCHED,
     HANDSHAKE,
     INTERNAL,
@@ -22,6 +26,7 @@ from commonplace.servers.protocol import (
     PARAMS,
     SERVER_KEY,
     Connection,
+    Exchange,
     InputRequired,
     Refusal,
     Request,
@@ -31,14 +36,21 @@ from commonplace.servers.protocol import (
     elicits,
     failure,
     id_of,
+    mapping,
     read,
     require,
 )  # fmt: skip
+from commonplace.types.progress import Cancelled, check
 
 if TYPE_CHECKING:
-    from commonplace.agent.answers import Ask
+    from commonplace.agent.answers import Said
     from commonplace.agent.tools import Tool
     from commonplace.memory import Memory
+
+
+# What is heavy, such as a search, passes a lane of this width; what is light, as reading a note is, need not.
+LANE = max(2, os.cpu_count() or 2)
+_LIGHT = ("memory_get", "memory_timeline", "memory_status")
 
 
 class Service:
@@ -52,13 +64,17 @@ class Service:
         agent: str = "",
         tell: Callable[[str], None] = lambda message: None,
         stamp: Callable[[], object] = lambda: None,
+        *,
+        structured: bool = False,
     ) -> None:
         """Serve what `open_memory` opens.
 
         `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside. Where
-        `stamp` differs from what it was, as of a settings file that changed, the memory is opened anew.
+        `stamp` differs from what it was, as of a settings file that changed, the memory is opened anew. With
+        `structured` tools answer with JSON beside the text, which some clients show their models instead.
         """
-        self.agent, self.tell = agent, tell
+        self.agent, self.tell, self.structured = agent, tell, structured
+        self.lane = threading.BoundedSemaphore(LANE)
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
         self._opened: object = None
@@ -87,6 +103,7 @@ class Service:
 
         What goes wrong is left for the first question, which has somebody to tell it to.
         """
+        heap.share()
         from commonplace.agent import answers as answers  # imported now rather than by the first question
         from commonplace.memory import warm
 
@@ -99,7 +116,9 @@ class Service:
 # --- what each method answers ---------------------------------------------------------------------------
 
 QUICK = frozenset({"initialize", "ping", "server/discover"})  # answered without the memory
-CAPABILITIES: Mapping[str, Mapping[str, object]] = {"tools": {}, "resources": {}, "prompts": {}}
+CAPABILITIES: Mapping[str, Mapping[str, object]] = {
+    "tools": {}, "resources": {}, "prompts": {}, "completions": {},
+}  # fmt: skip
 INSTRUCTIONS = (
     "Long-term memory in the owner's own Markdown notes. Call memory_search before answering about prior "
     "work, decisions, dates, people, preferences or todos; read on with memory_get; cite as path#L12. Call "
@@ -119,33 +138,44 @@ class Offered(NamedTuple):
     holds_ms: int | None = None
 
 
-def respond(
-    message: object, connection: Connection, service: Service, ask: Ask | None = None
-) -> object | None:
-    """Answer a message, or each of a batch; None where nothing is to be answered.
+def is_heavy(message: object) -> bool:
+    """Whether a message, or one of a batch, takes long to answer: what searches or writes."""
+    for one in message if isinstance(message, list) else [message]:
+        method, name = mapping(one).get("method"), mapping(one, "params").get("name")
+        if method == "prompts/get" or (method == "tools/call" and name not in _LIGHT):
+            return True
+    return False
 
-    `ask` shows the person behind the client a question while its request is being answered.
-    """
+
+def respond(
+    message: object, connection: Connection, service: Service, exchange: Exchange = ALONE
+) -> object | None:
+    """Answer a message, or each of a batch; None where nothing is to be answered."""
     if not isinstance(message, list):
-        return _answer(message, connection, service, ask)
+        return _answer(message, connection, service, exchange)
     if connection.version not in BATCHED:
         return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
     if not 0 < len(message) <= MOST_IN_BATCH:
         return failure(None, Refusal(INVALID, f"a batch holds 1 to {MOST_IN_BATCH} messages"))
-    return list(filter(None, (_answer(one, connection, service) for one in message))) or None
+    alone = exchange._replace(ask=None)
+    return list(filter(None, (_answer(one, connection, service, alone) for one in message))) or None
 
 
-def _answer(
-    message: object, connection: Connection, service: Service, ask: Ask | None = None
-) -> Result | None:
+def _answer(message: object, connection: Connection, service: Service, exchange: Exchange) -> Result | None:
     """Answer one message; nothing answers a notification. Whatever goes wrong is an answer, too."""
     try:
-        request = read(message, connection, ask)
-        return None if request is None or request.id is None else _result(request, service)
+        request = read(message, connection, exchange)
+        if request is None or request.id is None:
+            return None
+        with reported(request), service.lane if is_heavy(message) else nullcontext():
+            check()
+            return _result(request, service)
     except Refusal as error:
         refusal = error
     except CommonplaceError as error:
         refusal = Refusal(INTERNAL, str(error))
+    except Cancelled:
+        refusal = Refusal(INTERNAL, "cancelled")
     except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
         service.tell(f"{type(error).__name__} while answering a request")
         refusal = Refusal(INTERNAL, "internal error")
@@ -175,7 +205,11 @@ def _initialize(service: Service, request: Request) -> Result:
     connection.version = str(version) if version in HANDSHAKE else HANDSHAKE[-1]
     connection.client = client_name(request.params.get("clientInfo"))
     connection.elicits = elicits(request.params.get("capabilities"))
-    return {"protocolVersion": connection.version, "serverInfo": service.info, **_ABOUT}
+    capabilities = (
+        {**CAPABILITIES, "resources": {"listChanged": True}} if connection.announces else CAPABILITIES
+    )
+    about = {**_ABOUT, "capabilities": capabilities}
+    return {"protocolVersion": connection.version, "serverInfo": service.info, **about}
 
 
 def _required(request: Request, name: str) -> str:
@@ -185,6 +219,28 @@ def _required(request: Request, name: str) -> str:
 
 
 # --- tools ----------------------------------------------------------------------------------------------
+
+
+# For Claude Code (2.1), which shows models what is always loaded and has them search for the rest; it keeps
+# answers above a size out of the conversation, and asks its user before some tools. No model sees these.
+_META: Mapping[str, Mapping[str, object]] = {
+    "memory_search": {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": 400_000},  # by `budget`
+    "memory_get": {
+        "anthropic/searchHint": "read a note of long-term memory, cited lines of it, or read on",
+        "anthropic/maxResultSizeChars": 40_000,
+    },
+    "memory_timeline": {
+        "anthropic/searchHint": "what was noted around a day, before and after",
+        "anthropic/maxResultSizeChars": 40_000,
+    },
+    "memory_write": {"anthropic/alwaysLoad": True},
+    "memory_correct": {"anthropic/searchHint": "something remembered is wrong or has changed"},
+    "memory_forget": {
+        "anthropic/searchHint": "erase something from long-term memory for good",
+        "anthropic/requiresUserInteraction": True,
+    },
+    "memory_status": {"anthropic/searchHint": "whether long-term memory works, what it holds"},
+}
 
 
 def _list_tools(service: Service, request: Request) -> Result:
@@ -197,11 +253,13 @@ def described(tool: Tool) -> Result:
     """Return a tool as clients list it."""
     # What is not said is taken as false for reading only, and as true for what destroys.
     hints = {"readOnlyHint": True} if tool.read_only else {"destructiveHint": tool.destructive}
+    meta = {"_meta": _META[tool.name]} if tool.name in _META else {}
     return {
         "name": tool.name,
         "description": tool.description,
         "inputSchema": tool.schema,
         "annotations": hints,
+        **meta,
     }
 
 
@@ -215,159 +273,38 @@ def _call_tool(service: Service, request: Request) -> Result:
     if not isinstance(arguments, dict):
         raise Refusal(PARAMS, "arguments must be an object")
     arguments, ask = asking(request, arguments)
+
+    def ask_aside(text: str, code: str) -> Said:
+        """Ask outside the lane: a person takes longer than others are to wait."""
+        assert ask is not None
+        service.lane.release()
+        try:
+            return ask(text, code)
+        finally:
+            service.lane.acquire()
+
     agent = request.client or service.agent
-    answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask)
+    answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask and ask_aside)
     content = [{"type": "text", "text": answer.text}]
-    return {"content": content, "structuredContent": answer.data, "isError": answer.is_error}
+    data = {"structuredContent": answer.data} if service.structured else {}
+    return {"content": content, **data, "isError": answer.is_error}
 
 
-# --- notes as resources -------------------------------------------------------------------------------
-
-SCHEME = "commonplace://"
-PAGE = 100
-MARKDOWN = "text/markdown"
-TEMPLATE = {
-    "uriTemplate": f"{SCHEME}{{collection}}/{{+path}}",
-    "name": "note",
-    "description": "A note: its collection, and its path in it. The workspace's own collection is `memory`.",
-    "mimeType": MARKDOWN,
-}
+# --- resources, prompts and what completes their arguments --------------------------------------------
 
 
-def page(memory: Memory, cursor: object = None) -> Result:
-    """Return a page of notes by path; the cursor is the last path of the page before. Raises Refusal."""
-    notes = sorted(memory.notes(), key=lambda note: note.path)
-    if cursor is not None:
-        last = _path_of(cursor)
-        notes = [note for note in notes if note.path > last]
-    more = {"nextCursor": _quoted(notes[PAGE - 1].path)} if len(notes) > PAGE else {}
-    listed = []
-    for note in notes[:PAGE]:
-        path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
-        title = {"title": note.title} if note.title else {}
-        uri = f"{SCHEME}{note.collection}/{_quoted(path)}"
-        listed.append(
-            {"uri": uri, "name": note.path, **title, "mimeType": _kind(note.path), "size": note.size}
-        )
-    return {"resources": listed, **more}
-
-
-def _path_of(cursor: object) -> str:
-    """The path that a cursor names. Raises Refusal for what is none of ours."""
-    if not isinstance(cursor, str):
-        raise Refusal(PARAMS, "cursor must be a text")
-    path = unquote(cursor, errors="surrogateescape")
-    if not cursor or _quoted(path) != cursor:
-        raise Refusal(PARAMS, "cursor: not one that was given out")
-    return path
-
-
-def _quoted(path: str) -> str:
-    """A path as addresses hold it, names that are no UTF-8 included."""
-    return quote(path, safe="/", errors="surrogateescape")
-
-
-def _kind(path: str) -> str:
-    return MARKDOWN if path.lower().endswith(".md") else "text/plain"
-
-
-def read_resource(memory: Memory, uri: str) -> Result:
-    """Return the text of a note by its address.
-
-    Raises NoteNotFound, OutsideRoots, NoteUnreadable.
-    """
-    from commonplace.memory import sources
-
-    collection, _, path = uri.removeprefix(SCHEME).partition("/")
-    if not uri.startswith(SCHEME) or not path:
-        raise NoteNotFound(uri, reason=f"an address is {SCHEME}collection/path")
-    known = [source.name for source in sources(memory)]
-    if collection not in known:
-        raise NoteNotFound(uri, reason=f"no such collection; there are {', '.join(known)}")
-    path = unquote(path, errors="surrogateescape")
-    note = memory.get((path if collection == WORKSPACE else f"{collection}/{path}") + ":1")
-    return {"uri": uri, "mimeType": _kind(note.path), "text": "\n".join(note.lines)}
+def _list_resources(service: Service, request: Request) -> Result:
+    require(request.params.get("cursor") is None, PARAMS, "cursor: not one that was given out")
+    return {"resources": resources.listed(service.memory.workspace)}
 
 
 def _read_resource(service: Service, request: Request) -> Result:
     uri = _required(request, "uri")
     try:
-        return {"contents": [read_resource(service.memory, uri)]}
+        return {"contents": [resources.read(service.memory, uri)]}
     except (NoteNotFound, NoteUnreadable, OutsideRoots) as error:
         code = PARAMS if request.modern else NO_RESOURCE
         raise Refusal(code, f"no such resource: {error}", {"uri": uri[:256]}) from error
-
-
-# --- prompts that people pick in their client ---------------------------------------------------------
-
-_RECALL = (
-    "Answer from my notes, cite as path#L12, and say so where they do not tell. Look further with "
-    "memory_search and memory_get where this is not enough."
-)
-_REFLECT = """\
-Look back over this conversation{about} and keep what will matter in later ones.
-
-1. Name what was decided, learned, preferred or promised: with who, what, when and why. Leave out what is \
-obvious, passing, guessed, or secret.
-2. Look with memory_search whether each is known already, or changes something that is.
-3. Write each with memory_write as one statement that stands by itself, names and dates written out; \
-long_term only for what stays true, tentative for what is not sure. What changes something known goes to \
-memory_correct instead.
-4. Tell me in a few lines what you wrote, and where. If nothing is worth keeping, write nothing and say so."""
-
-
-class Prompt(NamedTuple):
-    """A prompt: its one argument, whether that must be given, and what composes the text."""
-
-    name: str
-    description: str
-    argument: str
-    about: str
-    required: bool
-    compose: Callable[[Memory, str], str]
-
-    def text(self, memory: Memory, arguments: Mapping[str, str]) -> str:
-        """Compose the text from arguments. Raises Refusal."""
-        if unknown := sorted(arguments.keys() - {self.argument}):
-            wrong = f"unknown argument {unknown[0][:64]!r}; there is {self.argument}"
-            raise Refusal(PARAMS, f"{self.name}: {wrong}")
-        given = arguments.get(self.argument, "")
-        if self.required and not given.strip():
-            raise Refusal(PARAMS, f"{self.name}: the argument {self.argument} is missing")
-        return self.compose(memory, given)
-
-
-def _recall(memory: Memory, query: str) -> str:
-    recall = memory.recall(query)
-    known = recall.text or f"(My notes hold nothing {'sure ' * bool(recall.tentative)}about it.)"
-    guesses = f"{recall.tentative} tentative passage{'s' * (recall.tentative != 1)}"
-    left_out = [f"({guesses} left out; memory_search finds them.)"] if recall.tentative else []
-    return "\n\n".join([query.strip(), known, *left_out, _RECALL])
-
-
-def _reflect(memory: Memory, focus: str) -> str:
-    focus = " ".join(focus.split())
-    return _REFLECT.format(about=f", above all {focus}," if focus else "")
-
-
-PROMPTS = (
-    Prompt(
-        "recall",
-        "Answer a question from the notes, with the passages that tell.",
-        "query",
-        "What to recall",
-        True,
-        _recall,
-    ),
-    Prompt(
-        "reflect",
-        "Look back over the conversation and write down what is worth keeping.",
-        "focus",
-        "What to look at above all",
-        False,
-        _reflect,
-    ),
-)
 
 
 def _list_prompts(service: Service, request: Request) -> Result:
@@ -400,13 +337,14 @@ METHODS: Mapping[str, Offered] = {
     ),
     "tools/list": Offered(_list_tools, holds_ms=_AN_HOUR_MS),
     "tools/call": Offered(_call_tool),
-    "resources/list": Offered(
-        lambda service, request: page(service.memory, request.params.get("cursor")), holds_ms=0
-    ),
+    "resources/list": Offered(_list_resources, holds_ms=0),
     "resources/templates/list": Offered(
-        lambda service, request: {"resourceTemplates": [TEMPLATE]}, holds_ms=_AN_HOUR_MS
+        lambda service, request: {"resourceTemplates": [resources.TEMPLATE]}, holds_ms=_AN_HOUR_MS
     ),
     "resources/read": Offered(_read_resource, holds_ms=0),
     "prompts/list": Offered(_list_prompts, holds_ms=_AN_HOUR_MS),
     "prompts/get": Offered(_get_prompt),
+    "completion/complete": Offered(
+        lambda service, request: {"completion": completion.complete(service.memory, request.params)}
+    ),
 }

@@ -56,17 +56,36 @@ class InputRequired(Exception):
 
 @dataclass(slots=True)
 class Connection:
-    """What a handshake settled: the revision, the name of the client, whether it asks people."""
+    """What a handshake settled: the revision, the name of the client, whether it asks people.
+
+    `announces` says that the transport can tell the client of changes unasked.
+    """
 
     version: str = ""
     client: str = ""
     elicits: bool = False
+    announces: bool = False
+
+
+class Exchange(NamedTuple):
+    """What else goes on while a request is answered, as far as its transport can.
+
+    `ask` shows the person behind the client a question, `notify` sends the client a notification, `wanted`
+    says whether the answer still is.
+    """
+
+    ask: Ask | None = None
+    notify: Callable[[Result], None] | None = None
+    wanted: Callable[[], bool] = lambda: True
+
+
+ALONE = Exchange()
 
 
 class Request(NamedTuple):
     """A request or, without an id, a notification; `version` is the revision it is made in.
 
-    `elicits` says that the client shows a person what a server asks; `ask` does so, where a transport can.
+    `elicits` says that the client shows a person what a server asks.
     """
 
     method: str
@@ -76,7 +95,7 @@ class Request(NamedTuple):
     version: str
     client: str
     elicits: bool
-    ask: Ask | None
+    exchange: Exchange
 
     @property
     def modern(self) -> bool:
@@ -129,7 +148,7 @@ def require(valid: bool, code: int, message: str) -> None:
         raise Refusal(code, message)
 
 
-def read(message: object, connection: Connection, ask: Ask | None = None) -> Request | None:
+def read(message: object, connection: Connection, exchange: Exchange = ALONE) -> Request | None:
     """Read a request or a notification; None for an answer, since nothing was asked. Raises Refusal."""
     fields = mapping(message)
     require(fields.get("jsonrpc") == "2.0", INVALID, 'a message is an object with "jsonrpc": "2.0"')
@@ -148,7 +167,7 @@ def read(message: object, connection: Connection, ask: Ask | None = None) -> Req
         if version not in MODERN:
             raise unsupported(version)
         about = version, client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
-    return Request(str(method), params, connection, id_, *about, ask)
+    return Request(str(method), params, connection, id_, *about, exchange)
 
 
 def elicits(capabilities: object) -> bool:
@@ -197,7 +216,7 @@ def asking(request: Request, arguments: Mapping[str, Any]) -> tuple[Mapping[str,
     if not request.elicits:
         return arguments, None
     if not request.modern:
-        return arguments, request.ask
+        return arguments, request.exchange.ask
     answers, code = mapping(request.params, "inputResponses"), request.params.get("requestState")
     if isinstance(code, str) and _KEY in answers:
         answer = said(answers[_KEY])

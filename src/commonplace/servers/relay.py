@@ -30,13 +30,13 @@ _GONE = "the server of this memory ended and cannot be started again"
 _INTERNAL = -32603
 
 
-def serve(root: str, agent: str, *, start: bool) -> int | None:
+def serve(root: str, agent: str, *, start: bool, structured: bool = False) -> int | None:
     """Relay the client at the other end of standard input until that ends; return the exit code.
 
-    None where there is no server to relay to, and with `start` none can be had. Raises ConfigError for what
-    cannot be an agent.
+    None where there is no server to relay to, and with `start` none can be had. With `structured` tools
+    answer with JSON beside the text. Raises ConfigError for what cannot be an agent.
     """
-    relay = Relay(root, agent, start=start)
+    relay = Relay(root, agent, start=start, structured=structured)
     if not relay.connect():
         return None
     for number, code in ((signal.SIGTERM, TERMINATED), (signal.SIGINT, INTERRUPTED)):
@@ -50,9 +50,10 @@ def serve(root: str, agent: str, *, start: bool) -> int | None:
 class Relay:
     """One client and the server that it is connected to."""
 
-    def __init__(self, root: str, agent: str, *, start: bool) -> None:
+    def __init__(self, root: str, agent: str, *, start: bool, structured: bool) -> None:
         """Bind to a workspace; with `start` a server is started where none runs."""
-        self._root, self._agent = root, agent
+        self._hello = local.line("mcp", root, agent, {"structured": structured})
+        self._root = root
         self._start = start
         self._server: _socket.socket | None = None
         self._rest = b""  # of what the server sent: the beginning of a line
@@ -82,7 +83,7 @@ class Relay:
         """Say what is wanted, and return what the server says to it; nothing where it ends instead."""
         try:
             connection.settimeout(_READY_S)
-            connection.sendall(local.line("mcp", self._root, self._agent, {}))
+            connection.sendall(self._hello)
             line = b""
             while not line.endswith(b"\n"):  # a byte at a time: what follows is the protocol
                 part = connection.recv(1)

@@ -143,8 +143,9 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, bool]]:
         )
     except (OSError, UnicodeError) as error:
         raise ConfigError("server.host", f"{address.host!r} is no address of this machine") from error
-    family, kind, _, _, place = found[0]
-    with socket.socket(family, kind) as bound:
+    family, kind, protocol, _, place = found[0]
+    # asyncio sends at once (TCP_NODELAY) where a socket says that it is TCP; else answers come 40 ms late.
+    with socket.socket(family, kind, protocol) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(place)

@@ -1,6 +1,7 @@
 """The protocol over standard input and output: a message a line, until the input ends.
 
-What needs the memory is answered by threads, so that a slow search holds up nothing but itself.
+What needs the memory is answered by threads, those for searches and changes apart from those for the rest: a
+slow search holds up nothing but itself, and many of them no note that is to be read.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from commonplace.base import remedies
-from commonplace.servers import protocol
-from commonplace.servers.methods import METHODS, QUICK, respond
-from commonplace.servers.protocol import Connection, Questions, Refusal, mapping
+from commonplace.base.errors import CommonplaceError
+from commonplace.servers import protocol, resources
+from commonplace.servers.methods import METHODS, QUICK, is_heavy, respond
+from commonplace.servers.protocol import Connection, Exchange, Questions, Refusal, Result, mapping
 from commonplace.servers.relay import INTERRUPTED, TERMINATED
 from commonplace.servers.remedies import WORDS
 
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
 
 LONGEST = 4 << 20  # bytes of a line; a query or an entry has some thousand
-WORKERS = 4
+WORKERS = 4  # threads for what is heavy, and as many for the rest
+LOOKS_S = 1.0  # between two looks whether the long-term memory is there
 MOST_ASKING = 8  # questions to a person that wait at once
 MOST_WAITING = 256  # messages; a client that sends more does not read the answers
 DRAIN_S = 10.0  # for what is still being answered when the input ends
@@ -78,20 +81,30 @@ class _Request:
         self.message, self.wanted = message, True
 
 
+class _Lane:
+    """Messages that wait for threads of their own."""
+
+    __slots__ = ("queue", "waiting", "workers")
+
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()  # None ends a worker
+        self.workers = self.waiting = 0
+
+
 class Server:
     """One client: its messages as they come, their answers as they are ready."""
 
     def __init__(self, service: Service, sink: IO[bytes]) -> None:
         """Answer into a stream; messages come with `serve`."""
         self._service, self._sink = service, sink
-        self._connection = Connection()
-        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()  # None ends a worker
-        self._workers = 0
+        self._connection = Connection(announces=True)
+        self._lanes = {False: _Lane(), True: _Lane()}  # by whether what waits there is heavy
         self._waiting: set[_Request] = set()  # not by id: a client may use one again once it is answered
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._questions = Questions(MOST_ASKING)
-        self._over = self._warmed = False
+        self._over = self._warmed = self._watching = False
+        self._ended = threading.Event()
 
     def serve(self, source: IO[bytes]) -> None:
         """Take messages until the input ends."""
@@ -106,6 +119,7 @@ class Server:
             except Refusal as refusal:
                 self._send(protocol.failure(None, refusal))
         self._over = True
+        self._ended.set()
 
     def drain(self, deadline_s: float) -> bool:
         """Wait for what is being answered; tell whether all of it was."""
@@ -115,8 +129,9 @@ class Server:
     def close(self) -> None:
         """Let the threads go; nothing is answered any more."""
         with self._changed:
-            for _ in range(self._workers):
-                self._queue.put(None)
+            for lane in self._lanes.values():
+                for _ in range(lane.workers):
+                    lane.queue.put(None)
 
     def _take(self, message: object) -> None:
         """Answer a message now, or leave it to a thread where it is a batch or needs the memory."""
@@ -133,9 +148,24 @@ class Server:
         if not self._warmed:
             self._warmed = True
             threading.Thread(target=self._service.warm, name="commonplace-warm", daemon=True).start()
+        if method == "notifications/initialized" and not self._watching:
+            self._watching = True
+            threading.Thread(target=self._watch, name="commonplace-list", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Tell the client when the list of resources becomes another."""
+        try:
+            workspace = self._service.memory.workspace
+        except CommonplaceError:
+            return  # who asks for the list is told
+        listed = resources.names(workspace)
+        while not self._ended.wait(LOOKS_S):
+            if (now := resources.names(workspace)) != listed:
+                listed = now
+                self._send({"jsonrpc": "2.0", "method": resources.CHANGED})
 
     def _cancel(self, id_: int | str | None) -> None:
-        """Forget a request: a running one is not interrupted, but its answer is not sent."""
+        """Forget a request: a running one ends where it next looks, and its answer is not sent."""
         with self._changed:
             for request in self._waiting if id_ is not None else ():
                 own = protocol.id_of(request.message)
@@ -144,40 +174,52 @@ class Server:
 
     def _put_off(self, message: object) -> None:
         """Leave a message to a thread, and start one more while there are few."""
-        request = _Request(message)
+        request, lane = _Request(message), self._lanes[is_heavy(message)]
         with self._changed:
             full = len(self._waiting) >= MOST_WAITING
             if not full:
                 self._waiting.add(request)
-            start = not full and self._workers < min(WORKERS, len(self._waiting))
-            self._workers += start
+                lane.waiting += 1
+            start = not full and lane.workers < min(WORKERS, lane.waiting)
+            lane.workers += start
         if full:
             refusal = Refusal(protocol.INTERNAL, "too many messages at once")
             self._send(protocol.failure(protocol.id_of(message), refusal))
             return
-        self._queue.put(request)
+        lane.queue.put(request)
         if start:
-            threading.Thread(target=self._work, name="commonplace-mcp", daemon=True).start()
+            threading.Thread(target=self._work, args=(lane,), name="commonplace-mcp", daemon=True).start()
 
-    def _work(self) -> None:
-        while (request := self._queue.get()) is not None:
-
-            def ask(text: str, code: str, request: _Request = request) -> Said:
-                return self._ask(text, request)
-
+    def _work(self, lane: _Lane) -> None:
+        while (request := lane.queue.get()) is not None:
             try:
                 if request.wanted:
-                    answer = respond(request.message, self._connection, self._service, ask)
+                    answer = respond(
+                        request.message, self._connection, self._service, self._exchange(request, lane)
+                    )
                     self._send(answer if request.wanted else None)
             finally:
                 with self._changed:
                     self._waiting.discard(request)
+                    lane.waiting -= 1
                     self._changed.notify_all()
 
-    def _ask(self, text: str, request: _Request) -> Said:
+    def _exchange(self, request: _Request, lane: _Lane) -> Exchange:
+        """What else goes on with the client while a request is answered."""
+
+        def notify(message: Result) -> None:
+            self._send(message if request.wanted else None)
+
+        return Exchange(
+            lambda text, code: self._ask(text, request, lane),
+            notify,
+            lambda: request.wanted,
+        )
+
+    def _ask(self, text: str, request: _Request, lane: _Lane) -> Said:
         """Ask the person behind the client; another thread may answer what else comes meanwhile."""
         with self._changed:
-            self._workers -= 1
+            lane.workers -= 1
         try:
             answer = self._questions.ask(
                 text, self._connection.version, self._send, lambda: request.wanted and not self._over
@@ -185,7 +227,7 @@ class Server:
             return answer if request.wanted else "cancel"
         finally:
             with self._changed:
-                self._workers += 1
+                lane.workers += 1
 
     def _send(self, message: object | None) -> None:
         """Write a message, unless it is None."""

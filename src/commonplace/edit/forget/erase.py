@@ -24,6 +24,7 @@ from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index
 from commonplace.redaction.redact import strip_private
 from commonplace.transcripts.session import ENDING, FOLDER
+from commonplace.types import progress
 from commonplace.types.changes import About, Change, Erased, Erasure, Run, Selection, Trace, Unreachable
 
 
@@ -54,6 +55,7 @@ def forget(
                 journal.check(context, targets, choice.composed, waiting)
             targets = _complete(context, choice, targets)
             remarks = selection.remarks(context, choice, done=True)
+            progress.check()
             path = journal.add(workspace, targets)
             try:
                 erased.append(_erase(context, path, targets, now, remarks))

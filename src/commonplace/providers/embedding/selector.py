@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -34,12 +35,14 @@ class CurrentModel:
         self._workspace, self._ledger_folder = workspace, ledger_folder
         self._accounts: Accounts | None = None
         self._former: Embedder | None = None
+        self._lock = threading.RLock()
 
     def load(self) -> Embedder | None:
         """The model, made once; None if there is none, or none that can be used."""
-        if self.model is None and self.trouble is None and self.wanted:
-            self._choose(lambda model: True)
-        return self.model
+        with self._lock:
+            if self.model is None and self.trouble is None and self.wanted:
+                self._choose(lambda model: True)
+            return self.model
 
     def for_filling(self, holds: Callable[[Embedder], bool]) -> Embedder | None:
         """The model to embed passages with: a provider may have come back, or have failed, meanwhile.
@@ -47,9 +50,10 @@ class CurrentModel:
         `holds` says whether the index has vectors of a model. One that is to fill it anew must have answered
         first, where the choice is not the owner's (`auto`); an outage alone throws no vectors away.
         """
-        if self._given is None and self.wanted:
-            self._choose(holds)
-        return self.model
+        with self._lock:
+            if self._given is None and self.wanted:
+                self._choose(holds)
+            return self.model
 
     def former(self, fingerprint: str) -> Embedder | None:
         """The model whose vectors an index still holds, if questions may go to it (decision 16)."""

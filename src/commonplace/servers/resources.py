@@ -1,0 +1,83 @@
+"""Notes as resources: MEMORY.md is listed, every other one is reached by the template of their addresses.
+
+Clients put what is listed before models: one makes a tool of each resource and sends all the names to its
+provider, so the names of notes are no list.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from commonplace.base.errors import NoteNotFound
+from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+
+if TYPE_CHECKING:
+    from commonplace.base.paths import Workspace
+    from commonplace.memory import Memory
+
+CHANGED = "notifications/resources/list_changed"
+SCHEME = "commonplace://"
+MARKDOWN = "text/markdown"
+TEMPLATE = {
+    "uriTemplate": f"{SCHEME}{{collection}}/{{+path}}",
+    "name": "note",
+    "description": "A note: its collection, and its path in it. The workspace's own collection is `memory`.",
+    "mimeType": MARKDOWN,
+}
+
+
+def names(workspace: Workspace) -> list[str]:
+    """Return the addresses of what is listed, by which a change of the list is known."""
+    return [str(one["uri"]) for one in listed(workspace)]
+
+
+def listed(workspace: Workspace) -> list[dict[str, Any]]:
+    """Return the long-term memory of a workspace as clients list it; nothing where there is none."""
+    path = os.path.relpath(workspace.memory_file, workspace.root)
+    try:
+        size = workspace.files.stat(path).st_size if workspace.files.is_file(path) else None
+    except OSError:
+        size = None
+    if size is None:
+        return []
+    about = {"title": "Long-term memory", "mimeType": MARKDOWN, "size": size}
+    return [{"uri": f"{SCHEME}{WORKSPACE}/{_quoted(path)}", "name": path, **about}]
+
+
+def read(memory: Memory, uri: str) -> dict[str, Any]:
+    """Return the text of a note by its address.
+
+    Raises NoteNotFound, OutsideRoots, NoteUnreadable.
+    """
+    collection, _, path = uri.removeprefix(SCHEME).partition("/")
+    if not uri.startswith(SCHEME) or not path:
+        raise NoteNotFound(uri, reason=f"an address is {SCHEME}collection/path")
+    known = collections(memory)
+    if collection not in known:
+        raise NoteNotFound(uri, reason=f"no such collection; there are {', '.join(known)}")
+    path = unquote(path, errors="surrogateescape")
+    note = memory.get((path if collection == WORKSPACE else f"{collection}/{path}") + ":1")
+    kind = MARKDOWN if note.path.lower().endswith(".md") else "text/plain"
+    return {"uri": uri, "mimeType": kind, "text": "\n".join(note.lines)}
+
+
+def collections(memory: Memory) -> list[str]:
+    """Return the names of the collections, the workspace's own first."""
+    from commonplace.memory import sources
+
+    return [source.name for source in sources(memory)]
+
+
+def paths(memory: Memory, collection: str) -> list[str]:
+    """Return the paths of the notes of a collection, as addresses hold them."""
+    notes = (note.path for note in memory.notes() if note.collection == collection)
+    return [
+        _quoted(path if collection == WORKSPACE else path.removeprefix(f"{collection}/")) for path in notes
+    ]
+
+
+def _quoted(path: str) -> str:
+    """A path as addresses hold it, names that are no UTF-8 included."""
+    return quote(path, safe="/", errors="surrogateescape")
