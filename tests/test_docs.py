@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import commonplace
 from commonplace import Memory, types
-from commonplace.base import errors
+from commonplace.base import errors, installation
 from commonplace.cli.application import cli
 from commonplace.config import KEYS, keys
 from commonplace.search import confidence, expansion, filters, query, query_document, ranking, terms
@@ -244,10 +244,14 @@ def test_transcripts_are_what_is_printed(
 ) -> None:
     """Run a page's commands from first to last at home, and compare what they print, days and times aside.
 
+    Pages show what a terminal shows, which is without the frame that marks notes as data.
+
     One page runs the program, and so does what only a shell can spell; the others call it in this process, which saves its start.
     """
     for name in os.environ.keys() - shell.keys():
         monkeypatch.delenv(name)
+    monkeypatch.setenv("COMMONPLACE_OUTPUT_FRAME", "never")
+    shell["COMMONPLACE_OUTPUT_FRAME"] = "never"
     monkeypatch.chdir(private_home)
     for command, shown in transcript(page.read_text("utf-8")):
         run = printed if page == AS_PROGRAM or "$(" in command else called
@@ -286,7 +290,8 @@ def called(command: str, home: Path, env: dict[str, str]) -> str:
             output = subprocess.run(
                 part, shell=True, cwd=home, env=env, input=output, capture_output=True, text=True, check=True
             ).stdout
-    return output.replace(str(home), "/home/you")
+    program = shlex.join(installation.program())
+    return output.replace(program, "/home/you/.venv/bin/commonplace").replace(str(home), "/home/you")
 
 
 def printed(command: str, home: Path, env: dict[str, str]) -> str:

@@ -29,7 +29,7 @@ FLOORS = [
     ["search"],
     ["edit", "memory"],
     ["upkeep", "agent"],
-    ["diagnosis", "demo", "bench", "servers", "integrations", "cli"],
+    ["diagnosis", "demo", "bench", "clients", "servers", "integrations", "cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, name in enumerate(name for floor in FLOORS for name in floor)}
@@ -157,10 +157,10 @@ def test_importing_costs_nothing_heavy() -> None:
     assert out.strip() == "[]"
 
 
-# Modules that may start a program: git, a collection's own command, a model's, a download, an import tried apart,
+# Modules that may start a program: what clients would start, git, a collection's own command, a model's, a download, an import tried apart,
 # a server, the starters of a schedule, measurements.
 STARTERS = {
-    "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
+    "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
     "servers/local.py",
 }  # fmt: skip

@@ -651,6 +651,13 @@ def passage_text(text: str) -> str:
     return structure.unbroken(text)
 
 
+def framed(text: str) -> str:
+    """Mark a text as recalled: reference data, between two lines that it cannot close."""
+    from commonplace.search import pack
+
+    return pack.marked(text)
+
+
 def warm(memory: Memory) -> None:
     """Load now what the first question would wait for, for whoever serves several.
 

@@ -37,6 +37,7 @@ def command(*arguments: str | Path) -> list[str]:
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace of three notes, without a model."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    monkeypatch.setenv("COMMONPLACE_OUTPUT_FRAME", "never")  # as at a terminal; test_frames has the frame
     root = tmp_path / "notes"
     (root / "memory").mkdir(parents=True)
     (root / "MEMORY.md").write_text("# Memory\n\n## Tea\n\n- Aged white tea after lunch.\n")

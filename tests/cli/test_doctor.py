@@ -34,7 +34,7 @@ def test_all_is_fine(run: Run, fine: Path) -> None:
     result = run("doctor")
     assert (result.exit_code, result.stderr) == (0, "")
     *groups, blank, last = result.stdout.splitlines()
-    assert [line.split()[1] for line in groups] == list(examination.GROUPS)
+    assert [line.split()[1] for line in groups] == [*examination.GROUPS, "clients"]
     assert {line[0] for line in groups} <= set("✓-")
     assert blank == ""
     assert re.fullmatch(r"all fine, \d+ checks", last)

@@ -442,6 +442,7 @@ def test_config_names_every_key_and_what_set_it(
         "search.limit": (7, "COMMONPLACE_SEARCH_LIMIT"),
         "index.include": (["*.md"], str(workspace / "commonplace.toml")),
         "embedding.provider": ("none", "COMMONPLACE_EMBEDDING_PROVIDER"),
+        "output.frame": ("never", "COMMONPLACE_OUTPUT_FRAME"),
     }
     rows = [line.split() for line in run("config", "list", "--origin").stdout.splitlines()]
     assert [row[0] for row in rows] == list(data)

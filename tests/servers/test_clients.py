@@ -192,7 +192,7 @@ import sys, threading, time
 from pathlib import Path
 from commonplace.cli import shortcut
 from commonplace.servers.methods import LANE, Service
-made, go = shortcut.service, Path(sys.argv[2])
+made, go = shortcut.service_of, Path(sys.argv[2])
 
 def held(*arguments, **named) -> Service:
     service = made(*arguments, **named)
@@ -206,7 +206,7 @@ def release(service: Service) -> None:
         time.sleep(0.01)
     service.lane.release(LANE)
 
-shortcut.service = held
+shortcut.service_of = held
 sys.exit(shortcut.connect(sys.argv[1]))
 """
 

@@ -101,6 +101,22 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, "-P", *arguments]
 
 
+def program() -> list[str]:
+    """Return what starts this program from anywhere: its script if it is installed, else this Python.
+
+    Of several links to the script the one on PATH, which an upgrade leaves where it is (pipx, uv).
+    """
+    import shutil
+    import sysconfig
+
+    beside = shutil.which("commonplace", path=sysconfig.get_path("scripts"))
+    if beside is None:
+        return python("-m", "commonplace")
+    found = shutil.which("commonplace")
+    same = found is not None and os.path.realpath(found) == os.path.realpath(beside)
+    return [os.path.abspath(found if found and same else beside)]
+
+
 def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return an environment without what a Python would import from the folder it is started in.
 

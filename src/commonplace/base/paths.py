@@ -94,7 +94,7 @@ def keeps_key(environ: Mapping[str, str] | None = None) -> bool:
 
 def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
     """Return the user's own workspace, used where no other is found."""
-    return _home(environ) / APPLICATION
+    return home(environ) / APPLICATION
 
 
 def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path:
@@ -125,10 +125,10 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None)
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
     """Return the nearest workspace at or above `start`, or None."""
-    home = os.path.realpath(_home(environ))
+    base = os.path.realpath(home(environ))
     folder = Path(os.path.abspath(start))
     for candidate in (folder, *folder.parents):
-        if _is_workspace(candidate, home):
+        if _is_workspace(candidate, base):
             return candidate
     return None
 
@@ -142,7 +142,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     expanded = named or ""
     if expanded == "~" or expanded.startswith(("~/", "~" + os.sep)):
-        expanded = str(_home(environ)) + expanded[1:]
+        expanded = str(home(environ)) + expanded[1:]
     expanded = os.path.expanduser(expanded)
     if os.path.isabs(expanded):
         cwd = Path(expanded)  # which needs no current folder, and there may be none any more
@@ -154,7 +154,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
-        if not _is_workspace(folder, os.path.realpath(_home(environ))):
+        if not _is_workspace(folder, os.path.realpath(home(environ))):
             check_outside_clone(folder)
         return folder
     found = find_workspace(cwd, environ)
@@ -344,15 +344,16 @@ def _user_dir(environ: Mapping[str, str] | None, variable: str, linux: Path, mac
     values = os.environ if environ is None else environ
     if sys.platform == "win32":
         base = values.get(windows)
-        return Path(base or _home(environ), APPLICATION)
+        return Path(base or home(environ), APPLICATION)
     if sys.platform == "darwin":
-        return _home(environ) / mac / APPLICATION
+        return home(environ) / mac / APPLICATION
     base = values.get(variable, "")
     # The XDG specification: a relative path is invalid and is to be ignored.
-    return (Path(base) if os.path.isabs(base) else _home(environ) / linux) / APPLICATION
+    return (Path(base) if os.path.isabs(base) else home(environ) / linux) / APPLICATION
 
 
-def _home(environ: Mapping[str, str] | None) -> Path:
+def home(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the user's home folder."""
     values = os.environ if environ is None else environ
     named = values.get("USERPROFILE" if sys.platform == "win32" else "HOME")
     return Path(named or os.path.expanduser("~"))

@@ -53,6 +53,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "restore": ("corrections:restore", "Put back lines that another program overwrote."),
     },
     "Serve": {
+        "install": ("installing:install", "Enter this memory into Claude Code, Codex and other clients."),
+        "uninstall": ("installing:uninstall", "Take it out of a client again, and nothing else."),
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "hook": ("serving:hook", "Take an event of a coding client's session (Claude Code, Codex)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),

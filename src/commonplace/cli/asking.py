@@ -99,9 +99,10 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
         session.write(render.to_json(excerpt))
         return
     look = session.look(memory.settings)
-    if excerpt.lines:
-        sys.stdout.write(reports.excerpt_text(excerpt, numbers=not no_numbers, look=look) + "\n")
-        sys.stdout.flush()
+    if text := reports.excerpt_text(excerpt, numbers=not no_numbers, look=look):
+        session.write_recalled(text, memory.settings)
+    elif excerpt.lines:
+        click.echo()  # a blank line is one too
     if len(excerpt.lines) < excerpt.total_lines:
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")
 

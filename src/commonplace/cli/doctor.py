@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.base import paths
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 from commonplace.render import count, screen, to_json
@@ -49,7 +52,9 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     examined = examination.present(session.workspace(ctx), environ, offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
-    for group, found in examination.examine(examined):
+    for group, found in examination.examine(
+        examined, {"clients": {"clients.doors": partial(_doors, environ)}}
+    ):
         findings += found
         if form == "text":
             session.write("\n".join(_group(group, found, look, verbose=verbose)))
@@ -66,6 +71,17 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
         session.write("\n" + _sum(counts, look))
     if counts["wrong"]:
         ctx.exit(failures.ERROR)
+
+
+def _doors(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Examine what is installed in clients, here and for the user."""
+    from commonplace.clients import doors
+
+    try:
+        project = Path.cwd()
+    except OSError:  # a folder that is gone
+        project = paths.home(environ)
+    return doors.answering(environ, project)
 
 
 def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:

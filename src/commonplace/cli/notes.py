@@ -11,7 +11,7 @@ import click
 from commonplace.base.errors import NoteUnreadable
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
-from commonplace.render import count, reports
+from commonplace.render import count, reports, to_json
 from commonplace.render.screen import one_line
 
 _NAMED = 5  # notes that do not fit; of more the number is told
@@ -97,7 +97,10 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
         failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
     for message in around.warnings:
         failures.warn(message)
-    session.answer(form, around, lambda: reports.timeline_text(around, session.look(memory.settings)))
+    if form == "text":
+        session.write_recalled(reports.timeline_text(around, session.look(memory.settings)), memory.settings)
+    else:
+        session.write(to_json(around))
     if not around.moments:
         ctx.exit(failures.NOTHING_FOUND)
 
@@ -141,7 +144,11 @@ def multi_get(
     memory = session.open_memory(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
-    session.answer(form, notes, lambda: reports.gathered_text(notes, numbers=not no_numbers, look=look))
+    if form == "text":
+        text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
+        session.write_recalled(text, memory.settings)
+    else:
+        session.write(to_json(notes))
     unfit = [one.path for one in notes.left_out if one.path in notes.unfit]
     for one in notes.left_out:
         if one.path not in unfit[_NAMED:]:

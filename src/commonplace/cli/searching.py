@@ -75,6 +75,8 @@ def compose(
     else:
         whole = full or layer == "full"
         text, tokens = _passages(memory, result, question, form, look, whole=whole, explain=explain)
+    if form == "text":
+        text = session.recalled(text, out, memory.settings)
     warnings = list(result.warnings)
     if form != "text" and result.stale:
         changed = f"stale: {result.stale} files changed since they were indexed"

@@ -252,6 +252,25 @@ def write(text: str) -> None:
         sys.stdout.flush()  # before what is said beside it
 
 
+def recalled(text: str, screen: Screen, settings: Settings) -> str:
+    """Return what notes say as it is printed: an agent that reads it must not take it for instructions.
+
+    A terminal, which alone has a width, shows it to a person as it is. Elsewhere a line stands before it and
+    one behind it, so that what filters lines finds the same ones as ever.
+    """
+    frame = settings.output.frame
+    if not text or frame == "never" or (frame == "auto" and screen.width is not None):
+        return text
+    from commonplace.memory import framed
+
+    return framed(text)
+
+
+def write_recalled(text: str, settings: Settings) -> None:
+    """Print what notes say, as text."""
+    write(recalled(text, screen_of(sys.stdout), settings))
+
+
 def answer(form: str, value: object, text: Callable[[], str]) -> None:
     """Print a value as JSON, or the text of it where that is the form."""
     from commonplace.render import to_json

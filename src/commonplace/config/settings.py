@@ -243,6 +243,11 @@ class Output(NamedTuple):
     color: str = _own("auto", "Whether output is coloured.", choices=("auto", "always", "never"))
     links: bool = _own(True, "Whether paths can be clicked on a terminal.")
     editor_uri: str = _own("file://{path}", "Where a click leads: {path}, {line}.")
+    frame: str = _own(
+        "auto",
+        "Whether passages are framed as data, as text: auto where output is no terminal.",
+        choices=("auto", "always", "never"),
+    )
 
 
 class Usage(NamedTuple):

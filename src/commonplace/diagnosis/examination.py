@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from commonplace import config
@@ -192,12 +193,21 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 _AT_ONCE = 4  # most of what takes long waits: for servers, and for other processes
 
 
-def examine(case: Case) -> Iterator[tuple[str, list[Finding]]]:
-    """Run every check; yield each group with its findings as soon as it and those before it are complete."""
+def examine(
+    case: Case, more: Mapping[str, Mapping[str, Check]] = MappingProxyType({})
+) -> Iterator[tuple[str, list[Finding]]]:
+    """Run every check; yield each group with its findings as soon as it and those before it are complete.
+
+    `more` are groups of whoever asks, checked after our own.
+    """
+    groups: dict[str, Mapping[str, Check]] = {
+        group: {name: partial(_run, entry, case) for name, entry in checks.items()}
+        for group, checks in GROUPS.items()
+    }
     with ThreadPoolExecutor(_AT_ONCE, "commonplace-doctor") as pool:
         running = {
-            group: [pool.submit(guarded, name, partial(_run, entry, case)) for name, entry in checks.items()]
-            for group, checks in GROUPS.items()
+            group: [pool.submit(guarded, name, check) for name, check in checks.items()]
+            for group, checks in {**groups, **more}.items()
         }
         for group, results in running.items():
             yield group, [finding for result in results for finding in result.result()]

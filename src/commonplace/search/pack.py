@@ -190,6 +190,11 @@ def enclosed(texts: Iterable[str]) -> str:
     return "\n".join([_OPENING, *map(_harmless, texts), _CLOSING])
 
 
+def marked(text: str) -> str:
+    """Put a text into the frame as it is, but for what would close it."""
+    return "\n".join([_OPENING, disarm(text), _CLOSING])
+
+
 # --- hits cut ---------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,221 @@
+"""What is written into a client's settings, and how it is known again: by the command that it holds.
+
+An entry is ours if it starts this program, wherever that lies, with a workspace, an agent and nothing else:
+`commonplace -w FOLDER --agent NAME mcp`, or `… hook`. So an upgrade replaces it, and no other is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
+from commonplace.clients import jsonc
+from commonplace.clients.table import Hook, Target
+
+SERVE, HOOK = "mcp", "hook"
+_MODULE = ["-P", "-m", "commonplace"]
+
+
+class Door(NamedTuple):
+    """How a client reaches a workspace: the command that it starts, up to the word that says for what."""
+
+    name: str
+    command: tuple[str, ...]
+
+    def argv(self, verb: str) -> list[str]:
+        """Return the command for `mcp` or `hook`."""
+        return [*self.command, verb]
+
+
+class Taken(ValueError):
+    """What is to be written has the name of something that is not ours."""
+
+
+def door(program: Sequence[str], workspace: Path, agent: str, name: str) -> Door:
+    """Make the door to a workspace. Raises ConfigError for a path that clients do not take as it is."""
+    command = (*program, "-w", os.path.abspath(workspace), "--agent", agent)
+    for word in command:
+        if "$" in word or not word.replace(" ", "").isprintable():
+            message = "holds what clients read as a variable, or what cannot be seen; name another folder"
+            raise ConfigError(
+                "workspace" if word in command[len(program) :] else "program",
+                f"{paths.shown(word)} {message}",
+            )
+    return Door(name, command)
+
+
+def is_ours(argv: Sequence[object], verb: str) -> bool:
+    """Tell whether a command is one that was written from here."""
+    words = [word for word in argv if isinstance(word, str)]
+    if len(words) != len(argv) or not words:
+        return False
+    arguments = words[1:]
+    if Path(words[0]).stem != "commonplace":
+        if arguments[: len(_MODULE)] != _MODULE:
+            return False
+        arguments = arguments[len(_MODULE) :]
+    return len(arguments) == 5 and (arguments[0], arguments[2], arguments[4]) == ("-w", "--agent", verb)
+
+
+# --- servers -------------------------------------------------------------------------------------------
+
+
+def server(target: Target, door: Door) -> dict[str, object]:
+    """Return the entry of a server as a client takes it."""
+    argv = door.argv(SERVE)
+    command = {"command": argv} if target.one_list else {"command": argv[0], "args": argv[1:]}
+    fields = dict(target.fields or {})
+    kind = {"type": fields.pop("type")} if "type" in fields else {}
+    return {**kind, **command, **fields}
+
+
+def started(entry: object) -> list[object]:
+    """Return the command that an entry of a server starts, empty for none."""
+    if not isinstance(entry, dict):
+        return []
+    command, arguments = entry.get("command"), entry.get("args", [])
+    first = command if isinstance(command, list) else [command]
+    return [*first, *(arguments if isinstance(arguments, list) else [])]
+
+
+def servers_in(target: Target, value: object) -> dict[str, Any]:
+    """Return the servers that settings hold, by name."""
+    for key in target.keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def ours_in(target: Target, value: object) -> dict[str, list[str]]:
+    """Return the commands of our servers that settings hold, by name."""
+    commands = {name: started(entry) for name, entry in servers_in(target, value).items()}
+    return {name: [str(word) for word in argv] for name, argv in commands.items() if is_ours(argv, SERVE)}
+
+
+def refuse_taken(target: Target, value: object, name: str) -> None:
+    """Raise Taken where somebody else's server has a name."""
+    entry = servers_in(target, value).get(name)
+    if entry is not None and not is_ours(started(entry), SERVE):
+        raise Taken(f"another server is called {name!r} there; choose another name with --name")
+
+
+def add_server(text: str, target: Target, door: Door) -> str:
+    """Enter a server into a JSON text, in the place of the former one. Raises Broken, Taken."""
+    value = jsonc.value(text)
+    refuse_taken(target, value, door.name)
+    for name in ours_in(target, value):
+        if name != door.name:
+            text = jsonc.remove(text, (*target.keys, name))
+    return jsonc.assign(text, (*target.keys, door.name), server(target, door))
+
+
+def remove_server(text: str, target: Target) -> str:
+    """Take our servers out of a JSON text, and what is empty without them. Raises Broken."""
+    for name in ours_in(target, jsonc.value(text)):
+        text = jsonc.remove(text, (*target.keys, name))
+        text = _without_empty(text, target.keys)
+    return text
+
+
+def _without_empty(text: str, keys: Sequence[str]) -> str:
+    """A text without the table of these keys, and those above it, as far as they are empty."""
+    while keys and (node := jsonc.get(text, keys)) is not None and not node.members:
+        text, keys = jsonc.remove(text, keys), keys[:-1]
+    return text
+
+
+# --- hooks ---------------------------------------------------------------------------------------------
+
+HOOKS = "hooks"
+
+
+def group(hook: Hook, door: Door) -> dict[str, object]:
+    """Return what is called at an event."""
+    command = {"type": "command", "command": shlex.join(door.argv(HOOK)), "timeout": hook.timeout_s}
+    return {**({"matcher": hook.matcher} if hook.matcher else {}), HOOKS: [command]}
+
+
+def add_hooks(text: str, target: Target, door: Door) -> str:
+    """Enter the hooks into a JSON text, in the place of the former ones. Raises Broken."""
+    for hook in target.events:
+        entry = group(hook, door)
+        groups = _groups(text, hook.event)
+        if [groups[outer] for outer, _ in _called(groups)] != [entry]:
+            text = jsonc.append(_without_hooks(text, hook.event), (HOOKS, hook.event), entry)
+    return remove_hooks(text, [hook.event for hook in target.events])  # those that are not called any more
+
+
+def remove_hooks(text: str, but: Sequence[str] = ()) -> str:
+    """Take our hooks out of a JSON text, but for those of some events. Raises Broken."""
+    for event in _events(text):
+        if event not in but and _called(_groups(text, event)):
+            text = _without_empty(_without_hooks(text, event), (HOOKS, event))
+    return text
+
+
+def hooked(text: str) -> dict[str, list[str]]:
+    """Return the events at which we are called, with the command."""
+    commands = {}
+    for event in _events(text):
+        groups = _groups(text, event)
+        for outer, inner in _called(groups):
+            commands[event] = shlex.split(groups[outer][HOOKS][inner]["command"])
+    return commands
+
+
+def _events(text: str) -> list[str]:
+    """The events at which something is called. Raises Broken for what is no object."""
+    whole, node = jsonc.read(text), jsonc.get(text, (HOOKS,))
+    for wrong in (whole, node):
+        if wrong is not None and not isinstance(wrong.value, dict):
+            raise jsonc.Broken(text, wrong.start, "is no object")
+    return list(node.value) if node else []
+
+
+def _groups(text: str, event: str) -> list[Any]:
+    """What is called at an event. Raises Broken for what is no list."""
+    node = jsonc.get(text, (HOOKS, event))
+    if node is None:
+        return []
+    if not isinstance(node.value, list):
+        raise jsonc.Broken(text, node.start, f"{HOOKS}.{event} is no array")
+    return node.value
+
+
+def _called(groups: Sequence[object]) -> list[tuple[int, int]]:
+    """Where we are called: the place of the group, and the one in it."""
+    return [
+        (outer, inner)
+        for outer, entry in enumerate(groups)
+        if isinstance(entry, dict) and isinstance(entry.get(HOOKS), list)
+        for inner, hook in enumerate(entry[HOOKS])
+        if isinstance(hook, dict) and is_ours(_words(hook.get("command")), HOOK)
+    ]
+
+
+def _words(command: object) -> list[str]:
+    try:
+        return shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return []
+
+
+def _without_hooks(text: str, event: str) -> str:
+    """A text without our hooks of an event, and without the groups that held nothing else."""
+    for outer, inner in reversed(_called(_groups(text, event))):
+        alone = len(_groups(text, event)[outer][HOOKS]) == 1
+        text = jsonc.remove(text, (HOOKS, event, outer) if alone else (HOOKS, event, outer, HOOKS, inner))
+    return text
+
+
+def pasted(target: Target, door: Door) -> str:
+    """Return the entry of a server as its user would paste it into a file."""
+    text: dict[str, object] = {door.name: server(target, door)}
+    for key in reversed(target.keys):
+        text = {key: text}
+    return json.dumps(text, indent=2, ensure_ascii=False)

@@ -1,0 +1,138 @@
+"""This memory entered into a client and taken out again, and where it stands."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.clients import edits, entries, files
+from commonplace.clients.entries import Door
+from commonplace.clients.files import Edit, Ledger
+from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
+from commonplace.types.changes import Change
+
+GENERIC = "generic"  # any other client: its user is shown what to paste
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was done to a file: `what` of ours it is about, and where its former version is kept."""
+
+    what: str
+    path: Path
+    changed: bool
+    backup: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What of ours stands in a file of a client: names with their commands; or why it cannot be read."""
+
+    target: Target
+    scope: Scope
+    edit: Edit
+    ours: Mapping[str, Sequence[str]]
+    trouble: str = ""
+
+
+def site(environ: Mapping[str, str], project: Path) -> Site:
+    """Return where files of clients lie for the user of an environment."""
+    return Site(paths.home(environ), project, environ)
+
+
+def find(name: str) -> Target:
+    """Return the row of a client. Raises ConfigError."""
+    for target in TARGETS:
+        if target.name == name:
+            return target
+    known = ", ".join([*(target.name for target in TARGETS), GENERIC])
+    raise ConfigError("client", f"{name!r} is not known; there are {known}")
+
+
+def scopes(target: Target, where: Site, scope: Scope | None) -> list[Scope]:
+    """Return the scope that is meant, or all that a client has here. Raises ConfigError.
+
+    A project in the home folder would be the user's own settings once more.
+    """
+    at_home = os.path.realpath(where.project) == os.path.realpath(where.home)
+    if scope == "project" and at_home:
+        raise ConfigError("--project", "you are in your home folder; go into a project, or use --user")
+    if scope is not None:
+        return [scope]
+    return [one for one in SCOPES if where.path(target.servers, one) and not (one == "project" and at_home)]
+
+
+def preview(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool = False) -> list[Change]:
+    """Return what would become of each file. Raises ConfigError, NoteUnreadable."""
+    ledger = Ledger(environ)
+    changes = []
+    for edit in steps:
+        before = edit.read()
+        after = (files.without if remove else files.entered)(edit, ledger, before)
+        changes.append(Change(edit.path.as_posix().lstrip("/"), before, after))
+    return changes
+
+
+def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
+    """Change each file, once it is known that all of them can be. Raises ConfigError, NoteUnreadable."""
+    return _carry_out(steps, environ, remove=False)
+
+
+def uninstall(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
+    """Take what is ours out of each file. Raises ConfigError, NoteUnreadable."""
+    return _carry_out(steps, environ, remove=True)
+
+
+def _carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool) -> list[Outcome]:
+    ledger = Ledger(environ)
+    changes = list(zip(steps, preview(steps, environ, remove=remove), strict=True))
+    outcomes = []
+    # Backwards out again: a folder is made for the first file that lies in it.
+    for edit, change in reversed(changes) if remove else changes:
+        backup = (files.uninstall if remove else files.install)(edit, ledger)
+        outcomes.append(Outcome(edit.what, edit.path, change.before != change.after, backup))
+    return outcomes
+
+
+def standing(where: Site) -> list[Standing]:
+    """Return what stands in every file of every client, in both scopes; nothing is changed."""
+    places = []
+    unused = Door("", ())
+    for target in TARGETS:
+        for scope in scopes(target, where, None):
+            places += [_standing(target, scope, edit) for edit in edits.of(target, scope, where, unused)]
+    return places
+
+
+def _standing(target: Target, scope: Scope, edit: Edit) -> Standing:
+    try:
+        return Standing(target, scope, edit, edits.ours(edit, target))
+    except CommonplaceError as error:
+        return Standing(target, scope, edit, {}, str(error))
+
+
+def is_hooked(target: Target, where: Site, *, but: Scope) -> bool:
+    """Tell whether our hooks stand in another scope of a client."""
+    others = [one for one in standing(where) if one.target is target and one.scope != but]
+    return any(one.ours for one in others if one.edit.what == "hooks")
+
+
+def is_here(target: Target, where: Site) -> bool:
+    """Tell whether a client is on this machine: its program on PATH, or its folder of settings."""
+    path = where.environ.get("PATH", "")
+    if any(shutil.which(program, path=path) for program in target.programs):
+        return True
+    settings = where.path(target.servers, "user")
+    return settings is not None and (
+        settings.exists() or (settings.parent != where.home and settings.parent.is_dir())
+    )
+
+
+def generic(door: Door) -> str:
+    """Return what the user of any other client pastes into its settings."""
+    return entries.pasted(find("cursor"), door)

@@ -1,0 +1,331 @@
+"""Installing into clients: exact, once, kept, taken back; whatever the settings are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.clients import edits, entries, installing, jsonc
+from commonplace.clients.entries import Door
+from commonplace.clients.files import KEPT_DAYS, Edit, Ledger
+from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
+from tests.clients.settings import client_settings
+
+CLAUDE = installing.find("claude-code")
+EVERYWHERE = [(target, scope) for target in TARGETS for scope in SCOPES if getattr(target.servers, scope)]
+
+
+@pytest.fixture
+def site(private_home: Path, tmp_path: Path) -> Site:
+    """A home and a project beside it."""
+    project = tmp_path / "project"
+    project.mkdir()
+    return installing.site({"HOME": str(private_home), "USERPROFILE": str(private_home), "PATH": ""}, project)
+
+
+def door(target: Target = CLAUDE, program: str = "/opt/bin/commonplace", name: str = "memory") -> Door:
+    return entries.door([program], Path("/home/you/my notes"), target.name, name)
+
+
+def made(site: Site, target: Target = CLAUDE, scope: Scope = "user", **more: str) -> list[Edit]:
+    return edits.of(target, scope, site, door(target, **more))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file, and every folder as an empty one, but for our own below the user's settings."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    ours = (".config/commonplace", ".config")
+    return {
+        name: path.read_bytes() if path.is_file() else b""
+        for name, path in found.items()
+        if name not in ours and not name.startswith(f"{ours[0]}/")
+    }
+
+
+@pytest.mark.parametrize(("target", "scope"), EVERYWHERE)
+def test_every_client_gets_what_it_reads_and_loses_it_again(target: Target, scope: Scope, site: Site) -> None:
+    before = files_below(site.folder(scope))
+    outcomes = installing.install(made(site, target, scope), site.environ)
+    assert all(outcome.changed for outcome in outcomes)
+    installed = files_below(site.folder(scope))
+    again = installing.install(made(site, target, scope), site.environ)
+    assert not any(outcome.changed for outcome in again)
+    assert files_below(site.folder(scope)) == installed
+    found = {
+        one.edit.what: one.ours
+        for one in installing.standing(site)
+        if one.target is target and one.scope == scope
+    }
+    assert found["server"] == {"memory": door(target).argv("mcp")}
+    assert set(found.get("hooks", {})) == {hook.event for hook in target.events}
+    assert all(outcome.changed for outcome in installing.uninstall(made(site, target, scope), site.environ))
+    assert files_below(site.folder(scope)) == before
+
+
+@given(client_settings(), client_settings())
+def test_any_settings_are_given_back_byte_for_byte(private_home: Path, servers: str, hooks: str) -> None:
+    site = installing.site({"HOME": str(private_home), "PATH": ""}, private_home)
+    paths = private_home / ".claude.json", private_home / ".claude" / "settings.json"
+    paths[1].parent.mkdir(exist_ok=True)
+    for path, text in zip(paths, (servers, hooks), strict=True):
+        path.write_bytes(text.encode())
+    installing.install(made(site), site.environ)
+    once = [path.read_bytes() for path in paths]
+    assert not any(outcome.changed for outcome in installing.install(made(site), site.environ))
+    assert [path.read_bytes() for path in paths] == once
+    for path, text in zip(paths, (servers, hooks), strict=True):
+        assert without_ours(jsonc.value(path.read_text("utf-8"))) == without_empty(jsonc.value(text))
+    installing.install(made(site, program="/usr/local/bin/commonplace"), site.environ)  # an upgrade
+    assert [path.read_bytes() for path in paths] == [
+        data.replace(b"/opt/bin", b"/usr/local/bin") for data in once
+    ]
+    installing.uninstall(made(site), site.environ)
+    assert [path.read_bytes() for path in paths] == [servers.encode(), hooks.encode()]
+
+
+@given(client_settings())
+def test_what_others_write_meanwhile_is_kept(private_home: Path, text: str) -> None:
+    site = installing.site({"HOME": str(private_home), "PATH": ""}, private_home)
+    path = private_home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+    installing.install(made(site), site.environ)
+    path.write_bytes(jsonc.assign(path.read_bytes().decode(), ("theirs",), {"a": [1]}).encode())
+    installing.uninstall(made(site), site.environ)
+    assert without_empty(jsonc.value(path.read_bytes().decode())) == without_empty(
+        {**jsonc.value(text), "theirs": {"a": [1]}}
+    )
+
+
+def without_ours(value: object) -> object:
+    """Settings without what starts this program."""
+    if isinstance(value, dict):
+        if entries.is_ours(entries.started(value), "mcp"):
+            return {}
+        if isinstance(value.get("command"), str) and value["command"].endswith("hook"):
+            return {}
+    return without_empty(value, without_ours)
+
+
+def without_empty(value: object, inside: object = None) -> object:
+    """A value without empty objects and arrays in it, and without what held nothing else."""
+    inside = inside or without_empty
+    if isinstance(value, dict):
+        inner = {key: inside(one) for key, one in value.items()}  # type: ignore[operator]
+        return {
+            key: one
+            for key, one in inner.items()
+            if one not in ({}, []) and not (key == "matcher" and len(inner) == 1)
+        }
+    if isinstance(value, list):
+        return [one for one in map(inside, value) if one not in ({}, [], {"matcher": "*"})]  # type: ignore[arg-type]
+    return value
+
+
+# --- what stands there already -------------------------------------------------------------------------
+
+
+def test_hooks_of_others_at_the_same_event_stay(site: Site) -> None:
+    path = site.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    theirs = {"Stop": [{"hooks": [{"type": "command", "command": "notify-send done"}]}], "Other": []}
+    path.write_text(json.dumps({"hooks": theirs, "model": "opus"}, indent=4))
+    installing.install(made(site), site.environ)
+    said = json.loads(path.read_text())
+    assert said["hooks"]["Stop"][0] == theirs["Stop"][0]
+    command = said["hooks"]["Stop"][1]["hooks"][0]["command"]
+    assert shlex.split(command) == [
+        "/opt/bin/commonplace",
+        "-w",
+        "/home/you/my notes",
+        "--agent",
+        "claude-code",
+        "hook",
+    ]
+    path.write_text(json.dumps(said, indent=1))  # somebody else writes the file anew
+    installing.uninstall(made(site), site.environ)
+    assert json.loads(path.read_text()) == {"hooks": theirs, "model": "opus"}
+
+
+def test_a_hook_in_a_group_of_others_is_taken_out_alone(site: Site) -> None:
+    path = site.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    ours = {"type": "command", "command": shlex.join(door().argv("hook"))}
+    path.write_text(
+        json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, ours]}]}})
+    )
+    installing.uninstall(made(site), site.environ)
+    assert json.loads(path.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    }
+
+
+def test_another_server_of_that_name_is_not_replaced(site: Site) -> None:
+    path = site.home / ".claude.json"
+    path.write_text('{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}')
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match=r"\.claude\.json.*'memory'.*--name"):
+        installing.install(made(site), site.environ)
+    assert path.read_bytes() == before
+    assert not (site.home / ".claude").exists()  # nothing is done by half
+    installing.install(made(site, name="notes"), site.environ)
+    assert set(json.loads(path.read_text())["mcpServers"]) == {"memory", "notes"}
+
+
+def test_another_name_moves_the_server(site: Site) -> None:
+    installing.install(made(site), site.environ)
+    installing.install(made(site, name="notes"), site.environ)
+    assert set(json.loads((site.home / ".claude.json").read_text())["mcpServers"]) == {"notes"}
+
+
+def test_a_skill_of_somebody_else_is_not_replaced(site: Site) -> None:
+    path = site.home / ".claude" / "skills" / "commonplace" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: commonplace-book\ndescription: mine\n---\n")
+    with pytest.raises(ConfigError, match="another skill"):
+        installing.install(made(site), site.environ)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "place"),
+    [
+        (".claude.json", b'{"mcpServers": {', "line 1, column 17"),
+        (".claude/settings.json", b'{\n  "a" 1}', "line 2, column 7"),
+        (".claude/settings.json", b'{"hooks": []}', "no object"),
+        (".claude/settings.json", b'{"hooks": {"Stop": {}}}', "hooks.Stop is no array"),
+        (".claude/settings.json", b"{}\n\xff", "line 2 is not UTF-8"),
+        (".claude.json", b"[]", "no object"),
+        (".claude.json", b'{"mcpServers": null}', "no object"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(
+    site: Site, name: str, data: bytes, place: str
+) -> None:
+    path = site.home / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    before = files_below(site.home)
+    with pytest.raises(ConfigError, match=place) as error:
+        installing.install(made(site), site.environ)
+    assert str(path) in str(error.value)
+    assert files_below(site.home) == before
+
+
+# --- files ---------------------------------------------------------------------------------------------
+
+
+def test_modes_are_kept_and_former_versions_are_their_owners_alone(site: Site) -> None:
+    path = site.home / ".claude.json"
+    path.write_text('{"oauthAccount": "secret"}')
+    path.chmod(0o640)
+    [kept, *_] = [one.backup for one in installing.install(made(site), site.environ)]
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert kept is not None
+    assert kept.read_text() == '{"oauthAccount": "secret"}'
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert (site.home / ".claude" / "settings.json").stat().st_mode & 0o777 == 0o600
+    old = (KEPT_DAYS + 1) * 86_400
+    os.utime(kept, (kept.stat().st_mtime - old,) * 2)
+    path.write_text("{}")
+    installing.install(made(site), site.environ)
+    assert not kept.exists()
+
+
+def test_links_inside_the_home_are_followed_and_others_are_not(site: Site, tmp_path: Path) -> None:
+    dotfiles = site.home / "dotfiles"
+    dotfiles.mkdir()
+    (dotfiles / "settings.json").write_text("{}")
+    (site.home / ".claude").mkdir()
+    (site.home / ".claude" / "settings.json").symlink_to(dotfiles / "settings.json")
+    installing.install(made(site), site.environ)
+    assert (site.home / ".claude" / "settings.json").is_symlink()
+    assert "hooks" in json.loads((dotfiles / "settings.json").read_text())
+    installing.uninstall(made(site), site.environ)
+    assert (dotfiles / "settings.json").read_text() == "{}"
+    (site.home / ".claude" / "settings.json").unlink()
+    (site.home / ".claude").rmdir()
+    (site.home / ".claude").symlink_to(dotfiles)
+    installing.install(made(site), site.environ)
+    assert (dotfiles / "skills" / "commonplace" / "SKILL.md").exists()
+    installing.uninstall(made(site), site.environ)
+    assert os.listdir(dotfiles) == ["settings.json"]
+    outside = tmp_path / "outside.json"
+    outside.write_text("{}")
+    (site.project / ".mcp.json").symlink_to(outside)
+    with pytest.raises(NoteUnreadable, match="symlink"):
+        installing.install(made(site, scope="project"), site.environ)
+    assert outside.read_text() == "{}"
+    assert not (site.project / ".claude").exists()
+
+
+def test_a_variable_leads_elsewhere(site: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    moved = Site(site.home, site.project, {**site.environ, "CLAUDE_CONFIG_DIR": str(folder)})
+    folder.mkdir()
+    installing.install(made(moved), moved.environ)
+    names = {"settings.json", ".claude.json", "skills", "skills/commonplace", "skills/commonplace/SKILL.md"}
+    assert files_below(folder).keys() == names
+    installing.uninstall(made(moved), moved.environ)
+    assert files_below(folder).keys() == set()
+
+
+def test_without_the_note_of_what_was_done_ours_is_still_taken_out(site: Site) -> None:
+    path = site.home / ".claude.json"
+    path.write_text('{\n  "a": 1\n}\n')
+    installing.install(made(site), site.environ)
+    for note in Ledger(site.environ).root.glob("*.json"):
+        note.write_text("{}")
+    installing.uninstall(made(site), site.environ)
+    assert path.read_text() == '{\n  "a": 1\n}\n'
+
+
+def test_concurrent_edits_lose_nothing(site: Site) -> None:
+    path = site.home / ".claude.json"
+    path.write_text("{}")
+    failures: list[BaseException] = []
+
+    def enter(number: int) -> None:
+        try:
+            for name in ("one", "two"):
+                installing.install(made(site, name=f"{name}{number}"), site.environ)
+        except CommonplaceError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=enter, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(json.loads(path.read_text())["mcpServers"]) == 1
+    installing.uninstall(made(site), site.environ)
+    assert path.read_text() == "{}"
+
+
+@given(st.lists(st.text(max_size=8), max_size=8))
+def test_only_the_very_command_is_ours(words: list[str]) -> None:
+    assert not entries.is_ours(words, "mcp") or words[-1] == "mcp"
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["/any/where/commonplace", "-w", "/x", "--agent", "a", "mcp"], True),
+        (["C:\\p\\python.exe", "-P", "-m", "commonplace", "-w", "/x", "--agent", "a", "mcp"], True),
+        (["commonplace", "-w", "/x", "mcp"], False),
+        (["npx", "-w", "/x", "--agent", "a", "mcp"], False),
+        (["commonplace", "-w", "/x", "--agent", "a", "serve"], False),
+        (["commonplace", 3], False),
+        ([], False),
+    ],
+)
+def test_what_counts_as_ours(argv: list[object], expected: bool) -> None:
+    assert entries.is_ours(argv, "mcp") is expected
