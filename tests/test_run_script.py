@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.test_hosts import HOSTS
+
 CLONE = Path(__file__).parents[1]
 # Says where it was started, with what; a program of `python -`, as the script asks for groups, is read, and
 # nothing is compiled.
@@ -25,12 +27,16 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy2(CLONE / name, folder)
     (folder / "tests").mkdir()
     (folder / "tests" / "test_one.py").touch()
-    for name in (".venv", ".venv-mcp1", ".venv-mcp2"):
+    (folder / "tests" / "clients").mkdir()
+    clients = [f".venv-client-{name}" for name in HOSTS]
+    for name in (".venv", ".venv-mcp1", ".venv-mcp2", *clients):
         python = folder / name / "bin" / "python"
         python.parent.mkdir(parents=True)
         python.write_text(PYTHON)
         python.chmod(0o755)
         stamp = "printf ''" if name != ".venv" else "pwd && cat pyproject.toml run"
+        if name in clients:  # which stand in front of the clone
+            stamp = """printf '%s %s' "$(printf '' | cksum | tr ' ' '-')" "$PWD\""""
         subprocess.run(
             ["/bin/sh", "-c", f"{{ {stamp}; }} | cksum | tr ' ' '-' >'{name}/stamp'"], cwd=folder, check=True
         )
@@ -77,6 +83,16 @@ def test_options_alone_leave_the_tests_spread(clone: Path, arguments: list[str])
 )
 def test_tests_that_are_named_run_in_one_process(clone: Path, arguments: list[str]) -> None:
     assert run("./run", clone, "test", *arguments) == [f"{clone}|-m pytest {' '.join(arguments)}"]
+
+
+def test_clients_are_tested_in_environments_of_their_own(clone: Path, tmp_path: Path) -> None:
+    python = clone / ".venv" / "bin" / "python"
+    python.write_text(PYTHON.replace('"$PWD|$*"', '"$*|$CLIENT_OPENAI_AGENTS_PYTHON"'))
+    (line,) = run(clone / "run", tmp_path, "test", "--clients", "-x")
+    assert (
+        line
+        == f"-m pytest tests/clients --numprocesses=2 --dist=load -x|{clone}/.venv-client-openai-agents/bin/python"
+    )
 
 
 def test_a_folder_that_is_gone_is_one_line(clone: Path, tmp_path: Path) -> None:

@@ -666,6 +666,11 @@ def warm(memory: Memory) -> None:
     memory._answerer.warm()
 
 
+def written(memory: Memory) -> None:
+    """Let the next question look at the files: somebody wrote notes of it by a transaction."""
+    memory._store.written()
+
+
 def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
     """Bring the text up to date, and say what embedding the rest would take, and these questions.
 

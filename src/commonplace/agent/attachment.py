@@ -13,6 +13,7 @@ import hashlib
 import logging
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from commonplace.agent.tools import parsed
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.config.settings import Prompt
 from commonplace.memory import Memory
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Request, counted
@@ -46,6 +48,7 @@ Source = Memory | str | os.PathLike[str] | None
 # Messages with role and content, most tokens of the answer, seconds it may take; what comes back is its text.
 Ask = Callable[[Sequence[Mapping[str, str]], int, float], str]
 _FORMS = {"openai": openai.turn, "nanobot": nanobot.turn}
+_BUSY_S = 0.02  # between two attempts where others of this process are being recalled for
 LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
 logger = logging.getLogger("commonplace.attachment")
 
@@ -74,8 +77,10 @@ class Attachment:
         """
         self.memory, self.agent = memory, agent
         settings = memory.settings
-        # Unasked, only what clearly answers: the recall, and not the head of long-term memory.
-        alone = settings.prompt._replace(long_term=0, daily=0, days=0, files=False)
+        # Unasked, only what clearly answers: the recall, and no other part of a block.
+        prompt: dict[str, Any] = settings.prompt._asdict()
+        sizes = {name: 0 for name, value in prompt.items() if type(value) is int and name != "budget"}
+        alone = Prompt(**{**prompt, **sizes, "files": False})
         injected = Injected(memory.workspace) if on_disk else None
         self._builder = ContextBuilder(memory, alone, injected=injected)
         self._wait_s = settings.chat.recall_wait_s
@@ -84,7 +89,7 @@ class Attachment:
         self._summaries = SummaryHook(self._summarizer)
         observing = ObservationHook(self._worker, settings, memory.workspace.root)
         self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries])
-        self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
+        self._idle = IdleTimer(self, settings.summary.idle_s)
         self._begun: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
 
@@ -92,18 +97,22 @@ class Attachment:
 
     def recall(self, message: str, session: str = "") -> Context | None:
         """Return the framed block for a message, None where nothing clearly answers or it takes too long."""
-        begun = self._prefetch(message, session)
-        context = begun.result(self._wait_s) if begun is not None else None
+        deadline = Deadline(self._wait_s)
+        while (begun := self._prefetch(message, session)) is not None and begun.refused and deadline.left_s():
+            time.sleep(_BUSY_S)
+        context = begun.result(deadline.left_s()) if begun is not None else None
         return context if context is not None and context.text else None
 
     async def recall_async(self, message: str, session: str = "") -> Context | None:
         """Do as `recall` does without holding up the event loop."""
-        begun = self._prefetch(message, session)
+        deadline = Deadline(self._wait_s)
+        while (begun := self._prefetch(message, session)) is not None and begun.refused and deadline.left_s():
+            await asyncio.sleep(_BUSY_S)
         if begun is None:
             return None
         try:
-            async with asyncio.timeout(self._wait_s):
-                context = await asyncio.to_thread(begun.result, self._wait_s)
+            async with asyncio.timeout(deadline.left_s()):
+                context = await asyncio.to_thread(begun.result, deadline.left_s())
         except (TimeoutError, RuntimeError):  # no thread of the host's pool came free, or none can be had
             begun.cancel()
             return None
@@ -155,9 +164,10 @@ class Attachment:
     def begin(self, session: str) -> None:
         """Take a session as one that is alive here; what earlier processes left is summed up meanwhile.
 
-        Nobody waits for it, but `settle`.
+        Nobody waits for it, but `settle`. It is let go of when it has rested for a while.
         """
         name = self._id(session)
+        self._idle.touch(name, self.agent)
         with self._lock:
             if name in self._begun:
                 return
@@ -168,6 +178,13 @@ class Attachment:
     def _begin(self, name: str) -> None:
         self._hooks.emit("on_session_start", SessionEvent(name, self.agent))
         self._hooks.emit("on_session_idle", SessionEvent(name, self.agent))  # of this one, too
+
+    def emit(self, name: str, event: object) -> None:
+        """Sum up a session that rests, as the idle timer tells, and let go of it until its next message."""
+        if isinstance(event, SessionEvent):
+            with self._lock:
+                self._begun.pop(event.session, None)
+            self._hooks.emit("on_session_end", event)
 
     def settle(self, deadline_s: float | None = None) -> bool:
         """Wait for summaries under way, `summary.wait_s` if no deadline is given; tell whether all are done.
@@ -201,9 +218,9 @@ class Attachment:
         except CommonplaceError as error:
             logger.warning("session %s: not kept: %s", name, error)
             return
-        self.touch(session)
+        self.postpone(session)
 
-    def touch(self, session: str) -> None:
+    def postpone(self, session: str) -> None:
         """Something was said in a session: it rests, and is summed up, that much later."""
         self._idle.touch(self._id(session), self.agent)
 
@@ -231,7 +248,7 @@ class Attachment:
         self._worker.stop()
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """A message of the user: its words, and how often they were said before."""
 
     words: str
@@ -248,25 +265,25 @@ class Recalled:
     def __init__(self, attachment: Attachment, session: str) -> None:
         """Begin with nothing; `attachment` is to know of no other process (`on_disk=False`)."""
         self._attachment, self.session = attachment, session
-        self._blocks: dict[Said, Context] = {}
+        self._blocks: dict[Message, Context] = {}
 
     async def recall(self, message: str, earlier: Iterable[str]) -> None:
         """Recall for a message; `earlier` are those of the user before it. Never raises."""
         times = Counter(earlier)
-        held = {said: block for said, block in self._blocks.items() if said.time < times[said.words]}
-        if held != self._blocks:  # the conversation was shortened, or a run failed before it was stored
-            self._blocks = held
-            self._attachment.given(self.session, held.values())
+        there = {one: block for one, block in self._blocks.items() if one.time < times[one.words]}
+        if there != self._blocks:  # the conversation was shortened, or a run failed before it was stored
+            self._blocks = there
+            self._attachment.given(self.session, there.values())
         context = await self._attachment.recall_async(message, self.session)
         if context is not None:
-            self._blocks[Said(message, times[message])] = context
+            self._blocks[Message(message, times[message])] = context
 
     def beside(self, messages: Iterable[str]) -> list[str]:
         """Return the block beside each message, empty where there is none."""
         times: Counter[str] = Counter()
         texts: list[str] = []
         for words in messages:
-            block = self._blocks.get(Said(words, times[words]))
+            block = self._blocks.get(Message(words, times[words]))
             texts.append(block.text if block is not None else "")
             times[words] += 1
         return texts

@@ -16,29 +16,29 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from posixpath import basename, dirname
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.changes import transaction
-from commonplace.markdown import statements
+from commonplace.markdown import comments, statements
 from commonplace.markdown.document import Document
+from commonplace.memory import Memory, written
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.types.changes import About, Change
 
-if TYPE_CHECKING:
-    from commonplace.memory import Memory
-
 ROOT = "/memories"
 MOST_LINES = 999_999
 MOST_CHARACTERS = 1_000_000  # of a text that a command writes
+MOST_BYTES = 4_000_000  # of a file that is shown or edited
 MOST_FILES = 1000  # that a folder may hold which is deleted or renamed as one
 MOST_DAYS = 31  # daily notes that a folder shows; the older ones are counted
 _WIDTH = len(str(MOST_LINES))
 _ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}[^/]*\.md")
+_COMMENT = re.compile(r"(<!--.*?-->)", re.DOTALL)
 _UNITS = "BKMG"
 Compose = Callable[[str | None], str]
 
@@ -80,6 +80,7 @@ def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> None
     for attempt in range(_ATTEMPTS):
         try:
             transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
+            written(memory)
             return
         except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
             if attempt == _ATTEMPTS - 1:
@@ -184,7 +185,7 @@ class Files:
         """The text of a file as it may be shown."""
         root = self._memory.workspace.root
         try:
-            data = paths.read_contained(root / place, [root])
+            data = paths.read_contained(root / place, [root], limit=MOST_BYTES)
         except NoteNotFound as error:
             raise Refused(missing) from error
         return masks.mask(_unix(Document.read(data, place).checked().text)).text
@@ -219,18 +220,18 @@ class Files:
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
             if count > 1:
-                places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)]
+                places = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
                 lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
-                told = f"Multiple occurrences of old_str `{old}` in lines: {lines}."
-                raise Refused(f"No replacement was performed. {told} Please ensure it is unique")
+                several = f"Multiple occurrences of old_str `{old}` in lines: {lines}."
+                raise Refused(f"No replacement was performed. {several} Please ensure it is unique")
             line = text.count("\n", 0, text.index(old))
             return text.replace(old, new)
 
         lines = self._edit(place, compose, f"edit {place}").split("\n")
         first = max(0, line - 2)
         snippet = _numbered(lines[first : line + 3], first + 1)
-        told = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-        return f"{told}\n{snippet}"
+        head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return f"{head}\n{snippet}"
 
     def _insert(self, arguments: Mapping[str, Any]) -> str:
         path, place = self._existing(arguments)
@@ -241,8 +242,8 @@ class Files:
             if not lines[-1]:
                 lines.pop()
             if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= len(lines):
-                told = f"Invalid `insert_line` parameter: {at}."
-                raise Refused(f"{told} It should be within the range [0, {len(lines)}].")
+                wrong = f"Invalid `insert_line` parameter: {at}."
+                raise Refused(f"{wrong} It should be within the range [0, {len(lines)}].")
             return "\n".join([*lines[:at], text.rstrip("\n"), *lines[at:]]) + "\n"
 
         self._edit(place, compose, f"edit {place}")
@@ -276,7 +277,7 @@ class Files:
         moved = list(self._below(path, place))
 
         def changes(read: transaction.Read) -> Sequence[Change]:
-            made: list[Change] = []
+            composed: list[Change] = []
             for name in moved:
                 data = read(name)
                 if data is None:
@@ -287,9 +288,9 @@ class Files:
                     new = target + name.removeprefix(place)
                     if read(new) is not None:
                         raise Refused(f"The destination {self._public(new)} already exists")
-                    made.append(Change(new, None, data))
-                made.append(Change(name, data, None))
-            return sorted(made, key=lambda change: change.after is None)  # what is moved comes first
+                    composed.append(Change(new, None, data))
+                composed.append(Change(name, data, None))
+            return sorted(composed, key=lambda change: change.after is None)  # what is moved comes first
 
         _rewrite(self._memory, changes, self._about(title))
         transaction.drop_empty_folders(self._memory.workspace, moved)
@@ -333,6 +334,8 @@ class Files:
         if not parts:
             return ""
         workspace = self._memory.workspace
+        if parts[0] == paths.MEMORY_FILE and parts[1:]:
+            raise Refused(f"The path {ROOT}/{paths.MEMORY_FILE} is not a directory")
         if parts == [paths.MEMORY_FILE]:
             return workspace.memory_file.relative_to(workspace.root).as_posix()
         return "/".join([paths.MEMORY_FOLDER, *parts])
@@ -356,6 +359,8 @@ class Files:
             raise Refused(f"The path {path} is not a file.")
         if not self._there(place):
             raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+        if self._files.stat(place).st_size > MOST_BYTES:
+            raise Refused(f"The file {path} has more than {MOST_BYTES:,} bytes, which are too many to edit")
         return path, place
 
     def _there(self, place: str) -> bool:
@@ -384,7 +389,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    """A text that is to be written, without what was recalled: it is no news."""
+    """A text that is to be written: without what was recalled, which is no news, and without claims."""
     value = arguments.get(name)
     if empty and value is None:
         return ""
@@ -392,7 +397,10 @@ def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> 
     without = strip_blocks(text)
     if text.strip() and not without.strip():
         raise Refused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
-    return without
+    # No comment of a model's own says who wrote something or pins it; those of the words it replaces stay.
+    known = set(_COMMENT.findall(str(arguments.get("old_str", ""))))
+    parts = _COMMENT.split(without)
+    return "".join(part if part in known else comments.disarmed(part, entirely=False) for part in parts)
 
 
 def _there(text: str | None, path: str) -> str:
@@ -436,5 +444,5 @@ def _refuse_hidden(data: bytes, name: str) -> None:
     text = _unix(Document.read(data, name).text)
     masked = masks.mask(text)
     if masked.private or masked.secret or _pinned(text):
-        told = "holds pinned statements or parts that are not shown"
-        raise Refused(f"{basename(name)} {told}; its owner has to delete it")
+        reason = "holds pinned statements or parts that are not shown"
+        raise Refused(f"{basename(name)} {reason}; its owner has to delete it")

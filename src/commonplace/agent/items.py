@@ -32,18 +32,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError, UnknownCollection
 from commonplace.changes import transaction
+from commonplace.memory import Memory, written
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.redaction.redact import public
 from commonplace.types.changes import About, Change
-
-if TYPE_CHECKING:
-    from commonplace.memory import Memory
 
 FOLDER = f"{paths.MEMORY_FOLDER}/items"
 MOST_HITS = 300  # passages of one search, of which several may be of one item
@@ -112,13 +110,13 @@ class Items:
         at = now or datetime.now(UTC)
 
         def changes(read: transaction.Read) -> Sequence[Change]:
-            made: list[Change] = []
+            composed: list[Change] = []
             for place, one in by_place.items():
                 before = read(place)
                 old = _parsed(before, place) if before is not None and one.value is not None else None
                 after = _written(one, old.created if old is not None else at, at)
-                made.append(Change(place, before, after))
-            return made
+                composed.append(Change(place, before, after))
+            return composed
 
         if not by_place:
             return
@@ -133,6 +131,7 @@ class Items:
             except transaction.FileChanged:
                 if attempt == _ATTEMPTS - 1:
                     raise
+        written(self._memory)
         gone = [place for place, one in by_place.items() if one.value is None]
         transaction.drop_empty_folders(workspace, gone)
 
@@ -150,7 +149,7 @@ class Items:
         return sorted(items, key=lambda item: item.updated, reverse=True)
 
     def search(
-        self, query: str, prefix: Namespace = (), wanted: Callable[[Item], bool] = lambda item: True
+        self, query: str, prefix: Namespace = (), matches: Callable[[Item], bool] = lambda item: True
     ) -> Iterator[tuple[Item, float]]:
         """Yield the items that answer a question, best first, each with its score (0..1)."""
         scores: dict[str, float] = {}
@@ -158,7 +157,7 @@ class Items:
             scores.setdefault(path, score)
         for path, score in scores.items():
             item = self._read(path)
-            if item is not None and item.indexed and _is_below(item, prefix) and wanted(item):
+            if item is not None and item.indexed and _is_below(item, prefix) and matches(item):
                 yield item, score
 
     def _hits(self, query: str, folder: str) -> Iterator[tuple[str, float]]:
@@ -255,7 +254,7 @@ def _written(put: Put, created: datetime, updated: datetime) -> bytes | None:
     texts = [*_texts(value, put.fields)]
     lines = [
         "---",
-        *(f"{name}: {said}" for name, said in head.items()),
+        *(f"{name}: {text}" for name, text in head.items()),
         "---",
         f"# {_line(public(put.key)) or 'item'}",
         "",
@@ -289,10 +288,10 @@ def _clean(value: Any) -> Any:  # noqa: ANN401
 
 def _texts(value: Mapping[str, Any], fields: Sequence[str] | None) -> Iterator[str]:
     """The texts and numbers of a value as lines of a list, without what could be read as structure."""
-    wanted = [_INDEX.sub("", field) for field in fields] if fields is not None else ["$"]
+    roots = [_INDEX.sub("", field) for field in fields] if fields is not None else ["$"]
     for name, text in _leaves(value, ""):
         plain = _INDEX.sub("", name)
-        if not any(field in ("$", plain) or plain.startswith(f"{field}.") for field in wanted):
+        if not any(field in ("$", plain) or plain.startswith(f"{field}.") for field in roots):
             continue
         lines = [*filter(None, map(_line, text.splitlines()))]
         if lines:
@@ -325,9 +324,11 @@ def _parsed(data: bytes, place: str) -> Item | None:
         head = _HEAD.match(text)
         start = text.rindex(f"\n{_FENCE}") + 1 + len(_FENCE)
         value = json.loads(text[start : text.index("\n```", start)])
-        said = dict(line.split(": ", 1) for line in (head[1] if head else "").split("\n") if ": " in line)
-        namespace, key = tuple(json.loads(said["namespace"])), json.loads(said["key"])
-        created, updated = (datetime.fromisoformat(said[name]) for name in ("created", "updated"))
+        head_fields = dict(
+            line.split(": ", 1) for line in (head[1] if head else "").split("\n") if ": " in line
+        )
+        namespace, key = tuple(json.loads(head_fields["namespace"])), json.loads(head_fields["key"])
+        created, updated = (datetime.fromisoformat(head_fields[name]) for name in ("created", "updated"))
         if (
             not isinstance(value, dict)
             or not isinstance(key, str)
@@ -337,7 +338,9 @@ def _parsed(data: bytes, place: str) -> Item | None:
     except (ValueError, KeyError, RecursionError) as error:
         logger.warning("%s is no item: %s", os.path.basename(place), type(error).__name__)
         return None
-    return Item(namespace, key, value, _aware(created), _aware(updated), said.get("indexed") != "false")
+    return Item(
+        namespace, key, value, _aware(created), _aware(updated), head_fields.get("indexed") != "false"
+    )
 
 
 def _aware(at: datetime) -> datetime:

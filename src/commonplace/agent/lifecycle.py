@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.agent.hooks import AgentHook
 from commonplace.agent.worker import Chore
@@ -17,7 +17,6 @@ from commonplace.types.events import MessageEvent, SessionEvent
 from commonplace.upkeep.observations import Observer
 
 if TYPE_CHECKING:
-    from commonplace.agent.hooks import HookManager
     from commonplace.agent.worker import IndexWorker
     from commonplace.config import Settings
     from commonplace.types import ToolExecution
@@ -131,10 +130,17 @@ class SummaryHook(AgentHook):
         return True
 
 
+class Emitter(Protocol):
+    """What is told of events: hooks, or who passes them on."""
+
+    def emit(self, name: str, event: object) -> None:
+        """Tell of an event. Never raises."""
+
+
 class IdleTimer:
     """Tells hooks `on_session_idle` when a session was not touched for a while; any thread may use it."""
 
-    def __init__(self, manager: HookManager, idle_s: float = IDLE_S) -> None:
+    def __init__(self, manager: Emitter, idle_s: float = IDLE_S) -> None:
         """Bind to the hooks to call, and after how many seconds; the thread starts with the first session."""
         self._manager, self._idle_s = manager, idle_s
         self._changed = threading.Condition()

@@ -122,12 +122,13 @@ class Prefetch:
     def __init__(self, builder: ContextBuilder, message: str, options: Mapping[str, object]) -> None:
         """Begin at once, unless too many are under way; then there will be no block."""
         self.error = ""
+        self.refused = False  # since too many were under way
         self._builder, self._message, self._options = builder, message, options
         self._context: Context | None = None
         self._done, self._lock = threading.Event(), threading.Lock()
         self._cancelled = self._given = False
         if not _SLOTS.acquire(blocking=False):
-            self.error = f"{RUNNING} blocks are being built already"
+            self.error, self.refused = f"{RUNNING} blocks are being built already", True
             self._done.set()
             return
         try:

@@ -74,7 +74,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 def _carried_out(files: Files, command: BetaMemoryTool20250818Command) -> str:
     # A command that the SDK does not know comes as the mapping that the model sent.
-    arguments = command if isinstance(command, Mapping) else command.model_dump()
+    arguments = command if isinstance(command, Mapping) else dict(command)
     try:
         return files.call(str(arguments.get("command", "")), arguments)
     except Refused as error:

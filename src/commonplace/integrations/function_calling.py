@@ -40,10 +40,10 @@ def schemas(form: Form = "chat_completions") -> list[dict[str, Any]]:
 
 
 def _schema(tool: Tool, form: Form) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    named: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if form == "messages":
-        return {**said, "input_schema": dict(tool.schema)}
-    function = {**said, "parameters": dict(tool.schema)}
+        return {**named, "input_schema": dict(tool.schema)}
+    function = {**named, "parameters": dict(tool.schema)}
     if form == "responses":
         return {"type": "function", **function, "strict": False}
     return {"type": "function", "function": function}

@@ -38,9 +38,9 @@ class NoteStore(base.BaseStore):
 
     def __init__(self, memory: Source = None) -> None:
         """Take a memory or the path of its workspace. Raises as `Memory.open`."""
-        held = opened(memory, NAME)
-        self._items = Items(held, agent=NAME)
-        self._worker = IndexWorker(held)  # embeds what was stored, a moment later and in the background
+        source = opened(memory, NAME)
+        self._items = Items(source, agent=NAME)
+        self._worker = IndexWorker(source)  # embeds what was stored, a moment later and in the background
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Carry out operations: what is read is as it was before, what is written is one change.
@@ -53,8 +53,8 @@ class NoteStore(base.BaseStore):
             base.validate_op_namespace(op)
             result: base.Result = None
             if isinstance(op, base.GetOp):
-                found = self._items.get(op.namespace, op.key)
-                result = base.Item(**_fields(found)) if found is not None else None
+                item = self._items.get(op.namespace, op.key)
+                result = base.Item(**_fields(item)) if item is not None else None
             elif isinstance(op, base.SearchOp):
                 result = self._search(op)
             elif isinstance(op, base.ListNamespacesOp):
@@ -79,14 +79,14 @@ class NoteStore(base.BaseStore):
         self._worker.stop()
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
-        def wanted(item: Item) -> bool:
+        def passes(item: Item) -> bool:
             return all(_matches(item.value.get(key), value) for key, value in (op.filter or {}).items())
 
         scored: Iterable[tuple[Item, float | None]]
         if op.query:
-            scored = self._items.search(op.query, op.namespace_prefix, wanted)
+            scored = self._items.search(op.query, op.namespace_prefix, passes)
         else:
-            scored = ((item, None) for item in self._items.below(op.namespace_prefix) if wanted(item))
+            scored = ((item, None) for item in self._items.below(op.namespace_prefix) if passes(item))
         shown = islice(scored, op.offset, op.offset + op.limit)
         return [base.SearchItem(**_fields(item), score=score) for item, score in shown]
 
@@ -117,26 +117,26 @@ def _fits(condition: base.MatchCondition, namespace: Namespace) -> bool:
     count = len(condition.path)
     if len(namespace) < count:
         return False
-    part = namespace[:count] if condition.match_type == "prefix" else namespace[len(namespace) - count :]
-    return all(wanted in ("*", said) for said, wanted in zip(part, condition.path, strict=True))
+    parts = namespace[:count] if condition.match_type == "prefix" else namespace[len(namespace) - count :]
+    return all(label in ("*", part) for part, label in zip(parts, condition.path, strict=True))
 
 
-def _matches(value: object, wanted: object) -> bool:
+def _matches(value: object, expected: object) -> bool:
     """Whether a value is the one of a filter, or what its operators (`$gt` and others) allow."""
-    if isinstance(wanted, Mapping):
-        if any(str(name).startswith("$") for name in wanted):
-            return all(_allowed(value, name, other) for name, other in wanted.items())
+    if isinstance(expected, Mapping):
+        if any(str(name).startswith("$") for name in expected):
+            return all(_allowed(value, name, other) for name, other in expected.items())
         return isinstance(value, Mapping) and all(
-            _matches(value.get(name), other) for name, other in wanted.items()
+            _matches(value.get(name), other) for name, other in expected.items()
         )
-    if isinstance(wanted, list | tuple):
+    if isinstance(expected, list | tuple):
         return (
             isinstance(value, Sequence)
             and not isinstance(value, str)
-            and len(value) == len(wanted)
-            and all(map(_matches, value, wanted))
+            and len(value) == len(expected)
+            and all(map(_matches, value, expected))
         )
-    return value == wanted
+    return value == expected
 
 
 def _allowed(value: Any, operation: str, other: Any) -> bool:

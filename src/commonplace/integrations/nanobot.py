@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 NAME = "nanobot"
 SEARCH = "memory_search"
+Messages = Sequence[Mapping[str, Any]]
 _LISTENING: WeakKeyDictionary[MessageBus, Callable[[], None]] = WeakKeyDictionary()
 logger = logging.getLogger("commonplace.nanobot")
 
@@ -109,9 +110,9 @@ class MemoryTool(Tool):
         """Return the block for a message, None where there is nothing new. Never raises."""
         try:
             session = request.session_key or f"{request.channel}:{request.chat_id}"
-            messages = self._messages(session)
+            messages, live = self._messages(session)
             self._counts[session] = len(messages)
-            if not any(TAG in str(message.get("content")) for message in messages):
+            if not any(TAG in str(one.get("content")) for one in live if one.get("role") == "user"):
                 self._attachment.given(session, ())  # a new conversation, or one that was shortened
             if request.runtime is not None:
                 self._attachment.ask_with(_asking(request.runtime), request.runtime.model)
@@ -122,24 +123,23 @@ class MemoryTool(Tool):
             logger.warning("nothing recalled: %s", type(error).__name__)
             return None
 
-    def _messages(self, session: str, *, live: bool = True) -> Sequence[Mapping[str, Any]]:
-        """The messages of a session; those that its model is still shown if `live`."""
+    def _messages(self, session: str) -> tuple[Messages, Messages]:
+        """The messages of a session, and those of them that its model is still shown."""
         if self._sessions is None:
-            return []
-        held = self._sessions.get_or_create(session)
-        messages: Sequence[Mapping[str, Any]] = held.messages
-        return messages[held.last_archived :] if live else messages
+            return (), ()
+        stored = self._sessions.get_or_create(session)
+        return stored.messages, stored.messages[stored.last_archived :]
 
     # --- after a turn -------------------------------------------------------------------------------
 
     async def observe(self, event: SessionTurnPersisted) -> None:
         """Have the tools of a stored turn observed; the session is summed up when it rests."""
         session = event.context.session_key
-        messages = [*self._messages(session, live=False)]
+        messages, _ = self._messages(session)
         turn = messages[self._counts.pop(session, _last_user(messages)) :]
         for execution in _executions(self._attachment, session, turn):
             await self._attachment.observe_async(execution)
-        self._attachment.touch(session)
+        self._attachment.postpone(session)
         if event.context.channel == "cli" and not self._settled:
             # `nanobot agent -m` ends with the answer: what an earlier process left is finished before.
             self._settled = True
@@ -155,25 +155,23 @@ class StoredSessions:
 
     def load(self, session: str) -> list[Turn]:
         """Return the messages of a session, without what was put into them."""
-        held = self._sessions.read_session_snapshot(session)
-        return turns_of(held.messages, "nanobot") if held is not None else []
+        stored = self._sessions.read_session_snapshot(session)
+        return turns_of(stored.messages, "nanobot") if stored is not None else []
 
     def state(self, session: str) -> tuple[int, float]:
         """Return how many messages there are and when the last one came. Raises FileNotFoundError."""
-        held = self._sessions.read_session_snapshot(session)
-        if held is None:
+        stored = self._sessions.read_session_snapshot(session)
+        if stored is None:
             raise FileNotFoundError(session)
-        return len(held.messages), held.updated_at.timestamp()
+        return len(stored.messages), stored.updated_at.timestamp()
 
 
-def _last_user(messages: Sequence[Mapping[str, Any]]) -> int:
+def _last_user(messages: Messages) -> int:
     places = (place for place in range(len(messages) - 1, -1, -1) if messages[place].get("role") == "user")
     return next(places, 0)
 
 
-def _executions(
-    attachment: Attachment, session: str, turn: Sequence[Mapping[str, Any]]
-) -> Iterator[ToolExecution]:
+def _executions(attachment: Attachment, session: str, turn: Messages) -> Iterator[ToolExecution]:
     """What tools did in a turn: each call of an assistant with its result."""
     results = {one.get("tool_call_id"): one for one in turn if one.get("role") == "tool"}
     for call in (call for one in turn for call in one.get("tool_calls") or ()):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 NAME = "openai-agents"
+MOST_TOOLS = 100  # that run at a time in one session
 Item = dict[str, Any]
 
 
@@ -50,10 +51,10 @@ def with_memory(
     attachment = Attachment(opened(memory, NAME), agent=NAME, on_disk=False)
     stored = SQLiteSession(session) if isinstance(session, str) else session
     config = run_config or RunConfig()
-    kept = MemorySession(stored, attachment)
-    recall = partial(kept.recall, config.session_input_callback)
+    wrapped = MemorySession(stored, attachment)
+    recall = partial(wrapped.recall, config.session_input_callback)
     return {
-        "session": kept,
+        "session": wrapped,
         "run_config": replace(config, session_input_callback=recall),
         "hooks": ToolObserver(attachment, stored.session_id),
     }
@@ -61,13 +62,13 @@ def with_memory(
 
 def memory_tools(memory: Source = None, session: str = "") -> list[FunctionTool]:
     """Return the tools of memory for `Agent(tools=…)`. Raises as `Memory.open`."""
-    held = opened(memory, NAME)
+    source = opened(memory, NAME)
     return [
         FunctionTool(
             name=tool.name,
             description=tool.description,
             params_json_schema=dict(tool.schema),
-            on_invoke_tool=partial(_call, held, tool.name, session),
+            on_invoke_tool=partial(_call, source, tool.name, session),
             strict_json_schema=False,
         )
         for tool in table.TOOLS
@@ -184,6 +185,8 @@ class ToolObserver(RunHooks):
 
     async def on_tool_start(self, context: RunContextWrapper, agent: Agent, tool: Tool) -> None:
         """Note when a tool begins."""
+        while len(self._started) >= MOST_TOOLS:  # of tools that failed, which end without a word
+            self._started.pop(next(iter(self._started)))
         self._started[getattr(context, "tool_call_id", tool.name)] = time.perf_counter()
 
     async def on_tool_end(self, context: RunContextWrapper, agent: Agent, tool: Tool, result: object) -> None:

@@ -205,8 +205,8 @@ def _turns(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
                 for part in message.parts
                 if isinstance(part, ToolCallPart)
             ]
-            said = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
-            turns.append({"role": "assistant", "content": said, "tool_calls": calls, "timestamp": at})
+            text = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
+            turns.append({"role": "assistant", "content": text, "tool_calls": calls, "timestamp": at})
         for part in _parts(message):
             if words := _asked(part):
                 turns.append({"role": "user", "content": words, "timestamp": at})
