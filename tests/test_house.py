@@ -29,7 +29,7 @@ FLOORS = [
     ["search"],
     ["edit", "memory"],
     ["upkeep", "agent"],
-    ["diagnosis", "demo", "bench", "clients", "servers", "integrations", "cli"],
+    ["diagnosis", "demo", "bench", "clients", "imports", "servers", "integrations", "cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, name in enumerate(name for floor in FLOORS for name in floor)}
@@ -157,12 +157,12 @@ def test_importing_costs_nothing_heavy() -> None:
     assert out.strip() == "[]"
 
 
-# Modules that may start a program: what clients would start, git, a collection's own command, a model's, a download, an import tried apart,
-# a server, the starters of a schedule, measurements.
+# Modules that may start a program: what clients would start, git, a collection's own command, a model's, a download,
+# an import tried apart, a server, the starters of a schedule, another search.
 STARTERS = {
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
-    "servers/local.py",
+    "servers/local.py", "providers/qmd.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")
@@ -225,6 +225,7 @@ EXCEPTIONS = {
     "bench.questions": ({"open", "write_text"}, "result files that are named on the command line"),
     "bench.evaluation": ({"shutil.rmtree"}, "indexes of the measurement in the user's cache"),
     "bench.gold": ({"open"}, "a question set that is named on the command line"),
+    "providers.qmd": ({"os.makedirs"}, "an index of a measurement in the user's cache"),
     "cli.measurements": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
     "cli.failures": ({"os.open"}, "the null device"),
     "cli.hook": ({"os.open"}, "the null device"),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace.edit.forget.notes import Context
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.qmd import Home
     from commonplace.render.hits import Line
     from commonplace.types import (
         Cited,
@@ -398,7 +399,7 @@ class Memory:
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
     def get(self, reference: str) -> Excerpt:
-        """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
+        """Read lines of a note: `PATH[:from[-to|:count]]`, `#docid`, `[[Note#Heading]]`, `Note#^block`.
 
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
@@ -409,12 +410,14 @@ class Memory:
 
     def _read(self, reference: str) -> Excerpt:
         from commonplace.index.reading import content_hash, note_of
-        from commonplace.markdown import references
+        from commonplace.markdown import references, wiki
 
         wanted = references.parse_reference(reference)
-        if wanted.docid:
+        place = ""
+        if wanted.docid or "#" in wanted.path or wiki.link(reference):
             with self._reading() as reader:
-                shown, absolute = reader.store.ask(lambda: places.find(reader.store, wanted))
+                wanted, place, absolute = reader.store.ask(lambda: places.resolve(reader.store, reference))
+            shown = wanted.path
         else:  # a path needs no index, and waits for no search
             shown, absolute = places.find(self._store, wanted)
         form, indexed = places.format_of(self._store, shown), places.is_indexed(self._store, shown)
@@ -426,7 +429,9 @@ class Memory:
         if not (is_note or indexed):
             told = "no note: only Markdown files and what the index holds are read as notes"
             raise OutsideRoots(paths.shown(shown), told)
-        return references.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
+        note = note_of(data, shown, form)
+        wanted = references.within(note, wanted, place)
+        return references.cut(note, shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
@@ -656,6 +661,32 @@ def framed(text: str) -> str:
     from commonplace.search import pack
 
     return pack.marked(text)
+
+
+def ask_engine(
+    memory: Memory,
+    engine: str,
+    text: str,
+    *,
+    mode: Mode = "hybrid",
+    limit: int | None = None,
+    collections: Sequence[str] = (),
+    min_score: float | None = None,
+    home: Home | None = None,
+) -> SearchResult:
+    """Ask another engine than ours (`qmd`), with its hits as ours; collections are those that it names.
+
+    `home` leads it to an index of its own. Raises ConfigError for an engine that there is not, and
+    ProviderError where it is not installed or fails.
+    """
+    from commonplace.search import engines
+
+    limit = memory.settings.search.limit if limit is None else limit
+    check_whole("limit", limit)
+    return engines.search(
+        engine, text, sources(memory), memory._read,
+        mode=mode, limit=limit, collections=_names(collections), min_score=min_score, home=home,
+    )  # fmt: skip
 
 
 def warm(memory: Memory) -> None:

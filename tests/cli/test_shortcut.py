@@ -125,7 +125,7 @@ def test_every_caller_names_what_a_request_holds() -> None:
     } == {name: Request._field_defaults[name] or None for name in fields}
     recalled = {*inspect.signature(Memory.recall).parameters} - {"self", "text", "budget", "layer"}
     assert recalled < fields
-    shown = {"layer", "full", "explain", "form"}
+    shown = {"layer", "full", "explain", "form", "engine"}
     assert {flag.field for flag in flags.FLAGS} == fields | shown
     tool = tools.find("memory_search")
     assert tool is not None

@@ -13,6 +13,7 @@ from commonplace.chunking import passages
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import rules
 from commonplace.language import lexicon
+from commonplace.markdown import wiki
 from commonplace.markdown.document import decode, parse
 from commonplace.redaction.redact import redact, rules_digest
 from commonplace.transcripts import formats, rendering
@@ -45,6 +46,7 @@ def _markdown() -> Iterator[object]:
     for note in notes():
         metadata = json.dumps(dict(note.metadata), default=str, sort_keys=True)
         yield note.title, note.date, note.kind, metadata, note.lines, note.headings, note.days
+        yield wiki.said(note)
 
 
 def _cut() -> Iterator[object]:

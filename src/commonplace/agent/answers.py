@@ -178,10 +178,13 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
 
     `get` reads a reference. That may name lines itself, unless a first line is given.
     """
-    from commonplace.markdown import references
+    from commonplace.markdown import references, wiki
     from commonplace.render import screen
 
     reference = references.parse_reference(path)
+    if "#" in reference.path or wiki.link(path):  # a link of a wiki: the note, and lines of it
+        place = get(path)
+        reference = references.Reference(place.path, "", place.start_line, place.end_line)
     if first is None:
         first = reference.first
         lines = lines or (reference.last - first + 1 if reference.last is not None else None)

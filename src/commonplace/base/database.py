@@ -23,6 +23,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.base.root import Root, Unsafe, kind, refuse_linked
 
+Connection = apsw.Connection
 BUSY_S = 10.0
 DAMAGED = "damaged; delete it to begin anew"  # reason of a NoteUnreadable
 SHORT_LOG = 1 << 19  # bytes of a log that may be left behind: whoever opens the file next reads them all

@@ -48,6 +48,7 @@ class Workspace:
         self.history = derived / "history"  # generated changes with the bytes before and after them
         self.erasing = derived / "erasing"  # what is being forgotten, until nothing of it is left
         self.consolidated = derived / "consolidated.json"  # the last one, even if it changed nothing
+        self.imports = derived / "imports.json"  # what came from other memories, as hashes
 
     @property
     def memory_file(self) -> Path:

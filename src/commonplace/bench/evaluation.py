@@ -30,9 +30,10 @@ from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
 from commonplace.bench.questions import Answer, Question, QuestionSet
-from commonplace.memory import Memory, sources
+from commonplace.config.settings import ENGINES
+from commonplace.memory import Memory, ask_engine, sources
 from commonplace.memory import estimate as estimate_memory
-from commonplace.providers import opening
+from commonplace.providers import opening, qmd
 from commonplace.render import count as counted
 from commonplace.render import screen
 from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult, SyncReport
@@ -66,7 +67,8 @@ class Options:
     """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key.
 
     `own` searches the files that the workspace's own settings name, rather than every Markdown file;
-    `refuse` leaves out what is noise and marks what is weak, as a user gets it.
+    `refuse` leaves out what is noise and marks what is weak, as a user gets it. `engine` is who answers,
+    if not ours: it indexes each workspace in a place of its own in the cache.
     """
 
     preset: Preset = DEFAULT
@@ -77,6 +79,7 @@ class Options:
     settings: Mapping[str, object] = field(default_factory=dict)
     own: bool = False
     refuse: bool = True
+    engine: str = ENGINES[0]
 
 
 @dataclass(slots=True)
@@ -186,10 +189,16 @@ def _ask(
     Of a question that cannot be asked, the reason is entered, and None is yielded.
     """
     least = None if options.refuse else 0.0
+    home = _home(memory, options)
     for number, question in enumerate(questions):
         started = time.perf_counter()
         try:
-            result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
+            if home is None:
+                result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
+            else:
+                result = ask_engine(
+                    memory, options.engine, question.text, limit=options.limit, mode=options.mode, home=home
+                )
         except ConfigError as error:
             evaluation.unasked[question.id] = str(error)
             yield None
@@ -209,6 +218,19 @@ def _ask(
         yield result
 
 
+def _home(memory: Memory, options: Options) -> qmd.Home | None:
+    """Have the engine that is to answer index a workspace; None for ours. Raises ProviderError."""
+    if options.engine == ENGINES[0]:
+        return None
+    home = qmd.home_below(cache_folder(memory.workspace.root, options, options.engine))
+    if options.fresh:
+        shutil.rmtree(home.folder, ignore_errors=True)
+    qmd.index(str(memory.workspace.root), home)
+    if options.mode != "lexical":
+        qmd.embed(home)
+    return home
+
+
 @contextmanager
 def _synced(
     folder: Path, options: Options, progress: Progress = silent
@@ -220,7 +242,10 @@ def _synced(
             progress(f"{stage} of {folder.name}", done, total)  # a stage a workspace
 
     with open_workspace(folder, options) as memory:
-        yield memory, memory.sync(embed=options.mode != "lexical", progress=show)
+        yield (
+            memory,
+            memory.sync(embed=options.mode != "lexical" and options.engine == ENGINES[0], progress=show),
+        )
 
 
 def _spans(result: SearchResult) -> tuple[Span, ...]:

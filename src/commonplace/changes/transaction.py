@@ -82,15 +82,16 @@ def rewrite(
     settings: History | None = None,
     shown: str = "",
     dry_run: bool = False,
+    empty: bool = False,
 ) -> Run | None:
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
     for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
     where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
-    time is under the lock. Returns None where nothing changes, and with `dry_run`, which only
-    composes. Raises as `apply` does, what `compose` raises, and PreviewOutdated where a preview was `shown`
-    (`diffs.digest`) and these are other changes.
+    time is under the lock. Returns None where nothing changes, unless an `empty` run is to stand for what
+    changes elsewhere, and with `dry_run`, which only composes. Raises as `apply` does, what `compose` raises,
+    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
     """
     if dry_run:
         compose(lambda path: read(workspace, path))
@@ -111,7 +112,7 @@ def rewrite(
                 lock.enter_context(atomic.locked(_lock(workspace)))
                 _carry_on(workspace)
             changes = _composed(compose, noted, shown)
-            if not changes:
+            if not changes and not empty:
                 return None
             if not is_last:
                 lock.enter_context(atomic.locked(_lock(workspace)))
@@ -151,7 +152,7 @@ def _make(
     why, agent, session = (public(text).strip() for text in (about.why, about.agent, about.session))
     title = " ".join(public(about.title).split())
     about = replace(about, title=title, why=why, agent=agent, session=session)
-    waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
+    waiting = runs.WAITING if changes and settings is not None and settings.git == "auto" else ""
     run = runs.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:
         for change in with_modes:

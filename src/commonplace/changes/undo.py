@@ -74,7 +74,9 @@ def undo(
 
         # What is written between two of several was not in the preview, and ends the undo.
         shown = diffs.digest(changes) if preview is not None else ""
-        done = transaction.rewrite(workspace, compose, about, settings=settings, shown=shown)
+        done = transaction.rewrite(
+            workspace, compose, about, settings=settings, shown=shown, empty=not run.files
+        )
         if done is not None:
             made.append(done)
             transaction.drop_empty_folders(workspace, (file.path for file in done.files if not file.after))
@@ -116,7 +118,7 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
         changes = _back(workspace, later, read)
         files.update((change.path, change.after) for change in changes)
         undoings.append(Undoing(later, tuple(changes)))
-    if not any(undoing.changes for undoing in undoings):
+    if run.files and not any(undoing.changes for undoing in undoings):
         files_of = ", ".join(file.path for file in run.files)
         reason = f"its files are as they were before it, so nothing is left to take back ({files_of})"
         raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")

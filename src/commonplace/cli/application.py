@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Write": {
         "init": ("notes:init", "Make a workspace; touch nothing that exists."),
         "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
+        "import": ("importing:import_", "Bring in what another memory holds, once."),
         "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {

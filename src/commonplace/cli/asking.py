@@ -92,7 +92,10 @@ def recall(
 @format_option(("text", "json"))
 @click.pass_context
 def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
-    """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'."""
+    """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
+
+    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block".
+    """
     memory = session.open_memory(ctx)
     excerpt = memory.get(reference)
     if form == "json":

@@ -280,6 +280,10 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         since=since,
         preview=planned if asks else None,
     )
+    from commonplace.upkeep import additions
+
+    for one in additions.withdraw(workspace, done):
+        session.note(screen.one_line(f"{one.kind} {one.name or '(all)'} is removed; its files are untouched"))
     _tell_undone(done, form)
 
 
@@ -305,7 +309,7 @@ def _tell_undone(runs: Sequence[Run], form: str) -> None:
         return
     for one in runs:
         paths = ", ".join(screen.name(file.path) for file in one.files)
-        session.write(f"{one.id}: {one.about.title} ({paths})")
+        session.write(f"{one.id}: {one.about.title}" + (f" ({paths})" if paths else ""))
 
 
 @command("restore")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.config.settings import LAYERS, READERS
+from commonplace.config.settings import ENGINES, LAYERS, READERS
 from commonplace.render import FORMS
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ FLAGS = (
     Flag(
         ("--expand/--no-expand",), "expand",
         "Let the language model widen the question, or not; otherwise search.expand.",
+    ),
+    Flag(
+        ("--engine",), "engine", "What answers: ours, or an installed qmd from its own index.",
+        str, choices=ENGINES,
     ),
     Flag(("--explain",), "explain", "Show what each score is the sum of, and where the time went."),
     Flag(("--format",), "form", "Form of the answer.", str, choices=FORMS, default=FORMS[0]),

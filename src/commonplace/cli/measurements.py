@@ -17,6 +17,7 @@ from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import SHARED
 from commonplace.cli.options import Group, command, option
+from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
 from commonplace.types.data import to_data
@@ -105,6 +106,13 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     show_default=True,
     help="Ours, or another system's settings through the same engine.",
 )
+@option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="Who answers: ours, or an installed qmd with an index of its own in your cache.",
+)
 @_MODE
 @option(
     "--limit",
@@ -133,6 +141,7 @@ def evaluate(
     queries: tuple[Path, ...],
     workspaces: Path | None,
     preset: str,
+    engine: str,
     mode: Mode,
     limit: int,
     out: Path | None,
@@ -158,8 +167,9 @@ def evaluate(
     if out is not None:
         questions.check_writable(out)
     options = evaluation.Options(
-        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal
-    )
+        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal,
+        engine=engine,
+    )  # fmt: skip
     if estimate:
         expected = evaluation.estimate_all(read, options)
         click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
@@ -168,7 +178,7 @@ def evaluate(
         scored = evaluation.evaluate_all(read, options, bar)
     if out is not None:
         questions.write_answers(out, next(iter(scored.values())).answers.values())
-    how = {"preset": preset, "mode": mode, "limit": limit, "refusal": options.refuse}
+    how = {"engine": engine, "preset": preset, "mode": mode, "limit": limit, "refusal": options.refuse}
     click.echo(_scores(queries, scored, how, as_json=as_json, markdown=markdown))
     for name, one in scored.items():
         for line in evaluation.faults(one):
@@ -208,6 +218,8 @@ def _scores(
     if markdown:
         return evaluation.table(rows, markdown=True)
     about = f"preset {how['preset']}: {presets.named(str(how['preset'])).summary}; {how['mode']}"
+    if how["engine"] != ENGINES[0]:
+        about = f"engine {how['engine']}; {how['mode']}"
     if not how["refusal"]:
         about += "; without refusal"
     if len(scored) > 1:

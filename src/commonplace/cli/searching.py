@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
     from commonplace.types.results import SearchResult
 
+_SHARED = frozenset({"mode", "limit", "collections", "min_score"})  # options that every engine has
+
 
 def search(
     words: tuple[str, ...],
@@ -31,7 +33,8 @@ def search(
     now = given.get("now")
     sent = {**given, "now": now.isoformat()} if now is not None else given
     request = {"question": question, "options": sent, "screens": screens}
-    printed = session.ask_server("search", workspace, agent, request)
+    # Another engine is started in the environment of whoever asks.
+    printed = None if given.get("engine") else session.ask_server("search", workspace, agent, request)
     if printed is None:
         with session.memory_to_search(workspace, agent) as memory:
             printed = compose(memory, question, *screens, **given)
@@ -62,12 +65,13 @@ def compose(
     full: bool = False,
     explain: bool = False,
     form: str = "text",
+    engine: str | None = None,
     **fields: Any,  # noqa: ANN401 - those of a request
 ) -> Printed:
     """Search, and compose what is printed for these screens."""
     from commonplace.render import hits  # only now: the memory looks at its files meanwhile
 
-    result = memory.search(question, **fields)
+    result = _elsewhere(memory, engine, question, fields) if engine else memory.search(question, **fields)
     look = session.look_at(out, memory.settings)
     if layer == "index":
         text = hits.rows(result.hits, form, look)
@@ -83,6 +87,21 @@ def compose(
         warnings.append(f"{changed}; run `commonplace sync`")
     notes = list(_notes(result, form, tokens, session.look_at(err), explain=explain))
     return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND)
+
+
+def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]) -> SearchResult:
+    """Ask the engine that is named. Raises ConfigError for options that it does not have."""
+    from commonplace.base.errors import ConfigError
+    from commonplace.config.settings import ENGINES
+
+    if engine == ENGINES[0]:
+        return memory.search(question, **asked)
+    from commonplace.memory import ask_engine
+
+    if ours := sorted(name for name, value in asked.items() if value and name not in _SHARED):
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in ours)
+        raise ConfigError("engine", f"{engine} has no {names}; leave that out")
+    return ask_engine(memory, engine, question, **{name: asked[name] for name in asked if name in _SHARED})
 
 
 def _notes(result: SearchResult, form: str, tokens: int, look: Look, *, explain: bool) -> Iterator[str]:

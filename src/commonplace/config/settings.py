@@ -27,6 +27,7 @@ TRANSCRIPTS = {
     "claude": ("Claude export", "claude"),
 }
 LAYERS = ("full", "snippet", "index")  # of hits: whole passages, a few rows of each, rows with references
+ENGINES = ("commonplace", "qmd")  # what answers a search: ours, or a program of others
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
 # Tools of agents that write and run, and those that read the network, as hosts name them.
 OBSERVED = (

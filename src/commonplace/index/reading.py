@@ -7,6 +7,7 @@ import io
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import IO
 
 from commonplace.base import filetypes, installation
@@ -16,7 +17,7 @@ from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Entry, Key, Known
-from commonplace.markdown import metadata
+from commonplace.markdown import metadata, wiki
 from commonplace.markdown.document import damage, decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.redaction.redact import holds_secret, unclosed_line
@@ -109,7 +110,10 @@ class Reader:
         self._look_at_front_matter(note)
         if line := unclosed_line(text, any_case=filetypes.of(state.path) is None):
             self.hidden.append(f"{shown(state.path)}:{line}")
-        return Entry(state, content, note, *passages.split(note, self.chunk))
+        cut = passages.split(note, self.chunk)
+        if filetypes.of(state.path) is None and (said := wiki.said(note)):
+            note = replace(note, metadata={**said, **note.metadata})
+        return Entry(state, content, note, *cut)
 
     def _transcript(self, state: FileState) -> Entry | None:
         """Read a transcript, never whole at once: first its hash, then, if that is new, its messages."""

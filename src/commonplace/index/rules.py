@@ -18,8 +18,9 @@ CODE = "code"  # the part of the identity that matters only where code is indexe
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
     REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
-    # markdown.document, .structure, .stamps, index.base: title, headings, days, kind, front matter
-    "markdown": 5,
+    # markdown.document, .structure, .stamps, .wiki, index.base: title, headings, days, kind, front matter,
+    # tags and tasks in the text
+    "markdown": 6,
     "comments": 3,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.share: how much of a section is conversation
 }

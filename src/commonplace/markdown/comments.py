@@ -41,7 +41,7 @@ class _Key(NamedTuple):
 _KEYS = {
     "importance": _Key(4),
     "trigger": _Key(500),
-    "project": _Key(100, divides=True),
+    "project": _Key(100, divides=True, filters=True),
     "superseded-by": _Key(300, divides=True),
     "valid-until": _Key(10, divides=True),
 }
@@ -78,6 +78,8 @@ _DIVIDING = (
 )  # fmt: skip
 # What filters of a question go by (`agent:nanobot`), and the key without which a passage does not say it.
 FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
+# Names under which the index has what a text says in the manner of `wiki`, beside front matter.
+TAGS_IN_TEXT, TASKS_IN_TEXT = "#", "task"
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
@@ -127,6 +129,11 @@ def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
     end = text.rfind("-->") + 3
     expression = _ANY_AND_BLANKS if blanks else _ANY
     return expression.sub(instead, text[:end]) + text[end:] if end > 2 else text
+
+
+def without_code(line: str) -> str:
+    """Return a line without what stands between backquotes."""
+    return _CODE.sub("`", line) if "`" in line else line
 
 
 def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.markdown import comments
@@ -69,6 +69,23 @@ def cut(note: Note, path: str, docid: str, reference: Reference) -> Excerpt:
     total = len(note.lines)
     first, last = lines(path, reference, total)
     return Excerpt(path, first, note.lines[first - 1 : last], total, docid)
+
+
+def within(note: Note, reference: Reference, place: str) -> Reference:
+    """Return the reference to the lines of a place in a note, `Heading` or `^block`; empty for the whole.
+
+    Raises NoteNotFound where the note has no such place.
+    """
+    if not place:
+        return reference
+    from commonplace.markdown import wiki
+
+    found = wiki.lines(note, place)
+    if found is None:
+        near = [f"{note.path}#{heading.text}" for heading in note.headings if not place.startswith("^")]
+        what = f"no block {place}" if place.startswith("^") else f"no heading {place!r}"
+        raise NoteNotFound(reference.path, near[:3], f"has {what}")
+    return replace(reference, first=found[0], last=found[1])
 
 
 def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:

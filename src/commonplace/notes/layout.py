@@ -124,11 +124,20 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
     at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
-    provenance = dated(entry.provenance, at)
-    body, kinds = own_words(entry.text, provenance, True)
-    title, title_kinds = own_words(entry.heading, provenance, True)
-    lines = marked(bullet(body, f"{at:%H:%M}" if times else None), provenance) if body.strip() else ""
-    return lines, _heading_text(title) or None, at.date(), tuple(dict.fromkeys(kinds + title_kinds))
+    (lines, heading), kinds = placed(
+        entry.text, entry.heading, dated(entry.provenance, at), f"{at:%H:%M}" if times else None
+    )
+    return lines, heading, at.date(), kinds
+
+
+def placed(
+    text: str, heading: str, provenance: Provenance | None, hour: str | None
+) -> tuple[Placed, tuple[str, ...]]:
+    """Compose an entry as it stands in a note, empty where nothing may be written; and what was redacted."""
+    body, kinds = own_words(text, provenance, True)
+    title, title_kinds = own_words(heading, provenance, True)
+    lines = marked(bullet(body, hour), provenance) if body.strip() else ""
+    return (lines, _heading_text(title) or None), tuple(dict.fromkeys(kinds + title_kinds))
 
 
 def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:

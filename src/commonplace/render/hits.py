@@ -539,7 +539,7 @@ def footer(result: SearchResult, tokens: int | None = None) -> str:
     if result.hits and result.all_tokens:
         shown = count(result.tokens if tokens is None else tokens, "token")
         parts.append(f"{shown} of {result.all_tokens:,} in all notes")
-    parts.append(answered_by(result.level, result.mode, listing=result.listing))
+    parts.append(result.engine or answered_by(result.level, result.mode, listing=result.listing))
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
     if result.stale:

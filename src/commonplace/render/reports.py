@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Estimate,
         Excerpt,
         Gathered,
+        Import,
         NoteInfo,
         Recall,
         Run,
@@ -44,6 +45,11 @@ _LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
 _STAMP = 15  # characters of a run's id that say when it was made
 _COMMIT = 7
 _ROOM, _LEAST = 28, 12  # cells for what a run is: with the commit before it, and at least
+_LEFT = {
+    "edited": "edited here, and another at the source by now: left as it is",
+    "gone": "gone from here, and another at the source by now: not written again",
+    "taken": "a note of yours is there already",
+}
 _COLORS = {"+": "green", "-": "red", "@": "cyan", "#": "dim"}
 _STORES = {
     "notes": "notes",
@@ -292,6 +298,22 @@ def diff_text(diff: str, look: Look = PLAIN) -> str:
         color = "bold" if line.startswith(("--- ", "+++ ")) else _COLORS.get(line[:1])
         lines.append(look.style(line, color) if color else line)
     return "\n".join(lines)
+
+
+def import_text(done: Import, look: Look = PLAIN) -> str:
+    """List what an import wrote, or would write: notes, collections and contexts that are not as before."""
+    rows = []
+    for file in done.files:
+        if file.outcome != "same":
+            counts = (("new", file.added), ("updated", file.updated))
+            told = ", ".join(f"{number:,} {what}" for what, number in counts if number)
+            rows.append((file.path, file.outcome, told or _LEFT.get(file.outcome, "")))
+    for setting in done.settings:
+        if setting.outcome != "same":
+            text = "described otherwise here, left as it is" if setting.outcome == "edited" else setting.value
+            rows.append((f"{setting.kind} {setting.name or '(all)'}", setting.outcome, text))
+    lines = screen.table([tuple(map(screen.one_line, row)) for row in rows])
+    return "\n".join(map(look.fit, lines))
 
 
 def corrected_text(done: Corrected) -> str:

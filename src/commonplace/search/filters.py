@@ -23,7 +23,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
-from commonplace.markdown.comments import FILTERS
+from commonplace.markdown.comments import FILTERS, TAGS_IN_TEXT, TASKS_IN_TEXT
 
 if TYPE_CHECKING:
     from commonplace.index.base import Index
@@ -33,7 +33,7 @@ AS_OF = "as-of"
 BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
-KEYS = frozenset({*FILTERS, *TAGS, "project"})
+KEYS = frozenset({*FILTERS, *TAGS, TASKS_IN_TEXT, "project"})
 _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
@@ -107,7 +107,7 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
     known = sorted(keys | KEYS | BUILT_IN)
     said = []
     for key, item in named.items():
-        if keys.isdisjoint(TAGS if key in TAGS else (key,)):
+        if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,)):
             quoted = f'"{key}:{item.value}" in quotation marks looks for these words'
             said.append(f'no note has the key "{key}"; {quoted}')
     for match in words:
@@ -274,10 +274,18 @@ def _in_path(fact: NoteFacts, item: Filter) -> bool:
 
 
 def _in_front_matter(fact: NoteFacts, item: Filter) -> bool:
-    if item.key == "tag":
-        return any(_compare(tag, item) for key in TAGS for tag in _tags(fact.metadata.get(key)))
+    if item.key in TAGS:
+        tags = (tag for key in (*TAGS, TAGS_IN_TEXT) for tag in _tags(fact.metadata.get(key)))
+        if any(_compare(tag, item) or _is_nested(tag, item) for tag in tags):
+            return True
     value = fact.metadata.get(item.key)
     return any(_compare(one, item) for one in (value if isinstance(value, list) else [value]))
+
+
+def _is_nested(tag: str, item: Filter) -> bool:
+    """Whether a tag is one below another (`project/kestrel` below `project`)."""
+    above = item.value.removeprefix("#").casefold()
+    return item.sign == "=" and bool(above) and tag.casefold().startswith(f"{above}/")
 
 
 def _tags(value: object) -> list[str]:

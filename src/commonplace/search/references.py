@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
 from commonplace.notes.scan import Globs, Source
 
 if TYPE_CHECKING:
     from commonplace.markdown.references import Reference
+    from commonplace.markdown.wiki import Link
     from commonplace.types import Excerpt, Gathered, NoteInfo
 
 _WILD = frozenset("*?[")
@@ -62,6 +66,67 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
         raise NoteNotFound(paths.shown(path), _near(store, path))
     return reference.path, absolute
+
+
+def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
+    """Return the reference that a text is, the place that a link names in the note, and the note's real path.
+
+    `[[Note#Heading]]` and `Note#Heading` name a note as links of a wiki do. Raises NoteNotFound as `find`.
+    """
+    from commonplace.markdown import references, wiki
+
+    if link := wiki.link(text):
+        wanted = references.Reference(linked(store, link))
+        return wanted, link.place, find(store, wanted)[1]
+    wanted = references.parse_reference(text)
+    name, _, place = wanted.path.partition("#")
+    missing: NoteNotFound | None = None
+    try:
+        path, absolute = find(store, wanted)
+        if not (name and place) or os.path.lexists(absolute):
+            return replace(wanted, path=path), "", absolute
+    except NoteNotFound as error:
+        missing = error
+    if name and place:
+        with suppress(NoteNotFound):
+            own = references.Reference(linked(store, wiki.Link(name, place)))
+            return own, place, find(store, own)[1]
+    raise missing or NoteNotFound(paths.shown(wanted.path), _near(store, wanted.path))
+
+
+def linked(store: Store, link: Link) -> str:
+    """Return the shown path of the note that a link names: by its path or the end of it, an alias, its title.
+
+    Of several the one whose path is shortest. Raises NoteNotFound for none, and for several as short.
+    """
+    store.freshen()
+    rows = {shown(row.collection, row.path): row for row in store.index.notes()}
+    name = link.name.removeprefix("./").strip("/").casefold()
+    file = name if name.endswith(".md") else f"{name}.md"
+    found = [path for path in rows if path.casefold() == file or path.casefold().endswith(f"/{file}")]
+    if not found:
+        called = {(one.collection, one.path): one.metadata for one in facts.facts(store.index)}
+        found = [
+            path
+            for path, row in rows.items()
+            if name in _aliases(called.get((row.collection, row.path), {})) or row.title.casefold() == name
+        ]
+    found.sort(key=lambda path: (path.count("/"), path))
+    shortest = [path for path in found if path.count("/") == found[0].count("/")]
+    if len(shortest) != 1:
+        told = "several notes are called so" if shortest else "no note is called so"
+        raise NoteNotFound(paths.shown(link.name), shortest[:5] or _near(store, file), told)
+    return shortest[0]
+
+
+def _aliases(metadata: Mapping[str, object]) -> set[str]:
+    """The further names of a note, in its front matter."""
+    names: set[str] = set()
+    for key in ("aliases", "alias"):
+        value = metadata.get(key)
+        listed = value if isinstance(value, list) else str(value or "").split(",")
+        names |= {str(one).strip().casefold() for one in listed}
+    return names - {""}
 
 
 def _named_by(store: Store, docid: str) -> Key:

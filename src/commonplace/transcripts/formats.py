@@ -199,7 +199,16 @@ def _is_heavy(value: object) -> bool:
     return weight >= _HEAVY
 
 
-def _elements(file: IO[bytes]) -> Iterator[object]:
+def elements(file: IO[bytes], path: str, keys: Sequence[str]) -> Iterator[object]:
+    """Yield the elements of a JSON list, one by one; of an object those of the list under one of some keys.
+
+    Ends where it is cut off or damaged. Raises NoteUnreadable for what would fill the memory.
+    """
+    with _translated(path):
+        yield from _elements(file, keys)
+
+
+def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]:
     """The elements of a list, one by one; those of an object that keeps them under a known key."""
     start = file.read(64)
     file.seek(0)
@@ -212,7 +221,7 @@ def _elements(file: IO[bytes]) -> Iterator[object]:
     content.check_values(data)
     value = ours.parsed(data.removeprefix(b"\xef\xbb\xbf"))
     whole: Value = value if isinstance(value, Mapping) else {}
-    yield from next((inner for key in _LISTS if isinstance(inner := whole.get(key), list)), [whole])
+    yield from next((inner for key in keys if isinstance(inner := whole.get(key), list)), [whole])
 
 
 # --- archives -------------------------------------------------------------------------------------------
@@ -224,21 +233,46 @@ def _unpacked(file: IO[bytes], path: str) -> Iterator[list[IO[bytes]]]:
 
     What keeps it from being read, also while it is, is one NoteUnreadable.
     """
-    with ExitStack() as stack:
-        try:
-            if path.lower().endswith(".zip") or zipfile.is_zipfile(file):
-                yield _parts(file, stack)
-            else:
-                file.seek(0)
-                yield [file]
-        except Unreadable as error:
-            raise NoteUnreadable(shown(path), str(error)) from error
-        except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
-            raise NoteUnreadable(shown(path), "the archive is damaged; export or copy it again") from error
+    with ExitStack() as stack, _translated(path):
+        if path.lower().endswith(".zip") or zipfile.is_zipfile(file):
+            if not (parts := _parts(file, stack, _is_export)):
+                raise Unreadable("the archive holds no conversations.json")
+            yield parts
+        else:
+            file.seek(0)
+            yield [file]
 
 
-def _parts(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
-    """The files of conversations in an archive. What it says of its own sizes is not believed."""
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except Unreadable as error:
+        raise NoteUnreadable(shown(path), str(error)) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+        raise NoteUnreadable(shown(path), "the archive is damaged; export or copy it again") from error
+
+
+def _is_export(part: zipfile.ZipInfo) -> bool:
+    """Whether a file of an archive holds conversations: conversations.json, conversations-001.json."""
+    stem, ending = splitext(basename(part.filename))
+    number = stem.removeprefix("conversations")
+    numbered = not number or (number[0] in "-_" and number[1:].isdecimal())
+    return ending == ".json" and stem.startswith("conversations") and numbered
+
+
+def member(file: IO[bytes], path: str, names: Sequence[str]) -> bytes:
+    """Return the first file of an archive that has one of some names; empty for none.
+
+    Raises NoteUnreadable.
+    """
+    with ExitStack() as stack, _translated(path):
+        parts = _parts(file, stack, lambda part: basename(part.filename) in names)
+        return parts[0].read(content.LARGEST + 1) if parts else b""
+
+
+def _parts(file: IO[bytes], stack: ExitStack, wanted: Callable[[zipfile.ZipInfo], bool]) -> list[IO[bytes]]:
+    """Some files in an archive. What it says of its own sizes is not believed."""
     left = most = min(_LARGEST_UNPACKED, max(_UNPACKED_ANYWAY, _RATIO * file.seek(0, os.SEEK_END)))
 
     def check_directory(size: int) -> None:
@@ -252,18 +286,10 @@ def _parts(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
             remedy = "unpack it, and follow what is in it"
             raise Unreadable(f"the archive unpacks to more than {most >> 20} MiB; {remedy}")
 
-    def is_export(part: zipfile.ZipInfo) -> bool:  # conversations.json, conversations-001.json
-        stem, ending = splitext(basename(part.filename))
-        number = stem.removeprefix("conversations")
-        numbered = not number or (number[0] in "-_" and number[1:].isdecimal())
-        return ending == ".json" and stem.startswith("conversations") and numbered
-
     try:
         directory = cast(IO[bytes], _Checked(file, check_directory, _LARGEST_DIRECTORY + 1))
         archive = stack.enter_context(zipfile.ZipFile(directory))
-        parts = sorted(filter(is_export, archive.infolist()), key=attrgetter("filename"))
-        if not parts:
-            raise Unreadable("the archive holds no conversations.json")
+        parts = sorted(filter(wanted, archive.infolist()), key=attrgetter("filename"))
         if len(parts) > _MOST_FILES:
             raise Unreadable(f"the archive holds more than {_MOST_FILES:,} files of conversations")
         opened = [stack.enter_context(archive.open(part)) for part in parts]

@@ -13,6 +13,7 @@ from commonplace.types.data import cite as cite
 if TYPE_CHECKING:
     from commonplace.types.changes import *  # noqa: F403
     from commonplace.types.events import *  # noqa: F403
+    from commonplace.types.imports import *  # noqa: F403
     from commonplace.types.notes import *  # noqa: F403
     from commonplace.types.reports import *  # noqa: F403
     from commonplace.types.results import *  # noqa: F403
@@ -25,6 +26,7 @@ _MODULES = {
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
         " Selection Trace Unreachable Writer"
     ),
+    "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
     "reports": (
         "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse Recall State"
         " Status SyncReport Timeline Unanswered Usage UsageDay Written"

@@ -36,7 +36,7 @@ class Entry:
     provenance: Provenance | None = None
 
 
-RunKind = Literal["consolidate", "rollup", "correct", "confirm", "forget", "write", "undo"]
+RunKind = Literal["consolidate", "rollup", "correct", "confirm", "forget", "import", "write", "undo"]
 RunState = Literal["begun", "done", "partial"]
 
 

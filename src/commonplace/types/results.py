@@ -130,7 +130,8 @@ class SearchResult:
     that a language model added to the question. `confidence` is the best score divided by what nonsense
     reaches in this memory, None where that was not measured or the question demands exact matches; the result
     is `weak` where that says that nothing clearly answers: the hits are the nearest there is. It is a
-    `listing` where the question is filters or days alone, so that no hit has a score.
+    `listing` where the question is filters or days alone, so that no hit has a score. `engine` names the
+    program of others that answered, if one did.
     """
 
     query: str
@@ -145,6 +146,7 @@ class SearchResult:
     weak: bool = False
     listing: bool = False
     mode: Mode = "hybrid"
+    engine: str = ""
 
     @property
     def tokens(self) -> int:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
-from commonplace.base.root import Root
+from commonplace.base.root import Root, open_named
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
@@ -104,6 +106,57 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     except OSError as error:
         raise NoteUnreadable(paths.shown(session), paths.reason(error)) from error
     return [place._replace(turn=cleaned(place.turn)) for place in places]
+
+
+def format_of(place: Path) -> str:
+    """Return the format of one file, as far as its beginning tells; empty for what is no transcript."""
+    source = Source("", os.path.realpath(place.parent), (place.name.translate(_WILD),), (), AUTO)
+    states = (state for state in scan([source]) if state.format and state.path == place.name)
+    return next(map(_told, states), "")
+
+
+def calls(place: Path, tool: str) -> Iterator[tuple[str, str]]:
+    """Yield when a tool was called in the conversations of a file, and with what. Raises NoteUnreadable."""
+    with _opened(place) as file:
+        for _, turn in formats.turns(file, place.name, AUTO):
+            yield from ((turn.at, call.arguments) for call in turn.calls if call.name == tool)
+
+
+def elements(place: Path, keys: Sequence[str]) -> Iterator[object]:
+    """Yield the elements of a JSON list in a file, or of the list under one of some keys of an object.
+
+    Ends where the list is cut off. Raises NoteUnreadable for what cannot be read, and what is too large.
+    """
+    with _opened(place) as file:
+        yield from formats.elements(file, place.name, keys)
+
+
+def beside(place: Path, names: Sequence[str]) -> bytes:
+    """Return the first of some files that lies beside one, or in it where it is an archive; empty for none.
+
+    Raises NoteUnreadable for one that is damaged or too large.
+    """
+    if place.suffix.lower() == ".zip":
+        with _opened(place) as file:
+            return formats.member(file, place.name, names)
+    for name in names:
+        with suppress(FileNotFoundError):
+            try:
+                return Root(place.parent).read(name)
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                raise NoteUnreadable(paths.shown(place.with_name(name)), paths.reason(error)) from error
+    return b""
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[BufferedReader]:
+    try:
+        with open_named(place) as file:
+            yield file
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(place), paths.reason(error)) from error
 
 
 def _session(state: FileState) -> Session:

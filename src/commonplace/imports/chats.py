@@ -1,0 +1,107 @@
+"""Exports of ChatGPT and Claude: `conversations.json`, alone, in a folder, or in the zip that comes by mail.
+
+Conversations are followed where they lie, and nothing is copied. What the services remember becomes entries:
+`memories.json`, where an export has it, and what ChatGPT noted with its tool `bio` in a conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from commonplace.base import paths
+from commonplace.base.errors import NoteUnreadable
+from commonplace.imports import files
+from commonplace.types.imports import Fact, Folder, Part
+from commonplace.types.reports import FileFailure
+from commonplace.upkeep import following
+
+KIND = "chats"
+_FORMATS = ("chatgpt", "claude")
+_MEMORIES = ("memories.json", "memory.json")
+_TEXTS = ("content", "memory", "text", "value")
+_SAVED = "bio"  # the tool by which ChatGPT notes what it is to remember
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is such an export."""
+    return any(_format(place) for place in _places(path))
+
+
+def _places(path: Path) -> list[Path]:
+    """The files of conversations that a path stands for."""
+    if not path.is_dir():
+        return [path] if path.suffix.lower() in (".json", ".zip") and files.is_file(path) else []
+    return sorted(place for place in path.glob("conversations*.json") if files.is_file(place))
+
+
+def _format(place: Path) -> str:
+    name = following.format_of(place)
+    return name if name in _FORMATS else ""
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield the conversations, to be followed, and what is remembered. Raises NoteUnreadable for others."""
+    places = _places(path)
+    formats = {place: name for place in places if (name := _format(place))}
+    if not formats:
+        raise NoteUnreadable(paths.shown(path), "holds no conversations of ChatGPT or Claude")
+    for place, name in formats.items():
+        yield Folder(name, str(place.parent), (_glob(place.name),), format=name)
+        yield from _memories(place, name)
+        if name == "chatgpt":
+            yield from _saved(place)
+
+
+def _glob(name: str) -> str:
+    return "".join("?" if c in "*?[]" else c for c in name)
+
+
+def _saved(place: Path) -> Iterator[Part]:
+    """What ChatGPT noted in its conversations, each with its moment."""
+    try:
+        for at, text in following.calls(place, _SAVED):
+            yield Fact(f"bio {at} {text}", text, files.moment(at), "Saved memories", by_agent="chatgpt")
+    except NoteUnreadable as error:
+        yield FileFailure(error.path, error.reason)
+
+
+def _memories(place: Path, service: str) -> Iterator[Part]:
+    """What the file of memories beside the conversations says, in a folder or in the same archive."""
+    try:
+        data = following.beside(place, _MEMORIES)
+        value = json.loads(data.decode("utf-8-sig", "replace")) if data else []
+    except NoteUnreadable as error:
+        yield FileFailure(error.path, error.reason)
+        return
+    except (ValueError, RecursionError):
+        yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "is no JSON, or cut off")
+        return
+    for heading, text, at, origin in _texts(value, "Saved memories"):
+        yield Fact(f"memory {origin or text}", text, files.moment(at), heading, by_agent=service)
+
+
+def _texts(value: object, heading: str, depth: int = 0) -> Iterator[tuple[str, str, object, str]]:
+    """The texts of a value of any shape, each with its heading, its moment and its id.
+
+    ChatGPT's are a list of objects with a text; Claude's hold `conversations_memory` and, by project,
+    `project_memories`.
+    """
+    if depth > 4:
+        return
+    if isinstance(value, str) and value.strip():
+        yield heading, value.strip(), None, ""
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one, heading, depth + 1)
+    elif isinstance(value, Mapping):
+        text = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
+        if isinstance(text, str):
+            at = value.get("created_at") or value.get("create_time") or value.get("updated_at")
+            yield heading, text.strip(), at, str(value.get("id") or "")
+        for key, title in (("memories", heading), ("conversations_memory", "What Claude remembers")):
+            yield from _texts(value.get(key), title, depth + 1)
+        projects = value.get("project_memories")
+        for project, said in projects.items() if isinstance(projects, Mapping) else ():
+            yield from _texts(said, f"What Claude remembers of {project}", depth + 1)

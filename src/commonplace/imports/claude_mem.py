@@ -1,0 +1,147 @@
+"""claude-mem: `~/.claude-mem/claude-mem.db`, SQLite with observations, session summaries and user prompts.
+
+Columns differ between its versions: what a table lacks counts as empty. Nothing of its schema is run: views
+and triggers are off, and only rows of tables are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from commonplace.base import database, paths
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.root import Root, open_named
+from commonplace.imports import files
+from commonplace.types.changes import Writer
+from commonplace.types.imports import Fact, Part
+from commonplace.types.reports import FileFailure
+
+KIND = "claude-mem"
+FILE = "claude-mem.db"
+_LONGEST = 1 << 20  # characters of a column
+_STEPS, _MOST_STEPS = 100_000, 50_000  # of SQLite's machine between two looks; looks before it is ended
+_SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+Row = Mapping[str, object]
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is the database, or the folder that holds it."""
+    place = path / FILE if path.is_dir() else path
+    if place.name != FILE or not files.is_file(place):
+        return False
+    with open_named(place) as file:
+        return file.read(15) == b"SQLite format 3"
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield observations, then summaries, then prompts. Raises NoteUnreadable for another file."""
+    place = path / FILE if path.is_dir() else path
+    root = Root(place.resolve().parent)
+    if not files.is_file(place):
+        raise NoteUnreadable(paths.shown(place), "is no file")
+    with database.translated(place):
+        connection = database.connect(root, place.resolve().name, readonly=True)
+    looks = 0
+
+    def is_long() -> bool:  # what a hostile file could make it compute
+        nonlocal looks
+        looks += 1
+        return looks > _MOST_STEPS
+
+    try:
+        connection.set_progress_handler(is_long, _STEPS)
+        tables = (
+            ("observations", ("id",), _observation),
+            ("session_summaries", ("id",), _summary),
+            ("user_prompts", ("id",), _prompt),
+        )
+        known = 0
+        for table, keys, fact in tables:
+            try:
+                with database.translated(place):
+                    columns = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+                    if set(keys) <= set(columns):
+                        known += 1
+                        yield from _rows(connection, table, columns, fact)
+            except NoteUnreadable as error:
+                yield FileFailure(f"{error.path} ({table})", error.reason)
+        if not known:
+            raise NoteUnreadable(paths.shown(place), "holds no tables of claude-mem")
+    finally:
+        connection.close()
+
+
+def _rows(
+    connection: database.Connection, table: str, columns: list[str], fact: Callable[[Row], Fact | None]
+) -> Iterator[Fact]:
+    shown = ", ".join(
+        f"CASE typeof({name}) WHEN 'text' THEN substr({name}, 1, {_LONGEST})"
+        f" WHEN 'integer' THEN {name} WHEN 'real' THEN {name} END"
+        for name in map(database.quoted, columns)
+    )
+    for row in connection.execute(f"SELECT {shown} FROM {table} ORDER BY id"):
+        if found := fact(dict(zip(columns, row, strict=True))):
+            yield found
+
+
+def _observation(row: Row) -> Fact | None:
+    """An observation as an entry: what it is, what was learnt, its facts as nested items."""
+    kind, title = _text(row, "type"), _text(row, "title")
+    body = _text(row, "narrative") or _text(row, "subtitle") or _text(row, "text")
+    first = ": ".join(filter(None, [title, body])) if title != body else title
+    facts = [f"- {fact}" for fact in _list(row, "facts")]
+    about = [
+        f"- {label}: {', '.join(values)}"
+        for label, values in (
+            ("concepts", _list(row, "concepts")),
+            ("changed", _list(row, "files_modified")),
+            ("read", _list(row, "files_read")),
+        )
+        if values
+    ]
+    return _fact(row, "observation", f"{kind}: {first}" if kind else first, [*facts, *about], "Observations")
+
+
+def _summary(row: Row) -> Fact | None:
+    """A session summed up: what was asked, and a nested item for each thing that it says."""
+    said = [(name.replace("_", " "), _text(row, name)) for name in _SUMMARY]
+    parts = [f"- {name}: {text}" for name, text in said[1:] if text]
+    return _fact(row, "summary", said[0][1] or ("session" if parts else ""), parts, "Summaries")
+
+
+def _prompt(row: Row) -> Fact | None:
+    """What the user asked."""
+    return _fact(row, "prompt", _text(row, "prompt_text"), [], "Prompts")
+
+
+def _fact(row: Row, what: str, first: str, rest: list[str], heading: str) -> Fact | None:
+    at = files.moment(row.get("created_at_epoch")) or files.moment(row.get("created_at"))
+    session = _text(row, "memory_session_id") or _text(row, "content_session_id")
+    if not first.strip():
+        return None
+    lines = first.strip().split("\n")
+    if project := " ".join(_text(row, "project").replace("--", "-").split()):
+        lines[0] += f" <!-- project: {project.replace('<', '').replace('>', '')} -->"
+    folded = [" ".join(line.split()) for line in rest]
+    by: Writer = "owner" if what == "prompt" else "agent"
+    # Other databases count from 1, too.
+    name = f"{what} {row.get('id')} {row.get('created_at_epoch')} {session}"
+    return Fact(name, "\n".join([*lines, *folded]), at, heading, session, by)
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _list(row: Row, name: str) -> list[str]:
+    """The texts of a column that holds a JSON list; a text that is none is one of its own."""
+    text = _text(row, name)
+    try:
+        value = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        value = [text]
+    items = value if isinstance(value, list) else [value]
+    return [item.strip() for item in items if isinstance(item, str) and item.strip()]

@@ -1,0 +1,107 @@
+"""The kinds of memories that can be imported, a table: one module each, loaded when it is asked for.
+
+A module has `recognises(path)`, whether a path is of its kind by its names and first bytes, and `read(path)`,
+which yields what it holds and, as `FileFailure`, what could not be read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.types.imports import Part
+from commonplace.types.reports import FileFailure
+
+
+class Kind(NamedTuple):
+    """A kind: its name, its title, what it is recognised by, its module, where it usually lies."""
+
+    name: str
+    title: str
+    what: str
+    module: str
+    places: tuple[str, ...] = ()
+
+    def recognises(self, path: Path) -> bool:
+        """Tell whether a path is of this kind; what cannot be looked at is not."""
+        return bool(self._load().recognises(path))
+
+    def read(self, path: Path) -> Iterator[Part]:
+        """Yield what a path holds; where it ends with an error, that stands for the rest of it."""
+        try:
+            yield from self._load().read(path)
+        except NoteUnreadable as error:
+            yield FileFailure(error.path, error.reason)
+
+    def _load(self) -> _Reader:
+        module = import_module(f"commonplace.imports.{self.module}")
+        return _Reader(module.recognises, module.read)
+
+
+class _Reader(NamedTuple):
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path], Iterator[Part]]
+
+
+# In the order in which they are tried: what says more of itself first.
+KINDS = (
+    Kind(
+        "claude-mem", "claude-mem", "claude-mem.db, or the folder that holds it", "claude_mem",
+        ("~/.claude-mem/claude-mem.db",),
+    ),
+    Kind(
+        "qmd", "QMD", "index.yml with its collections and contexts", "qmd",
+        ("$QMD_CONFIG_DIR/index.yml", "$XDG_CONFIG_HOME/qmd/index.yml", "~/.config/qmd/index.yml"),
+    ),
+    Kind(
+        "nanobot", "nanobot", "a workspace, or ~/.nanobot with its sessions", "nanobot", ("~/.nanobot",)
+    ),
+    Kind(
+        "openclaw", "OpenClaw", "a workspace, or ~/.openclaw with its transcripts", "openclaw",
+        ("~/.openclaw",),
+    ),
+    Kind("obsidian", "Obsidian", "a vault: a folder that holds .obsidian", "obsidian"),
+    Kind("mem0", "mem0", "an export: JSON with a list of memories", "mem0"),
+    Kind(
+        "chats", "ChatGPT and Claude", "an export: conversations.json, or the zip or folder that holds it",
+        "chats",
+    ),
+    Kind(
+        "basic-memory", "Basic Memory", "a project: Markdown with permalinks and observations",
+        "basic_memory", ("~/basic-memory",),
+    ),
+)  # fmt: skip
+_ALIASES = {"chatgpt": "chats", "claude": "chats", "claude-export": "chats", "basic_memory": "basic-memory",
+            "claude_mem": "claude-mem"}  # fmt: skip
+
+
+def find(name: str) -> Kind | None:
+    """Return the kind of a name, None for none."""
+    name = name.lower()
+    return next((kind for kind in KINDS if kind.name == _ALIASES.get(name, name)), None)
+
+
+def of(path: Path) -> Kind:
+    """Recognise what a path holds. Raises ConfigError where nothing does, with the kinds that there are."""
+    if not os.path.lexists(path):
+        raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
+    for kind in KINDS:
+        if kind.recognises(path):
+            return kind
+    names = ", ".join(kind.name for kind in KINDS)
+    raise ConfigError("path", f"{paths.shown(path)} is not recognised; name its kind first: {names}")
+
+
+def usual(kind: Kind) -> Path:
+    """Return where a kind lies if nobody says otherwise. Raises ConfigError where nothing lies there."""
+    for place in kind.places:
+        if os.path.lexists(path := Path(os.path.expandvars(os.path.expanduser(place)))):
+            return path
+    if kind.places:
+        raise ConfigError("path", f"there is no {kind.places[-1]}; say where it lies")
+    raise ConfigError("path", f"say where it lies: {kind.what}")

@@ -1,0 +1,53 @@
+"""Obsidian: a vault is a folder with `.obsidian` in it; it becomes a collection and stays where it lies.
+
+Hidden folders (`.obsidian`, `.trash`) are no notes anyway; the folder of templates and what the vault itself
+leaves out of its search are left out here as well (`.obsidian/templates.json`, `app.json`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.root import Root
+from commonplace.types.imports import Folder, Part, Remark
+
+KIND = "obsidian"
+_DRAWINGS = ("**/*.excalidraw.md",)  # compressed, not to be read
+_LARGEST = 1 << 20  # bytes of a settings file
+
+
+def recognises(path: Path) -> bool:
+    """Whether a folder is a vault."""
+    return path.is_dir() and (path / ".obsidian").is_dir()
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield the vault as a folder. Raises NoteUnreadable for what is none."""
+    if not path.is_dir():
+        raise NoteUnreadable(str(path), "is no folder")
+    root, ignore = Root(path), list(_DRAWINGS)
+    templates = _settings(root, ".obsidian/templates.json").get("folder")
+    if isinstance(templates, str) and templates.strip("/ "):
+        ignore.append(f"{templates.strip('/ ')}/**")
+    excluded = _settings(root, ".obsidian/app.json").get("userIgnoreFilters")
+    for one in excluded if isinstance(excluded, list) else ():
+        if not isinstance(one, str):
+            continue
+        if one.startswith("/") and one.endswith("/") and len(one) > 1:
+            yield Remark(f"the vault leaves out what matches {one}: an expression, which no glob stands for")
+        elif one.strip("/ "):
+            ignore.append(f"{one.strip('/ ')}/**" if one.endswith("/") else one.strip())
+    name = path.resolve().name
+    yield Folder(name or KIND, str(path), ("**/*.md",), tuple(dict.fromkeys(ignore)), weight="own")
+
+
+def _settings(root: Root, name: str) -> Mapping[str, object]:
+    """A settings file of the vault; nothing of one that is missing or damaged."""
+    try:
+        value = json.loads(root.read(name, limit=_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,118 @@
+"""QMD: `index.yml`, whose collections, patterns and contexts become those of this workspace.
+
+global_context: text
+collections:
+  NAME:
+    path: /folder
+    pattern: "**/*.md"            # braces are taken apart
+    ignore: ["drafts/**"]
+    includeByDefault: false
+    update: git pull               # not taken over: it would be run
+    context: {"": text, "/sub": text}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from commonplace.base import paths
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.root import open_named, read_named
+from commonplace.imports import files
+from commonplace.types.imports import Description, Folder, Part, Remark
+from commonplace.types.reports import FileFailure
+
+KIND = "qmd"
+_NAMES = ("index.yml", "index.yaml")
+_LARGEST = 1 << 20  # bytes
+_MOST_GLOBS = 50
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is such a file, or a folder that holds one."""
+    place = _place(path)
+    if place is None or place.suffix not in (".yml", ".yaml"):
+        return False
+    with open_named(place) as file:
+        return re.search(rb"(?m)^collections[ \t]*:", file.read(_LARGEST)) is not None
+
+
+def _place(path: Path) -> Path | None:
+    folders = (path, path / ".qmd") if path.is_dir() else ()
+    places = [folder / name for folder in folders for name in _NAMES] or [path]
+    return next(filter(files.is_file, places), None)
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield collections and contexts. Raises NoteUnreadable for what is no such file."""
+    place = _place(path)
+    if place is None:
+        raise NoteUnreadable(paths.shown(path), "is no index.yml of QMD, and holds none")
+    settings = _parsed(place)
+    collections = settings.get("collections")
+    if not isinstance(collections, Mapping):
+        raise NoteUnreadable(paths.shown(place), "names no collections")
+    if text := _text(settings, "global_context"):
+        yield Description("", "", text)
+    for name, collection in collections.items():
+        if isinstance(collection, Mapping) and _text(collection, "path"):
+            yield from _collection(str(name), collection, place)
+        else:
+            yield FileFailure(f"{paths.shown(place)}: {name}", "is no collection: it has no path")
+
+
+def _collection(name: str, collection: Mapping[object, object], place: Path) -> Iterator[Part]:
+    folder = os.path.join(place.parent, os.path.expanduser(_text(collection, "path")))
+    globs = tuple(_unbraced(_text(collection, "pattern") or "**/*.md"))
+    ignore = collection.get("ignore")
+    ignored = [ignore] if isinstance(ignore, str) else ignore if isinstance(ignore, list) else []
+    left_out = [glob for one in ignored if isinstance(one, str) for glob in _unbraced(one)]
+    by_default = collection.get("includeByDefault") is not False
+    yield Folder(name, folder, globs, tuple(left_out), by_default=by_default)
+    contexts = collection.get("context")
+    for prefix, text in (contexts if isinstance(contexts, Mapping) else {}).items():
+        if isinstance(text, str) and text.strip():
+            yield Description(name, str(prefix).strip("/"), text.strip())
+    if update := _text(collection, "update"):
+        yield Remark(
+            f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"
+        )
+
+
+def _unbraced(glob: str) -> list[str]:
+    """A glob for each alternative in braces; one with too many stays as it is."""
+    globs = [glob]
+    while braces := next(filter(None, map(_BRACES.search, globs)), None):
+        more = []
+        for one in globs:
+            match = _BRACES.search(one)
+            choices = match[1].split(",") if match else [""]
+            more += [one[: match.start()] + c + one[match.end() :] for c in choices] if match else [one]
+        if len(more) > _MOST_GLOBS or not braces:
+            return [glob]
+        globs = more
+    return globs
+
+
+def _parsed(path: Path) -> Mapping[object, object]:
+    import yaml
+
+    try:
+        data = read_named(path, _LARGEST).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    try:
+        # PyYAML's own loader: libyaml's ends the process on what is nested 40,000 times.
+        value = yaml.load(data, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
+        raise NoteUnreadable(paths.shown(path), "is no YAML that can be read") from error
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Mapping[object, object], key: str) -> str:
+    found = value.get(key)
+    return found.strip() if isinstance(found, str) else ""

@@ -1,0 +1,122 @@
+"""What a note says in the manner of Obsidian: tags in its text, tasks, names of places, links to them.
+
+https://help.obsidian.md/tags and https://help.obsidian.md/links say what these are: `#project/kestrel` behind
+a blank; `[[Note]]`, `[[Note#Heading]]`, `[[Note#^block]]`, each with `|what is shown`; `^block` at the end of
+a paragraph or an item, or on a line of its own below one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from commonplace.markdown import comments, statements, structure
+from commonplace.types import Note
+
+OPEN, DONE = "open", "done"
+_TAG = re.compile(r"(?<!\S)#([\w/-]{1,100})(?![\w/#-])")
+_TASK = re.compile(r"\[([ xX])\][ \t]+\S")
+_LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
+_BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
+_MOST_TAGS = 500
+_LONGEST_LINE = 10_000  # characters that are looked at for tags
+
+
+class Link(NamedTuple):
+    """Where a link leads: the name of a note, and a place in it, `Heading`, `Heading#Sub` or `^block`."""
+
+    name: str
+    place: str = ""
+
+
+def link(text: str) -> Link | None:
+    """Read `[[Note#Heading|shown]]`; None for what is no link."""
+    match = _LINK.fullmatch(text.strip())
+    if match is None:
+        return None
+    name, _, place = match["to"].partition("#")
+    return Link(name.strip(), place.strip())
+
+
+def said(note: Note) -> dict[str, object]:
+    """Return the tags in the text of a note, and whether it has open and done tasks; nothing for neither."""
+    found: dict[str, object] = {}
+    tags, tasks = dict[str, None](), set[str]()
+    for line in _text(note):
+        if "#" in line and len(tags) < _MOST_TAGS:
+            for match in _TAG.finditer(comments.without_code(line[:_LONGEST_LINE])):
+                tag = match[1].strip("/")
+                if any(not c.isdecimal() and c not in "/-_" for c in tag):
+                    tags[tag] = None
+        item = structure.ITEM.match(line) if "[" in line else None
+        if item and (task := _TASK.match(line, item.end())):
+            tasks.add(OPEN if task[1] == " " else DONE)
+    if tags:
+        found[comments.TAGS_IN_TEXT] = list(tags)[:_MOST_TAGS]
+    if tasks:
+        found[comments.TASKS_IN_TEXT] = sorted(tasks, reverse=True)
+    return found
+
+
+def _text(note: Note) -> Iterator[str]:
+    """The lines of a note outside front matter and fences."""
+    text = note.lines[note.front_matter[1] :] if note.front_matter else note.lines
+    if not any("#" in line or "[" in line for line in text):
+        return
+    skipped = statements.fence_lines(note.lines, note.fences)
+    skipped |= set(range(1, note.front_matter[1] + 1)) if note.front_matter else set()
+    yield from (line for number, line in enumerate(note.lines, 1) if number not in skipped)
+
+
+def lines(note: Note, place: str) -> tuple[int, int] | None:
+    """Return the first and the last line of a place in a note; None where it has no such place."""
+    return _block(note, place[1:]) if place.startswith("^") else _section(note, place)
+
+
+def _section(note: Note, place: str) -> tuple[int, int] | None:
+    """The lines of the section below a heading; of `A#B` the first B that stands below A."""
+    wanted = [name for part in place.split("#") if (name := _plain(part))]
+    headings = list(note.headings)
+    start, level, last = 0, 0, len(note.lines)
+    for name in wanted:
+        while start < len(headings) and _plain(headings[start].text) != name:
+            start += 1
+            if start < len(headings) and level and headings[start].level <= level:
+                return None
+        if start == len(headings):
+            return None
+        level = headings[start].level
+        start += 1
+    if not level:
+        return None
+    first = headings[start - 1].line
+    after = (heading.line - 1 for heading in headings[start:] if heading.level <= level)
+    last = next(after, last)
+    while last > first and not note.lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def _plain(heading: str) -> str:
+    """A heading as links compare it: letters and digits alone, in any case."""
+    return " ".join(re.sub(r"[\W_]+", " ", heading).casefold().split())
+
+
+def _block(note: Note, name: str) -> tuple[int, int] | None:
+    """The lines of what `^name` stands at the end of, or on a line of its own below."""
+    for number, line in enumerate(note.lines, 1):
+        match = _BLOCK.search(line) if "^" in line else None
+        if match is None or match[1].casefold() != name.casefold():
+            continue
+        if line.strip().startswith("^"):
+            last = number - 1
+            while last > 0 and not note.lines[last - 1].strip():
+                last -= 1
+            first = last
+            while first > 1 and note.lines[first - 2].strip():
+                first -= 1
+            return (first, last) if last else None
+        around = (one for one in statements.read(note) if one.first <= number <= one.last)
+        return next(((one.first, one.end) for one in around), (number, number))
+    return None

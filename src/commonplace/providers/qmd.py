@@ -1,0 +1,233 @@
+"""QMD, a search of others (https://github.com/tobi/qmd), asked through its own program.
+
+It is started without a shell, in a process group of its own, with a deadline and a bound on what it prints:
+without its models, `qmd query` waits for ever. It answers from its own index and configuration; `Home` gives
+it one apart from the user's, for measurements.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import IO, NamedTuple
+
+from commonplace.base import paths
+from commonplace.base.errors import ProviderError
+from commonplace.redaction.redact import public
+from commonplace.render import screen
+from commonplace.types.results import Mode
+
+NAME = "qmd"
+INSTALL = "npm install -g @tobilu/qmd"
+TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
+INDEXING_S = 1800.0
+_COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
+_MOST_BYTES = 16 << 20  # of what it prints
+_SAID_BYTES = 4_000  # of what it says beside it, from the end
+_LEAVING_S = 2.0
+_SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n\n?")
+
+
+class Found(NamedTuple):
+    """A hit of QMD: the file, absolute or as `qmd://…` where it is gone, and the lines of what it shows."""
+
+    path: str
+    first: int
+    last: int
+    score: float
+    title: str
+    contexts: tuple[str, ...]
+    text: str
+
+
+class Home(NamedTuple):
+    """Where QMD keeps its configuration and its index, if not in the user's own place."""
+
+    folder: str
+
+    def environment(self) -> dict[str, str]:
+        """The variables that lead it there."""
+        return {"QMD_CONFIG_DIR": self.folder, "INDEX_PATH": os.path.join(self.folder, "index.sqlite")}
+
+
+def search(
+    question: str,
+    *,
+    mode: Mode = "hybrid",
+    limit: int = 10,
+    collections: Sequence[str] = (),
+    min_score: float | None = None,
+    home: Home | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> list[Found]:
+    """Ask QMD, best hit first. Raises ProviderError where it is missing, fails, or takes too long."""
+    options = ["--format", "json", "--full-path", "-n", str(limit)]
+    options += [part for name in collections for part in ("-c", name)]
+    options += ["--min-score", str(min_score)] if min_score is not None else []
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        folder = os.path.expanduser("~")
+    try:
+        printed = _run([_COMMANDS[mode], *options, "--", question], folder, home, timeout_s)
+    except TimeoutError as error:
+        help_ = "its full text alone answers at once (--lexical)" if mode != "lexical" else "try again"
+        reason = f"took longer than {timeout_s:g} s; has it fetched its models (`qmd pull`)? {help_}"
+        raise ProviderError(NAME, reason) from error
+    start = printed.find(b"[")
+    try:
+        rows = json.loads(printed[start:]) if start >= 0 else None
+    except (ValueError, RecursionError):
+        rows = None
+    if not isinstance(rows, list):
+        raise ProviderError(NAME, "printed no list of hits; is it version 2 or later?", permanent=True)
+    return [_found(row, folder) for row in rows[:limit] if isinstance(row, Mapping)]
+
+
+def index(folder: str, home: Home) -> None:
+    """Have QMD index the Markdown of a folder in a home of its own, without vectors. Raises ProviderError."""
+    os.makedirs(home.folder, mode=0o700, exist_ok=True)
+    try:
+        known = os.path.exists(os.path.join(home.folder, "index.yml"))
+        command = ["update"] if known else ["collection", "add", os.path.realpath(folder), "--name", "w"]
+        _run(command, folder, home, INDEXING_S)
+    except TimeoutError as error:
+        raise ProviderError(NAME, f"took longer than {INDEXING_S:g} s to index {folder}") from error
+
+
+def embed(home: Home) -> None:
+    """Have QMD make the vectors of such a home. Raises ProviderError."""
+    try:
+        _run(["embed"], home.folder, home, INDEXING_S)
+    except TimeoutError as error:
+        raise ProviderError(NAME, f"took longer than {INDEXING_S:g} s to embed") from error
+
+
+def _found(row: Mapping[str, object], folder: str) -> Found:
+    """A hit of its JSON: `snippet` begins with the lines that it shows, as a diff does."""
+    place, text = _text(row, "file"), _text(row, "snippet") or _text(row, "body")
+    first, count = row.get("line"), None
+    if match := _SNIPPET.match(text):
+        first, count, text = int(match[1]), int(match[2] or 1), text[match.end() :]
+    start = first if isinstance(first, int) and first > 0 else 1
+    lines = count if count is not None else text.count("\n") + 1
+    score = row.get("score")
+    contexts = tuple(filter(None, _text(row, "context").split("\n\n")))
+    return Found(
+        place if place.startswith("qmd://") else os.path.normpath(os.path.join(folder, place)),
+        start,
+        max(start, start + lines - 1),
+        min(1.0, max(0.0, float(score))) if isinstance(score, int | float) else 0.0,
+        public(_text(row, "title")),
+        tuple(map(public, contexts)),
+        public(text.strip("\n")),
+    )
+
+
+def _text(row: Mapping[str, object], key: str) -> str:
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+# --- the program ------------------------------------------------------------------------------------------
+
+
+def _program() -> str:
+    """The program, never one of the current folder. Raises ProviderError where there is none."""
+    path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
+    if found := shutil.which(NAME, path=path):
+        return found
+    raise ProviderError(NAME, f"is not installed; `{INSTALL}` installs it", permanent=True)
+
+
+def _run(arguments: Sequence[str], folder: str, home: Home | None, timeout_s: float) -> bytes:
+    """Run it in a folder without input; return what it prints. Raises ProviderError, TimeoutError."""
+    environ = {**os.environ, "PWD": folder, "NO_COLOR": "1", **(home.environment() if home else {})}
+    try:
+        process = subprocess.Popen(
+            [_program(), *arguments],
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = paths.reason(error) if isinstance(error, OSError) else str(error)
+        raise ProviderError(NAME, f"cannot be started: {reason}", permanent=True) from error
+    assert process.stdout is not None
+    assert process.stderr is not None
+    printed, said = _Listener(process.stdout, _MOST_BYTES, process), _Listener(process.stderr, 0, process)
+    try:
+        code = process.wait(timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError from error
+    finally:
+        _end(process)
+        for listener in (printed, said):
+            listener.join(_LEAVING_S)
+    if printed.size > _MOST_BYTES:
+        raise ProviderError(NAME, f"printed more than {_MOST_BYTES >> 20} MiB", permanent=True)
+    if code:
+        lines = public(said.data.decode("utf-8", "replace")).splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
+        told = screen.shorten(screen.one_line(last), 200)
+        raise ProviderError(NAME, f"{how}: {told}" if told else how)
+    return printed.data
+
+
+class _Listener(Thread):
+    """Reads a pipe to its end: all of it up to `most` bytes, at which the program is ended, or its last."""
+
+    def __init__(self, stream: IO[bytes], most: int, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(name="commonplace-qmd", daemon=True)
+        self.data, self.size = b"", 0
+        self._stream, self._most, self._process = stream, most, process
+        self.start()
+
+    def run(self) -> None:
+        """Read until nobody holds the other end any more."""
+        pieces: list[bytes] = []
+        with self._stream:
+            for read in self._pieces():
+                self.size += len(read)
+                if not self._most:
+                    self.data = (self.data + read)[-_SAID_BYTES:]
+                elif self.size <= self._most:
+                    pieces.append(read)
+                else:
+                    _end(self._process)
+                    break
+        if self._most:
+            self.data = b"".join(pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        while read := os.read(self._stream.fileno(), 1 << 16):
+            yield read
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program that still runs, with all its children."""
+    if process.poll() is None:
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_LEAVING_S)
+
+
+def home_below(folder: Path) -> Home:
+    """Return a home of QMD in a folder that may be deleted at any time."""
+    return Home(os.fspath(folder / NAME))

@@ -1,0 +1,78 @@
+"""Searches of others over the same notes, with their hits as ours: what they find, read from our files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.config.settings import ENGINES
+from commonplace.markdown.metadata import date_of
+from commonplace.notes.scan import Source
+from commonplace.providers import qmd
+from commonplace.search.references import shown
+from commonplace.types.results import Factor, Hit, Mode, SearchResult
+
+if TYPE_CHECKING:
+    from commonplace.types import Excerpt
+
+Read = Callable[[str], "Excerpt"]  # lines of a note by their reference, as they may be shown
+
+
+def search(
+    engine: str,
+    question: str,
+    sources: Sequence[Source],
+    read: Read,
+    *,
+    mode: Mode,
+    limit: int,
+    collections: Sequence[str],
+    min_score: float | None,
+    home: qmd.Home | None = None,
+) -> SearchResult:
+    """Ask an engine; what lies in the workspace and its collections is cited as ours.
+
+    Raises ConfigError for an engine that there is not, ProviderError.
+    """
+    if engine not in ENGINES[1:]:
+        raise ConfigError("engine", f"{engine!r} is not allowed; it must be one of {', '.join(ENGINES)}")
+    started = time.perf_counter()
+    found = qmd.search(
+        question, mode=mode, limit=limit, collections=collections, min_score=min_score, home=home
+    )
+    took_ms = (time.perf_counter() - started) * 1000
+    roots = [(os.path.realpath(source.root), source.name) for source in sources]
+    # Of a folder in another one, the inner collection is meant.
+    roots.sort(key=lambda row: len(row[0]), reverse=True)
+    hits = tuple(_hit(one, roots, read) for one in found)
+    return SearchResult(question, hits, 2, timings_ms={engine: took_ms}, mode=mode, engine=engine)
+
+
+def _hit(found: qmd.Found, roots: Sequence[tuple[str, str]], read: Read) -> Hit:
+    """A hit of QMD as one of ours: the lines are read from the file where it is one of our notes."""
+    path, collection, text, docid = found.path, qmd.NAME, found.text, ""
+    first, last = found.first, found.last
+    real = os.path.realpath(found.path)
+    for root, name in roots if os.path.isabs(found.path) else ():
+        if real.startswith(root + os.sep):
+            path, collection = shown(name, os.path.relpath(real, root).replace(os.sep, "/")), name
+            try:
+                excerpt = read(f"{path}:{first}-{last}")
+            except CommonplaceError:  # left out of our index, or changed since QMD read it
+                break
+            lines = list(excerpt.lines)
+            while lines and not lines[-1].strip():
+                lines.pop()
+            while lines and not lines[0].strip():
+                del lines[0]
+                first += 1
+            text, docid = "\n".join(lines), excerpt.docid
+            last = first + max(0, len(lines) - 1)
+            break
+    return Hit(
+        path, first, last, text, found.score, found.title, (), date_of(path), collection, docid,
+        factors=(Factor(qmd.NAME, found.score, "its own score"),), contexts=found.contexts,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""Collections and contexts that an import adds to the settings, and that its undo takes away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.config.loading import check_name, normal_prefix
+from commonplace.config.settings import DEFAULT_GLOBS, Collection
+from commonplace.types.changes import Run
+from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
+from commonplace.types.reports import FileFailure
+from commonplace.upkeep import receipts
+
+
+def add(
+    root: Path,
+    source: str,
+    folders: Iterable[Folder],
+    descriptions: Iterable[Description],
+    *,
+    dry_run: bool = False,
+) -> tuple[list[ImportedSetting], list[FileFailure]]:
+    """Add the collections and contexts that are not there; those that are stay as they are.
+
+    What cannot be added is returned with the reason. Raises ConfigError where the settings cannot be loaded.
+    """
+    done: list[ImportedSetting] = []
+    failed: list[FileFailure] = []
+    settings = config.load(root)
+    names: dict[str, str] = {}  # of folders, as they are called here
+    taken = dict(settings.collections)
+    for folder in folders:
+        try:
+            setting = _collected(root, source, folder, taken, dry_run=dry_run)
+        except CommonplaceError as error:
+            failed.append(FileFailure(paths.shown(folder.name), str(error)))
+        else:
+            names[folder.name] = setting.name
+            done.append(setting)
+    for one in descriptions:
+        if one.folder and one.folder not in names:
+            continue  # of a collection that was left out, and is named
+        prefix = normal_prefix("/".join(filter(None, (names.get(one.folder, ""), one.prefix))))
+        there, text = settings.contexts.get(prefix), one.text.strip()
+        outcome: Outcome = "new" if there is None else "same" if there == text else "edited"
+        try:
+            if outcome == "new" and not dry_run:
+                config.add_context(root, prefix, text)
+        except CommonplaceError as error:
+            failed.append(FileFailure(paths.shown(f"context {prefix}"), str(error)))
+        else:
+            done.append(ImportedSetting("context", prefix, text, outcome))
+    return done, failed
+
+
+def _collected(
+    root: Path, source: str, folder: Folder, taken: dict[str, Collection], *, dry_run: bool
+) -> ImportedSetting:
+    """Add one collection, unless its folder is one already. Raises ConfigError, NoteUnreadable."""
+    real = os.path.realpath(os.path.expanduser(folder.path))
+    globs = folder.globs or DEFAULT_GLOBS
+    for name, one in taken.items():
+        if os.path.realpath(one.path) == real and one.glob == globs:
+            return ImportedSetting("collection", name, real, "same")
+    if not os.path.isdir(real):
+        raise ConfigError("collection", f"{paths.shown(folder.path)} is not a folder")
+    name = _free_name(folder.name, source, taken)
+    if not dry_run:
+        config.add_collection(
+            root, name, real, glob=globs, ignore=folder.ignore, format=folder.format, weight=folder.weight
+        )
+        if not folder.by_default:
+            config.set_by_default(root, name, False)
+    taken[name] = Collection(name, real, globs)
+    return ImportedSetting("collection", name, real, "new")
+
+
+def _free_name(name: str, source: str, taken: Mapping[str, object]) -> str:
+    """A name for a collection that no other has. Raises ConfigError."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in name.lower())
+    plain = plain.strip("-_")[:50] or source
+    free = next((one for one in (plain, f"{plain}-{source}") if one not in taken), "")
+    if not free:
+        raise ConfigError(
+            "collection", f"{plain!r} and {f'{plain}-{source}'!r} are taken; rename one of them"
+        )
+    check_name(free)
+    return free
+
+
+def withdraw(workspace: paths.Workspace, undone: Iterable[Run]) -> list[ImportedSetting]:
+    """Take away what imports added that were just undone, and return it; what was changed since stays.
+
+    Raises ConfigError, NoteUnreadable.
+    """
+    settings = config.load(workspace.root)
+    contexts = [ImportedSetting("context", *pair, "gone") for pair in settings.contexts.items()]
+    collections = [
+        ImportedSetting("collection", name, os.path.realpath(one.path), "gone")
+        for name, one in settings.collections.items()
+    ]
+    gone = receipts.added(workspace, (run.about.undoes for run in undone), [*contexts, *collections])
+    for one in gone:  # contexts first: a collection takes those below it with it
+        remove = config.remove_context if one.kind == "context" else config.remove_collection
+        remove(workspace.root, one.name)
+    return gone

@@ -1,0 +1,421 @@
+"""What other memories know, written into the notes once: as one run, with where it came from.
+
+Readers of other formats hand over facts and pages (`types.imports`), which become entries and notes here.
+What was written is remembered by keyed hashes, so that a second import writes what is new, brings up to date
+what still stands as it was written, and reports the rest. What an undo took back counts as never written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
+from commonplace.changes import diffs, runs, transaction
+from commonplace.markdown import metadata
+from commonplace.markdown.document import Document, decode
+from commonplace.notes import layout
+from commonplace.redaction.redact import redact
+from commonplace.types.changes import About, Change, Provenance
+from commonplace.types.imports import (
+    Description,
+    Fact,
+    Folder,
+    Import,
+    ImportedFile,
+    Outcome,
+    Page,
+    Part,
+    Remark,
+)
+from commonplace.types.reports import FileFailure
+from commonplace.upkeep import additions
+from commonplace.upkeep.receipts import Known, Receipts
+
+if TYPE_CHECKING:
+    from commonplace.changes.transaction import Read
+    from commonplace.memory import Memory
+
+MOST = 200_000  # facts and pages of one import
+LARGEST = 8 << 20  # bytes of one fact or page
+LARGEST_IN_ALL = 256 << 20
+MOST_NAMED = 1_000  # parts that are left out
+_HIDDEN_REST = "opens <private> and never closes it; close it there and import again"
+
+
+class Item(NamedTuple):
+    """A fact or a page, its key, and a hash of what its source says."""
+
+    part: Fact | Page
+    key: str
+    digest: str
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What one composition came to; another attempt begins with a new one."""
+
+    changes: list[Change] = field(default_factory=list)
+    files: list[ImportedFile] = field(default_factory=list)
+    known: dict[str, Known] = field(default_factory=dict)  # by paths, to be remembered
+    redacted: list[str] = field(default_factory=list)
+    left_out: list[FileFailure] = field(default_factory=list)
+
+    def remember(self, path: str, known: Known, before: Known | None) -> None:
+        """Note what is to be remembered of a file beyond what is remembered already."""
+        had = before.items if before else {}
+        news = {key: digest for key, digest in known.items.items() if had.get(key) != digest}
+        if news or before is None or known.digest != before.digest:
+            self.known[path] = known._replace(items=news)
+
+
+def carry_out(
+    memory: Memory,
+    source: str,
+    origin: str,
+    parts: Iterable[Part],
+    *,
+    dry_run: bool = False,
+    show: bool = False,
+    now: datetime | None = None,
+) -> Import:
+    """Write what another memory of a kind (`source`) holds into the notes, as one run; say what came of it.
+
+    `origin` is where it lies, for the record. With `dry_run` nothing is written, with `show` the diff is
+    returned as well. What cannot be read is in `left_out`, and the rest is written. Raises NoteUnreadable
+    and ConfigError, with no note changed.
+    """
+    now = now or datetime.now().astimezone()
+    sorted_out = _sort(parts)
+    known = Receipts(memory.workspace)
+    items = [_item(known, source, part) for part in sorted_out.texts]
+    draft = _Draft()
+
+    def compose(read: Read) -> Sequence[Change]:
+        nonlocal draft
+        draft = _Draft()
+        _compose(draft, memory, source, origin, items, known, read, now)
+        return draft.changes
+
+    about = About("import", f"import {source}", f"from {paths.shown(origin)}")
+    workspace, folders = memory.workspace, (sorted_out.folders, sorted_out.descriptions)
+    planned, _ = additions.add(workspace.root, source, *folders, dry_run=True)
+    run = transaction.rewrite(
+        workspace, compose, about, now=now, settings=memory.settings.history, dry_run=dry_run,
+        empty=any(one.outcome == "new" for one in planned),
+    )  # fmt: skip
+    settings, failed = additions.add(workspace.root, source, *folders, dry_run=dry_run)
+    added = [one for one in settings if one.outcome == "new"]
+    if not dry_run and (draft.known or added):
+        known.save(run.id if run else "", draft.known, added)
+    return Import(
+        source,
+        tuple(draft.files),
+        tuple(settings),
+        (*sorted_out.left_out, *draft.left_out, *failed),
+        tuple(sorted_out.remarks),
+        tuple(dict.fromkeys(draft.redacted)),
+        run.id if run else "",
+        dry_run,
+        diffs.of_changes(draft.changes) if show else "",
+    )
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """What a reader handed over, as far as it is within bounds."""
+
+    texts: list[Fact | Page] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    descriptions: list[Description] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    left_out: list[FileFailure] = field(default_factory=list)
+    size: int = 0
+    unnamed: int = 0
+
+    def take(self, part: Fact | Page) -> bool:
+        """Take a text unless it is too large; whether there may be room for more."""
+        size = len(part.text) if isinstance(part, Fact) else len(part.data)
+        self.size += size
+        if size > LARGEST:
+            self.leave(FileFailure(paths.shown(part.origin), f"larger than {LARGEST >> 20} MiB"))
+        elif len(self.texts) == MOST or self.size > LARGEST_IN_ALL:
+            most = f"{MOST:,} entries or {LARGEST_IN_ALL >> 20} MiB"
+            reason = f"the source holds more than {most}; the rest is left out"
+            self.leave(FileFailure(paths.shown(part.origin), reason))
+            return False
+        else:
+            self.texts.append(part)
+        return True
+
+    def leave(self, failure: FileFailure) -> None:
+        """Name what is left out, or count it where many are named already."""
+        if len(self.left_out) < MOST_NAMED:
+            self.left_out.append(failure)
+        else:
+            self.unnamed += 1
+
+
+def _sort(parts: Iterable[Part]) -> _Sorted:
+    sorted_out = _Sorted()
+    for part in parts:
+        match part:
+            case Fact() | Page():
+                if not sorted_out.take(part):
+                    break
+            case Folder():
+                sorted_out.folders.append(part)
+            case Description():
+                sorted_out.descriptions.append(part)
+            case Remark():
+                sorted_out.remarks.append(part.text)
+            case FileFailure():
+                sorted_out.leave(part)
+    if sorted_out.unnamed:
+        sorted_out.left_out.append(FileFailure("…", f"{sorted_out.unnamed:,} more, which are not named"))
+    return sorted_out
+
+
+def _item(known: Receipts, source: str, part: Fact | Page) -> Item:
+    """A part with what it is known by: a fact by its name at its source, a page by where it lies."""
+    if isinstance(part, Fact):
+        at = part.at.astimezone(UTC) if part.at and part.at.tzinfo else part.at  # a journey is no change
+        said = repr((part.text, at and at.isoformat(), part.heading, part.session)).encode()
+        name = part.origin
+    else:
+        said, name = part.data, os.path.realpath(part.place)
+    key = known.hashed(f"{source}\0{name}".encode("utf-8", "surrogatepass"))
+    return Item(part, key, known.hashed(said))
+
+
+# --- composing ------------------------------------------------------------------------------------------
+
+
+def _compose(
+    draft: _Draft,
+    memory: Memory,
+    source: str,
+    origin: str,
+    items: Sequence[Item],
+    known: Receipts,
+    read: Read,
+    now: datetime,
+) -> None:
+    # What stands at its source twice counts once.
+    items = list({item.key: item for item in reversed(items)}.values())[::-1]
+    root = os.path.realpath(memory.workspace.root)
+    long_term = memory.workspace.memory_file.relative_to(memory.workspace.root).as_posix()
+    for item in items:
+        if not isinstance(item.part, Page):
+            continue
+        if paths.is_within(os.path.realpath(item.part.place), root):
+            shown = paths.shown(item.part.place)
+            draft.left_out.append(FileFailure(shown, "lies in this workspace, and is a note of it already"))
+        else:
+            _compose_page(draft, source, item, known, read, now, long_term)
+    facts = [item for item in items if isinstance(item.part, Fact)]
+    _compose_facts(draft, source, origin, facts, known, read, now, memory.settings.remember.times)
+
+
+def _compose_facts(
+    draft: _Draft,
+    source: str,
+    origin: str,
+    items: Sequence[Item],
+    known: Receipts,
+    read: Read,
+    now: datetime,
+    times: bool,
+) -> None:
+    """Compose the notes of the days of facts, those alone that something new is in."""
+    days: dict[str, list[Item]] = {}
+    for item in items:
+        assert isinstance(item.part, Fact)
+        at = _moment(item.part)
+        path = f"memory/{at:%Y-%m-%d}-{source}.md" if at else f"memory/{source}.md"
+        if not known.is_elsewhere(item.key, path):
+            days.setdefault(path, []).append(item)
+        elif known.digest(item.key) != item.digest:  # it has another day by now
+            draft.files.append(ImportedFile(path, "edited", differs=1))
+    for path, facts in sorted(days.items()):
+        file = known.of_file(path)
+        had = file.items if file else {}
+        if all(had.get(fact.key) == fact.digest for fact in facts):
+            draft.files.append(ImportedFile(path, "same"))
+            continue
+        placed = [(fact, entry) for fact in facts if (entry := _placed(draft, source, fact.part, times))]
+        if placed:
+            _compose_day(draft, source, origin, path, placed, file, read, now)
+
+
+def _moment(fact: Fact) -> datetime | None:
+    """When it was, on this machine's clock."""
+    return fact.at.astimezone().replace(tzinfo=None) if fact.at and fact.at.tzinfo else fact.at
+
+
+def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> layout.Placed | None:
+    """A fact as it stands in its note, with its heading; None where nothing of it may be written."""
+    assert isinstance(fact, Fact)
+    if not _is_closed(draft, fact.origin, fact.text):
+        return None
+    at = _moment(fact)
+    moment = at.isoformat(timespec="seconds") if at else ""
+    provenance = Provenance(fact.by, fact.by_agent or source, fact.session, moment)
+    placed, kinds = layout.placed(
+        fact.text, fact.heading, provenance, f"{at:%H:%M}" if at and times else None
+    )
+    draft.redacted += kinds
+    return placed if placed[0] else None
+
+
+def _is_closed(draft: _Draft, origin: str, text: str) -> bool:
+    try:
+        layout.check_closed(text, origin)
+    except ConfigError:
+        draft.left_out.append(FileFailure(paths.shown(origin), _HIDDEN_REST))
+        return False
+    return True
+
+
+def _compose_day(
+    draft: _Draft,
+    source: str,
+    origin: str,
+    path: str,
+    placed: Sequence[tuple[Item, layout.Placed]],
+    known: Known | None,
+    read: Read,
+    now: datetime,
+) -> None:
+    """Compose the note of a day: anew where all of it is ours, else with what is new below what stands."""
+    before = read(path)
+    items = {item.key: item.digest for item, _ in placed}
+    had = known.items if known else {}
+    fresh = [entry for item, entry in placed if item.key not in had]
+    changed = sum(had.get(key, digest) != digest for key, digest in items.items())
+    day = known.day if known else f"{now:%Y-%m-%d}"
+    is_ours = known is not None and before is not None and runs.digest(before)[:32] == known.digest
+    if known is None and before == _day_note(source, origin, path, [entry for _, entry in placed], day):
+        is_ours, fresh = True, []  # a record that was lost, or never written
+    after, updated = before, 0
+    if before is None or (is_ours and had.keys() <= items.keys()):
+        entries = [entry for _, entry in placed] if is_ours or not known else fresh
+        updated = changed if is_ours else 0
+        if entries and (fresh or updated):
+            after = _day_note(source, origin, path, entries, day)
+    elif fresh:
+        after = layout.insert_all(Document.read(before, path).checked(), fresh)[0].data
+    differs = changed - updated
+    left: Outcome = "gone" if before is None and known else "edited"
+    stands: Outcome = "same" if after == before else "changed" if before is not None else "new"
+    outcome: Outcome = left if differs else stands
+    added = len(fresh) if after != before else 0
+    draft.files.append(ImportedFile(path, outcome, added, updated if after != before else 0, differs))
+    # A file that holds more than what is ours, or less, is only added to from then on. What differs is
+    # remembered as it is at the source now, so that it is reported once.
+    whole = is_ours or (known is None and before is None)
+    digest = runs.digest(after)[:32] if whole else ""
+    draft.remember(path, Known(digest, day, items), known)
+    if after != before:
+        draft.changes.append(Change(path, before, after))
+
+
+def _day_note(source: str, origin: str, path: str, entries: Sequence[layout.Placed], day: str) -> bytes:
+    """A note of what a source says of a day, or of none."""
+    title = metadata.date_of(path) or source
+    head = f"---\nimported_from: {source}\nimported: {day}\noriginal: {_quoted(origin)}\n---\n# {title}\n"
+    return layout.insert_all(Document.of(head, path), entries)[0].data
+
+
+def _quoted(text: str) -> str:
+    """A path as YAML takes it on one line: from the home folder, without secrets."""
+    home = os.path.expanduser("~")
+    text = f"~{text[len(home) :]}" if text.startswith(home + os.sep) else text
+    plain = redact("".join(c if c.isprintable() else " " for c in text))[0]
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _compose_page(
+    draft: _Draft,
+    source: str,
+    item: Item,
+    known: Receipts,
+    read: Read,
+    now: datetime,
+    long_term: str,
+) -> None:
+    """Compose a note that is taken whole: where an import put it before, else where no note of theirs is."""
+    page = item.part
+    assert isinstance(page, Page)
+    had = known.digest(item.key)
+    # Long-term memory may lie in either of two places.
+    own = long_term if page.path == paths.MEMORY_FILE else page.path
+    path = next((p for p in (own, page.instead) if had and not known.is_elsewhere(item.key, p)), "")
+    file = known.of_file(path) if path else None
+    day = file.day if file else f"{now:%Y-%m-%d}"
+    if not path and (there := known.of_file(own)) and item.digest in there.items.values():
+        path, file = own, there  # the source has moved
+    if file and item.digest in file.items.values():
+        draft.files.append(ImportedFile(path, "same"))
+        return
+    if (after := _page(draft, source, page, day)) is None:
+        return
+    if not path:
+        standing = {one: read(one) for one in (own, page.instead)}
+        path = next((one for one in standing if _is_free(standing[one], after, page)), "")
+        if not path:
+            draft.files.append(ImportedFile(own, "taken", differs=1))
+            return
+    before = read(path)
+    outcome: Outcome = "new" if before is None else "same" if before == after else "changed"
+    if file and runs.digest(before)[:32] != file.digest:
+        outcome, after = ("edited" if before is not None else "gone"), before
+    written = outcome in ("new", "changed")
+    draft.files.append(
+        ImportedFile(
+            path,
+            outcome,
+            int(written and not file),
+            int(written and bool(file)),
+            int(outcome in ("edited", "gone")),
+        )
+    )
+    digest = file.digest if file and not written else runs.digest(after)[:32]
+    draft.remember(path, Known(digest, day, {item.key: item.digest}), file)
+    if after != before:
+        draft.changes.append(Change(path, before, after))
+
+
+def _is_free(before: bytes | None, after: bytes, page: Page) -> bool:
+    """Whether a page may lie where these bytes do: it is there already, or nothing is but a bare title."""
+    if before is None or before == after:
+        return True
+    return page.is_curated and decode(before).strip() in ("", layout.MEMORY_TITLE)
+
+
+def _page(draft: _Draft, source: str, page: Page, day: str) -> bytes | None:
+    """A note as it may be written, with where it came from; None where it may not."""
+    text = decode(page.data)
+    if not _is_closed(draft, page.origin, text):
+        return None
+    text, kinds = layout.own_words(text, Provenance("agent", source), True)
+    draft.redacted += kinds
+    if page.is_curated:
+        return text.encode()
+    place = _quoted(page.place)
+    own = [f"imported_from: {source}", f"imported: {day}", f"original: {place}", "by: agent"]
+    lines = text.split("\n")
+    block = metadata.front_matter(lines)
+    has = metadata.read(lines[1 : block[1] - 1]) if block else {}
+    if block and (has or block[1] == 2):
+        if page.day and not has.keys() & {"date", "created"} and not metadata.date_of(page.path):
+            own.append(f"date: {page.day}")
+        own = [line for line in own if line.partition(":")[0] not in has]
+        return "\n".join([*lines[: block[1] - 1], *own, *lines[block[1] - 1 :]]).encode()
+    if page.day and not metadata.date_of(page.path):
+        own.append(f"date: {page.day}")
+    return "\n".join(["---", *own, "---", *lines]).encode()

@@ -1,0 +1,55 @@
+"""The kinds: each is recognised by what it is, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import ConfigError
+from commonplace.imports import kinds
+
+
+def made(root: Path) -> dict[str, Path]:
+    """A place of each kind that holds as little as it is recognised by."""
+    places = {name: root / name for name in ("openclaw", "nanobot", "obsidian", "basic-memory", "claude-mem")}
+    for place in places.values():
+        place.mkdir(parents=True)
+    (places["openclaw"] / "SOUL.md").write_text("# Soul\n")
+    (places["openclaw"] / "memory").mkdir()
+    (places["nanobot"] / "memory").mkdir()
+    (places["nanobot"] / "SOUL.md").write_text("# Soul\n")
+    (places["nanobot"] / "memory" / "history.jsonl").write_text("")
+    (places["obsidian"] / ".obsidian").mkdir()
+    (places["basic-memory"] / "note.md").write_text("---\ntitle: Note\npermalink: note\n---\n\n- [fact] x\n")
+    (places["claude-mem"] / "claude-mem.db").write_bytes(b"SQLite format 3\0")
+    places["qmd"] = root / "index.yml"
+    places["qmd"].write_text("collections:\n  notes:\n    path: /tmp\n")
+    places["mem0"] = root / "export.json"
+    places["mem0"].write_text(json.dumps({"results": [{"id": "1", "memory": "Likes tea"}]}))
+    places["chats"] = root / "conversations.json"
+    places["chats"].write_text(json.dumps([{"mapping": {}, "title": "x"}]))
+    return places
+
+
+def test_each_kind_is_recognised(tmp_path: Path) -> None:
+    assert {name: kinds.of(path).name for name, path in made(tmp_path).items()} == {
+        name: name for name in made(tmp_path / "again")
+    }
+
+
+def test_each_kind_is_in_the_table_once_and_says_what_it_is() -> None:
+    assert len({kind.name for kind in kinds.KINDS}) == len(kinds.KINDS)
+    assert all(kind.title and kind.what for kind in kinds.KINDS)
+    assert kinds.find("ChatGPT") == kinds.find("claude") == kinds.find("chats")
+
+
+def test_what_is_of_no_kind_names_them_all(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "note.md", tmp_path / "broken.zip"):
+        if path != tmp_path:
+            path.write_bytes(b"PK\x03\x04 no archive")
+        with pytest.raises(ConfigError, match="claude-mem, qmd, nanobot"):
+            kinds.of(path)
+    with pytest.raises(ConfigError, match="neither a file nor a folder"):
+        kinds.of(tmp_path / "nowhere")

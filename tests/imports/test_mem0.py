@@ -1,0 +1,68 @@
+"""mem0's exports: JSON of several shapes, with dates, users, categories and metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.imports import mem0
+from commonplace.memory import Memory
+from commonplace.types import Fact, FileFailure
+from tests.imports.conftest import Bring, written
+
+MEMORIES = [
+    {"id": "1", "memory": "Prefers aged white tea", "user_id": "ann", "hash": "x",
+     "created_at": "2025-03-04T08:00:00.123456-07:00", "categories": ["food", "daily life"],
+     "metadata": {"source": "chat", "nested": {"a": 1}}, "expiration_date": "2030-01-01"},
+    {"id": "2", "memory": "Key is ghp_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8", "user_id": "ann", "created_at": None},
+    {"id": "3", "memory": ""},
+    7,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: {"results": m}, lambda m: {"memories": m}])
+def test_memories_stand_in_the_notes_of_their_days(
+    root: Path, tmp_path: Path, bring: Bring, wrap: object
+) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_text(json.dumps(wrap(MEMORIES)))  # type: ignore[operator]
+    done = bring(path)
+    notes = written(root)
+    (dated,) = (name for name in notes if name.startswith("memory/2025-03-04-mem0"))
+    assert "## ann" in notes[dated]
+    assert "Prefers aged white tea #food #daily-life <!-- valid-until: 2030-01-01 -->" in notes[dated]
+    assert "  - source: chat" in notes[dated]
+    assert "[REDACTED:" in notes["memory/mem0.md"]
+    assert "at:" not in notes["memory/mem0.md"]
+    assert [left.path.rpartition(" ")[2] for left in done.left_out] == ["3", "4"]
+    assert {file.outcome for file in bring(path).files} == {"same"}
+    with Memory.open(root) as memory:
+        memory.sync()
+        assert memory.search("tag:food tea").hits[0].date == "2025-03-04"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[" * 100_000, b"\xff\xfe", b'"text"'])
+def test_what_is_no_export_is_one_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_bytes(data)
+    with pytest.raises(NoteUnreadable):
+        list(mem0.read(path))
+
+
+@pytest.mark.parametrize("data", [b'{"a": 1}', b"[7]", b"[[]]", b'{"results": [{}]}'])
+def test_what_is_no_memory_is_named(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_bytes(data)
+    (part,) = mem0.read(path)
+    assert isinstance(part, FileFailure)
+
+
+def test_an_export_that_is_cut_off_gives_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_bytes(b'[{"id": "1", "memory": "Likes tea"}, {"id": "2", "mem')
+    fact, cut = mem0.read(path)
+    assert isinstance(fact, Fact)
+    assert "cut off" in getattr(cut, "reason", "")
