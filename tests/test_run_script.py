@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.test_hosts import HOSTS
+from tests.clients.test_hosts import HOSTS, PROGRAMS
 
 CLONE = Path(__file__).parents[1]
 # Says where it was started, with what; a program of `python -`, as the script asks for groups, is read, and
@@ -28,7 +28,7 @@ def clone(tmp_path: Path) -> Path:
     (folder / "tests").mkdir()
     (folder / "tests" / "test_one.py").touch()
     (folder / "tests" / "clients").mkdir()
-    clients = [f".venv-client-{name}" for name in HOSTS]
+    clients = [f".venv-client-{name}" for name in [*HOSTS, *PROGRAMS]]
     for name in (".venv", ".venv-mcp1", ".venv-mcp2", *clients):
         python = folder / name / "bin" / "python"
         python.parent.mkdir(parents=True)

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # A host and its test module; `./run test --clients` makes an environment for each and says where it is.
 HOSTS = ["nanobot", "openai-agents", "pydantic-ai", "anthropic", "langgraph"]
+PROGRAMS = ["claude-code"]  # which are started, with what `commonplace install` wrote
 
 
 def interpreter(host: str) -> str:
@@ -58,7 +59,7 @@ def test_every_host_has_a_group_an_extra_and_a_place_in_the_script() -> None:
     }
     script = re.search(r"^CLIENTS='(.*)'$", (ROOT / "run").read_text(), re.MULTILINE)
     assert script is not None
-    assert set(HOSTS) == groups == set(script[1].split())
+    assert {*HOSTS, *PROGRAMS} == groups == set(script[1].split())
     assert set(HOSTS) <= declared["project"]["optional-dependencies"].keys()
     assert all(
         (ROOT / "tests" / "integrations" / f"test_{host.replace('-', '_')}.py").exists() for host in HOSTS

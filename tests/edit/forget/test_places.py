@@ -25,7 +25,7 @@ FUNCTIONS = {
     "resolve_workspace": None,
     "contain": None,
     "_user_dir": None,
-    "_home": None,
+    "home": None,
 }  # fmt: skip
 
 
