@@ -658,9 +658,9 @@ def passage_text(text: str) -> str:
 
 def framed(text: str) -> str:
     """Mark a text as recalled: reference data, between two lines that it cannot close."""
-    from commonplace.search import pack
+    from commonplace.redaction import recalled
 
-    return pack.marked(text)
+    return recalled.marked(text)
 
 
 def ask_engine(

@@ -30,6 +30,7 @@ from commonplace.notes.scan import Globs
 from commonplace.search import ranking
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Note, Section
+from commonplace.upkeep.labels import DASH, OPEN_LABELS
 
 
 def read(memory: Memory, path: str) -> Note:
@@ -104,10 +105,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
 @cache
 def _open_matter() -> re.Pattern[str]:
     """A task that is not done, or the line of a summary with what is open."""
-    from commonplace.upkeep import summaries
-
-    labels = "|".join(summaries.OPEN_LABELS)
-    return re.compile(rf"\s*[-*+]\s+(?:\[ \]\s+\S|(?:{labels}){summaries.DASH})")
+    return re.compile(rf"\s*[-*+]\s+(?:\[ \]\s+\S|(?:{'|'.join(OPEN_LABELS)}){DASH})")
 
 
 def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
 
 DEADLINE_MS = 300  # of all of it
+STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
 SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full text
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
 _OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
@@ -63,11 +64,14 @@ def run(
     wrong is raised.
     """
     began, limit_s = time.monotonic(), deadline / 1000
+    end = [began + limit_s]
     try:
         if not debug:
             # A thread ends the process whatever this one hangs in; what was printed by then stands.
-            start_new_thread(_end_at, (began + limit_s,))
+            start_new_thread(_end_at, (end,))
         event = _read()
+        if STARTS in event:  # once a session, and nobody has written anything yet
+            end[0] = began + STARTING * limit_s
         name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
         root = _root(workspace)
         if event and root is not None:
@@ -120,8 +124,9 @@ def _root(workspace: str | None) -> str | None:
     return os.fspath(paths.resolve_workspace(workspace, os.environ))
 
 
-def _end_at(moment: float) -> None:
-    time.sleep(max(0.0, moment - time.monotonic()))
+def _end_at(end: Sequence[float]) -> None:
+    while (left_s := end[0] - time.monotonic()) > 0:
+        time.sleep(left_s)
     os._exit(0)
 
 

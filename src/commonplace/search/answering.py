@@ -228,10 +228,15 @@ class Answerer:
         return outcome
 
     def measure(self) -> None:
-        """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock."""
+        """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock.
+
+        By words alone as well: who asks that way, such as a hook without a server, has no time for it.
+        """
         model = self.model.asked() if self.store.index.vectors.level() < 2 else None
         for language, served in self._due(model):
             self._measure(language, served)
+            if served is not None:
+                self._measure(language, None)
 
     def null_questions(self, model: Embedder) -> list[str]:
         """Return what `measure` would have this model embed; who calls holds the lock."""

@@ -38,6 +38,7 @@ from commonplace.transcripts.session import Transcript
 from commonplace.types.changes import Provenance
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import dialogue, prose
+from commonplace.upkeep.labels import DASH, LABELS
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
 from commonplace.upkeep.watermarks import InUse, Mark, Pending
 
@@ -54,13 +55,6 @@ NAMES: Mapping[Language, str] = {
     "en": "the language that the user writes in (English, if that is not clear)",
     "zh": "Chinese",
 }
-# A colon would read as somebody speaking (`markdown.structure`), so a dash stands between label and text.
-DASH = " – "
-_LABELS: dict[Language, tuple[str, ...]] = {
-    "en": ("Asked", "Done", "Decided", "Learned", "Open", "Last answer"),
-    "zh": ("请求", "完成", "决定", "了解", "待办", "最后的回答"),
-}
-OPEN_LABELS = tuple(labels[4] for labels in _LABELS.values())
 _MARKED: dict[Language, str] = {
     "en": "Extract of a session, put together without a language model",
     "zh": "会话摘录，未经语言模型整理",
@@ -446,7 +440,7 @@ def compose(parts: Parts, language: Language, most_words: int) -> str:
 
 
 def _labelled(parts: Parts, language: Language) -> str:
-    labelled = zip(_LABELS[language], parts.texts(), strict=True)
+    labelled = zip(LABELS[language], parts.texts(), strict=True)
     lines = [f"{label}{DASH}{text}" for label, text in labelled if text]
     return "\n- ".join([_MARKED[language], *lines] if parts.extractive else lines)
 
