@@ -66,12 +66,16 @@ def workspace(tmp_path: Path) -> Path:
         "- 10:00 发票服务的负责人是林佳慧。\n\n- 11:00 Kestrel is deployed on Thursdays, because Mira is there then.\n\n"
         "- 12:00 The invoices of the harbour are signed by Ingrid Solheim.\n"
     )
-    subprocess.run(command("-w", root, "sync"), check=True, capture_output=True, env=environment(), timeout=120)
+    subprocess.run(
+        command("-w", root, "sync"), check=True, capture_output=True, env=environment(), timeout=120
+    )
     return root
 
 
 @pytest.fixture
-def session(program: Path, workspace: Path, private_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def session(
+    program: Path, workspace: Path, private_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Session]:
     with tempfile.TemporaryDirectory(prefix="run-") as sockets:
         monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
         yield talk(program, workspace, private_home, tmp_path / "project")
@@ -101,8 +105,26 @@ def talk(program: Path, workspace: Path, home: Path, project: Path) -> Session:
         before, name = 0, ""
         for prompt, _ in TURNS:
             resumed = ["--resume", name] if name else []
-            line = [program, "-p", prompt, "--output-format", "json", *resumed, "--allowedTools", "Bash", "mcp__memory__memory_search"]
-            done = subprocess.run(line, cwd=project, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+            line = [
+                program,
+                "-p",
+                prompt,
+                "--output-format",
+                "json",
+                *resumed,
+                "--allowedTools",
+                "Bash",
+                "mcp__memory__memory_search",
+            ]
+            done = subprocess.run(
+                line,
+                cwd=project,
+                env=variables,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=120,
+            )
             assert done.returncode == 0, done.stdout + done.stderr
             name = json.loads(done.stdout)["session_id"]
             said.append(last_turn(model.requests[before], prompt))
@@ -155,7 +177,9 @@ def test_ten_turns(session: Session) -> None:
         for block in message["content"]
         if block.get("type") == "tool_result"
     ]
-    (found,) = {json.dumps(block["content"]) for block in results if "Ingrid Solheim" in json.dumps(block["content"])}
+    (found,) = {
+        json.dumps(block["content"]) for block in results if "Ingrid Solheim" in json.dumps(block["content"])
+    }
     assert FRAME in found
     assert "structuredContent" not in found
     # What was done stands in today's note, and the session in short; what was recalled does not.

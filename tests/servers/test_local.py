@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
 from commonplace.servers import local
-from commonplace.servers.local_server import MOST_AGENTS, LocalServer, Services
+from commonplace.servers.local_server import MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
 from tests.cli.conftest import command, environment
 from tests.servers.conftest import Client
@@ -230,6 +230,39 @@ def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
     try:
         assert local.call(workspace, "broken", "", {}, 5) == {"failed": "RuntimeError"}
         until(lambda: status(workspace)["programs"] == 0)
+    finally:
+        server.end()
+        thread.join(60)
+
+
+def test_an_answer_that_nobody_waits_for_any_more_does_not_count_as_sent(workspace: Path) -> None:
+    asked, go, sent = threading.Event(), threading.Event(), list[str]()
+
+    def slow(service: Service, request: Mapping[str, Any]) -> Reply:
+        asked.set()
+        assert go.wait(30)
+        return Reply(b"ok", lambda: sent.append(request["who"]))
+
+    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
+    server = LocalServer(str(workspace), services, {"slow": slow}, idle_s=60)
+    assert server.listen()
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        late = local.connect(workspace)
+        assert late is not None
+        late.sendall(local.line("slow", str(workspace), "", {"who": "late"}))
+        assert asked.wait(30)
+        late.close()
+        go.set()
+        until(lambda: status(workspace)["programs"] == 0)
+        connection = local.connect(workspace)
+        assert connection is not None
+        assert (
+            local.exchange(connection, local.line("slow", str(workspace), "", {"who": "here"}), 30) == b"ok\n"
+        )
+        until(lambda: sent)
+        assert sent == ["here"]
     finally:
         server.end()
         thread.join(60)

@@ -22,6 +22,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.redaction.recalled import strip_blocks
 
 if TYPE_CHECKING:
+    from commonplace.config.settings import Prompt
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
     from commonplace.types import Entry
@@ -54,24 +55,44 @@ class ClientEvents:
         self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
 
     def answer(self, event: Mapping[str, Any]) -> str:
-        """Return what the program of a hook prints; empty for nothing.
+        """Return what the program of a hook prints, empty for nothing, and note it as given to the session.
 
         Raises CommonplaceError for a workspace that cannot be read or written.
         """
+        text, given = self.compose(event)
+        given()
+        return text
+
+    def compose(self, event: Mapping[str, Any]) -> tuple[str, Callable[[], None]]:
+        """Return what the program of a hook prints, and what notes that the session was given it.
+
+        For who may come too late with it: what is noted is not given again. Raises as `answer` does.
+        """
         name, session = str(event.get("hook_event_name", "")), self._session(event)
-        if not session:
-            return ""
-        if name == "SessionStart":
-            return _output(name, self._start(event, session))
-        if name == "UserPromptSubmit":
-            return _output(name, self._recall(event, session))
+        context: Context | None = None
+        if session and name == "SessionStart":
+            context = self._start(event, session)
+        elif session and name == "UserPromptSubmit":
+            context = self._recall(event, session)
+        elif session:
+            self._note(name, event, session)
+        if context is None or not context.text:
+            return "", lambda: None
+        given = context
+        answer = {"hookEventName": name, "additionalContext": context.text}
+        return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(given)
+
+    def _note(self, name: str, event: Mapping[str, Any], session: str) -> None:
+        """Take an event of which nothing goes back."""
         if name in ("PostToolUse", "PostToolUseFailure"):
             self._observe(event, session)
         elif name == "PreCompact":
             self._compact(event, session)
         elif name in ("Stop", "SessionEnd"):
             self._rest(event, session, over=name == "SessionEnd")
-        return ""
+
+    def _builder(self, settings: Prompt | None = None) -> ContextBuilder:
+        return ContextBuilder(self.memory, settings, injected=Injected(self.memory.workspace))
 
     def _session(self, event: Mapping[str, Any]) -> str:
         """The id of the client's session; empty for what can be none."""
@@ -92,11 +113,11 @@ class ClientEvents:
 
     def _start(self, event: Mapping[str, Any], session: str) -> Context:
         """Long-term memory, the last days and open matters, as far as the session was not given them."""
-        injected = Injected(self.memory.workspace)
+        builder = self._builder()
         if event.get("source") in _ANEW:
-            injected.forget(session)
+            builder.forget(session)
         self._later(self._sum_up)
-        return ContextBuilder(self.memory, injected=injected).build("", session=session, open_matters=True)
+        return builder.compose("", session=session, open_matters=True)
 
     def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
         """What clearly answers the message, and nothing beside it."""
@@ -106,10 +127,7 @@ class ClientEvents:
             return None
         settings = self.memory.settings.prompt
         alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
-        injected = Injected(self.memory.workspace)
-        return ContextBuilder(self.memory, alone, injected=injected).build(
-            message, session=session, sparing=True
-        )
+        return self._builder(alone).compose(message, session=session, sparing=True)
 
     # --- what is noted ----------------------------------------------------------------------------------
 
@@ -231,9 +249,3 @@ def result_text(response: object, depth: int = 0) -> str:
         if any(texts):
             return "\n".join(filter(None, texts))
     return json.dumps(response, ensure_ascii=False, default=str)
-
-
-def _output(name: str, context: Context | None) -> str:
-    if context is None or not context.text:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context.text}})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from commonplace.servers.local_server import Reply
     from commonplace.servers.methods import Service
 
 DEADLINE_MS = 300  # of all of it
@@ -84,23 +85,29 @@ def run(
     return 0
 
 
-def answer(service: Service, request: Mapping[str, Any]) -> bytes:
-    """Answer an event that a warm server is given; what nobody waits for is done afterwards."""
+def answer(service: Service, request: Mapping[str, Any]) -> Reply:
+    """Answer an event that a warm server is given; what nobody waits for is done afterwards.
+
+    What comes too late is not noted as given: the hook has asked full text by then.
+    """
     import threading
 
     def later(work: Callable[[], object]) -> None:
         threading.Thread(target=work, name="commonplace-hook", daemon=True).start()
 
-    def output() -> str:
+    def composed() -> tuple[str, Callable[[], None]]:
         from commonplace.agent.client_events import ClientEvents
 
-        return ClientEvents(service.memory, service.agent, later=later).answer(event)
+        return ClientEvents(service.memory, service.agent, later=later).compose(event)
+
+    from commonplace.servers.local_server import Reply
 
     event = request["event"]
     if event.get("hook_event_name") in ANSWERED:
-        return _TAKEN + output().encode()
-    later(output)
-    return _TAKEN
+        text, given = composed()
+        return Reply(_TAKEN + text.encode(), given)
+    later(composed)
+    return Reply(_TAKEN)
 
 
 def _read() -> bytes:
@@ -162,7 +169,7 @@ def _without_server(root: str, agent: str, data: bytes) -> bytes:
         _start_server(folder, agent)
         _alone(folder, agent, event)
         os._exit(0)
-    _print(_alone(folder, agent, event, overrides=_TEXT_ALONE).encode())
+    _alone(folder, agent, event, overrides=_TEXT_ALONE)
     _start_server(folder, agent)
     return b""
 
@@ -173,8 +180,8 @@ _TEXT_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync
 
 def _alone(
     root: Path, agent: str, event: dict[str, Any], overrides: Mapping[str, object] | None = None
-) -> str:
-    """Answer an event in this process."""
+) -> None:
+    """Answer an event in this process: print what goes into the conversation, then note it as given."""
     from commonplace import config
     from commonplace.agent.client_events import ClientEvents
     from commonplace.memory import Memory
@@ -182,7 +189,9 @@ def _alone(
     with Memory(root, config.load(root, overrides=overrides, agent=agent), agent=agent) as memory:
         # The queue of sessions is left to whoever is not waited for.
         later = (lambda work: None) if overrides else (lambda work: work())
-        return ClientEvents(memory, agent, later=later).answer(event)
+        text, given = ClientEvents(memory, agent, later=later).compose(event)
+        _print(text.encode())
+        given()
 
 
 def _start_server(root: Path, agent: str) -> None:

@@ -33,8 +33,15 @@ _LOOKS_S = 1.0  # between two looks whether anybody is left
 _ENDS_S = 10.0  # for what is being answered when a server ends
 _WAITING = 64  # connections that nobody has taken yet
 MCP, STATUS, RETIRE = "mcp", "status", "retire"
-# What answers a call: a value, written as JSON, or a line as it is.
+# What answers a call: a value, written as JSON, or a `Reply`.
 Door = Callable[["Service", Mapping[str, Any]], object]
+
+
+class Reply(NamedTuple):
+    """A line as it is, and what is called once the program that asked has it, unless it went away."""
+
+    line: bytes
+    sent: Callable[[], None] = lambda: None
 
 
 class Call(NamedTuple):
@@ -257,8 +264,10 @@ class LocalServer:
 
 
 def _write(sink: IO[bytes], answer: object) -> None:
-    sink.write((answer if isinstance(answer, bytes) else json.dumps(answer).encode()) + b"\n")
+    reply = answer if isinstance(answer, Reply) else Reply(json.dumps(answer).encode())
+    sink.write(reply.line + b"\n")
     sink.flush()
+    reply.sent()
 
 
 def _read(line: bytes) -> Call | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import takewhile
 from typing import NamedTuple
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 from urllib.parse import quote, unquote
 
 from commonplace import language
@@ -242,6 +242,8 @@ def _readings(text: str, encoded: Collection[str]) -> Iterator[_Reading]:
             ways.append(_replaced(text, _ENCODED, lambda match: _letter(match[0])))
     for written, place in ways:
         folded = language.fold(written)
+        if not is_normalized("NFC", folded):
+            folded = "".join(map(_composed, folded))
         if folded.isascii() or not _UNSEEN.search(folded):
             yield _Reading(folded, place)
             continue
@@ -249,6 +251,12 @@ def _readings(text: str, encoded: Collection[str]) -> Iterator[_Reading]:
         yield _Reading(seen, lambda at, place=place, back=back: place(back(at)))  # type: ignore[misc]
         if _APART in folded:
             yield _Reading(folded.replace(_APART, " "), place)
+
+
+def _composed(character: str) -> str:
+    """A character as it is usually written, where that is one as well: of ά there are two."""
+    composed = normalize("NFC", character)
+    return composed if len(composed) == 1 else character
 
 
 def _replaced(text: str, expression: re.Pattern[str], instead: Callable[[re.Match[str]], str]) -> _Reading:
