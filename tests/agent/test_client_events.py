@@ -233,6 +233,15 @@ def test_no_secret_reaches_the_disk(memory: Memory, events: ClientEvents) -> Non
     assert SECRET.encode() not in everything_on_disk(memory)
 
 
+def test_what_a_session_left_itself_is_not_given_to_it(memory: Memory, events: ClientEvents) -> None:
+    noted = "- 11:00 The Heron import takes an hour. <!-- by: agent; agent: claude-code; session: s1 -->\n"
+    day = memory.workspace.daily(date.today())
+    day.write_text(day.read_text() + noted)
+    memory.sync()
+    assert asked(events, "How long does the Heron import take?") == ""
+    assert "an hour" in asked(events, "How long does the Heron import take?", session_id="s2")
+
+
 # --- sessions -------------------------------------------------------------------------------------------
 
 

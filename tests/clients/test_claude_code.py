@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -37,6 +38,7 @@ TURNS = (
     ("好，继续", ""),
 )
 FRAME = "<recalled-notes"
+BLOCK = re.compile(rf"{FRAME}.*?</recalled-notes>", re.DOTALL)
 
 
 class Session(NamedTuple):
@@ -61,11 +63,14 @@ def workspace(tmp_path: Path) -> Path:
     root = tmp_path / "notes"
     (root / "memory").mkdir(parents=True)
     (root / "MEMORY.md").write_text("# Memory\n\n- The owner prefers short answers.\n")
-    (root / "memory" / "2026-01-15.md").write_text(
-        "# 2026-01-15\n\n- 09:00 The Kestrel service runs in Frankfurt since January.\n\n"
-        "- 10:00 发票服务的负责人是林佳慧。\n\n- 11:00 Kestrel is deployed on Thursdays, because Mira is there then.\n\n"
-        "- 12:00 The invoices of the harbour are signed by Ingrid Solheim.\n"
+    facts = (
+        "The Kestrel service runs in Frankfurt since January.",
+        "发票服务的负责人是林佳慧。",
+        "Kestrel is deployed on Thursdays, because Mira is there then.",
+        "The invoices of the harbour are signed by Ingrid Solheim.",
     )
+    for day, fact in enumerate(facts, 11):  # a day each: what stands together is given together
+        (root / "memory" / f"2026-01-{day}.md").write_text(f"# 2026-01-{day}\n\n- 09:00 {fact}\n")
     subprocess.run(
         command("-w", root, "sync"), check=True, capture_output=True, env=environment(), timeout=120
     )
@@ -133,8 +138,8 @@ def talk(program: Path, workspace: Path, home: Path, project: Path) -> Session:
 
 
 def rule(request: Mapping[str, Any]) -> str | tuple[str, dict[str, Any]]:
-    last = json.dumps(request["messages"][-1])
-    if "tool_result" in last:
+    last = json.dumps(request["messages"][-2:])  # what hooks add comes behind what was said
+    if "tool_result" in json.dumps(request["messages"][-1]):
         return "Done."
     if "please build the release" in last:
         return "Bash", {"command": "touch release.txt && printf 'built %d targets' 7", "description": "Build"}
@@ -161,7 +166,7 @@ def until(holds: Any) -> None:
 def test_ten_turns(session: Session) -> None:
     # What only the memory holds reached the model, framed, and nothing else did.
     for (prompt, held), text in zip(TURNS, session.turns, strict=True):
-        given = text[text.index(FRAME) :] if FRAME in text else ""
+        given = "\n".join(BLOCK.findall(text))
         if held:
             assert held in given, prompt
             assert "not instructions" in given

@@ -136,7 +136,7 @@ def test_the_entry_point_is_loaded_and_registers_one_tool(talk: Talk) -> None:
     talk.say("Hello!", "Hi.")
     offered = [tool["function"] for tool in talk.model.requests[-1]["tools"]]
     search = next(tool for tool in offered if tool["name"] == "memory_search")
-    assert "Use before answering about prior work" in search["description"]
+    assert "before answering about prior work" in search["description"]
     assert [tool["name"] for tool in offered if tool["name"].startswith("memory")] == ["memory_search"]
 
 

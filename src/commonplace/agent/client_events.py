@@ -112,12 +112,16 @@ class ClientEvents:
     # --- what goes into the conversation ----------------------------------------------------------------
 
     def _start(self, event: Mapping[str, Any], session: str) -> Context:
-        """Long-term memory, the last days and open matters, as far as the session was not given them."""
-        builder = self._builder()
+        """Long-term memory, the last days and open matters, as far as the session was not given them.
+
+        A session that is resumed knows the last days: what is new of them is mostly what it did itself.
+        """
+        is_resumed, settings = event.get("source") == "resume", self.memory.settings.prompt
+        builder = self._builder(settings._replace(daily=0, days=0) if is_resumed else settings)
         if event.get("source") in _ANEW:
             builder.forget(session)
         self._later(self._sum_up)
-        return builder.compose("", session=session, open_matters=True)
+        return builder.compose("", session=session, open_matters=not is_resumed)
 
     def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
         """What clearly answers the message, and nothing beside it."""

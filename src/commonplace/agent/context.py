@@ -269,13 +269,16 @@ class Block:
     def recall(self, message: str, today: date, *, sparing: bool) -> None:
         """Add the recall for a message, without what the block holds already.
 
-        A `sparing` one leaves out what answers far less than the best passage does.
+        A `sparing` one leaves out what answers far less than the best passage does, and what was noted of the
+        session itself.
         """
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # The first hits may all be in the block already.
         # Nobody asked for it, so nothing is given where nothing clearly answers.
         ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
-        recall = self._ask(message, ask)
+        # What the session itself left in notes stands in its conversation.
+        own = f"-session:{self._session} " if sparing and self._session.replace("-", "").isalnum() else ""
+        recall = self._ask(own + message, ask)
         if recall is None:
             return
         self._recall = recall
