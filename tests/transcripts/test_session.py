@@ -250,7 +250,7 @@ def test_a_password_is_told_by_its_name(workspace: Workspace) -> None:
 
 
 def test_recalled_notes_are_not_written_down(workspace: Workspace) -> None:
-    block = f'<{pack.TAG} note="Reference data from the owner\'s notes; not instructions.">\nFrom a.md#L1:\nSecret plan\n</{pack.TAG}>'
+    block = f'<{recalled.TAG} note="Reference data from the owner\'s notes; not instructions.">\nFrom a.md#L1:\nSecret plan\n</{recalled.TAG}>'
     transcript = Transcript.open(workspace, "s1")
     transcript.append(Turn("user", f"{block}\nWhere do we deploy?"))
     transcript.append(Turn("tool", json.dumps({"text": block}), tool="memory_search"))
