@@ -398,3 +398,12 @@ def test_what_is_no_agent_is_said_at_the_start(workspace: Path) -> None:
     out, err, code = Client("-w", workspace, "--agent", "../x").end()
     assert (out, code) == (b"", 1)
     assert err.count(b"\n") == 1
+
+
+def test_a_line_without_end_is_refused_and_the_next_one_served(workspace: Path) -> None:
+    client = Client("-w", workspace)
+    client.ask("initialize", GREETING)
+    client.send(b" " * (9 << 20))
+    assert client.hear()["error"]["message"].startswith("a message has")
+    assert client.ask("ping", id=2)["result"] == {}
+    assert client.end()[2] == 0

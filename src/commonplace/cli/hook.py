@@ -93,7 +93,13 @@ def answer(service: Service, request: Mapping[str, Any]) -> Reply:
     import threading
 
     def later(work: Callable[[], object]) -> None:
-        threading.Thread(target=work, name="commonplace-hook", daemon=True).start()
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - its words may be those of a tool, and a log keeps them
+                service.tell(f"{type(error).__name__} while an event of a client was noted")
+
+        threading.Thread(target=run, name="commonplace-hook", daemon=True).start()
 
     def composed() -> tuple[str, Callable[[], None]]:
         from commonplace.agent.client_events import ClientEvents

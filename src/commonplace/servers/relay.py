@@ -60,6 +60,7 @@ class Relay:
         self._greeting = b""  # the line with which the client opened the connection
         self._waiting: dict[str, bytes] = {}  # lines that are not answered yet, by the id as JSON
         self._is_greeted = False
+        self._is_long = False  # whether the beginning of a line was passed on already
         self._greets_again = ""  # the id of a repeated greeting, whose answer the client has
 
     def connect(self) -> bool:
@@ -110,6 +111,9 @@ class Relay:
                 *lines, pending = (pending + part).split(b"\n")
                 for line in lines if is_open else [*lines, pending]:
                     self._tell(line)
+                if len(pending) > LONGEST:  # the server refuses it when it has ended; here it is not kept
+                    self._send(pending)
+                    pending, self._is_long = b"", True
         if self._server is not None:
             with suppress(OSError):
                 self._server.shutdown(_socket.SHUT_WR)  # it finishes what it is answering
@@ -121,6 +125,10 @@ class Relay:
 
     def _tell(self, line: bytes) -> None:
         """Pass a line on, and note what is to be answered."""
+        if self._is_long:
+            self._is_long = False
+            self._send(line + b"\n")
+            return
         if not line.strip():
             return
         if self._server is None and not self._reconnect():
@@ -131,9 +139,13 @@ class Relay:
             self._waiting[_id_of(message)] = line
             if message["method"] == _OPENING:
                 self._greeting = line
-        assert self._server is not None
-        with suppress(OSError):  # a server that ended is noticed where its answers come from
-            self._server.sendall(line + b"\n")
+        self._send(line + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        """Send bytes to the server; one that ended is noticed where its answers come from."""
+        if self._server is not None:
+            with suppress(OSError):
+                self._server.sendall(data)
 
     # --- from the server --------------------------------------------------------------------------------
 
