@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -121,12 +120,7 @@ class Injected:
             self.trouble = f"what this session was given is not kept: {error}"
             return
         self.trouble = ""
-        oldest = time.time() - KEPT_S
-        with suppress(OSError):
-            for name in files.names(path.parent):
-                with suppress(OSError):
-                    if files.stat(path.parent / name).st_mtime < oldest:
-                        files.unlink(path.parent / name)
+        records.drop_old(files, path.parent, KEPT_S)
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -148,8 +142,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:
-    stem = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return workspace.derived / KIND / f"{stem}.json"
+    return records.of_session(workspace.derived / KIND, session)
 
 
 def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:

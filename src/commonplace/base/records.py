@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -184,6 +185,24 @@ def listed(root: Root, folder: Path, ending: str = "") -> list[Path]:
     except OSError:
         return []
     return [folder / name for name in names if name.endswith(ending) and root.is_file(folder / name)]
+
+
+def of_session(folder: Path, session: str) -> Path:
+    """Return the record of a session in a folder that has one a session; its name is a hash."""
+    import hashlib
+
+    stem = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return folder / f"{stem}.json"
+
+
+def drop_old(root: Root, folder: Path, kept_s: float) -> None:
+    """Delete the files of a folder that nobody wrote to for so many seconds, as far as they can be."""
+    oldest = time.time() - kept_s
+    with suppress(OSError):
+        for name in root.names(folder):
+            with suppress(OSError):
+                if root.stat(folder / name).st_mtime < oldest:
+                    root.unlink(folder / name)
 
 
 def load(root: Root, path: Path) -> bytes:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import CommonplaceError
-from commonplace.base.root import Root
 
 if TYPE_CHECKING:
     from commonplace.types.changes import Erased
@@ -69,22 +67,11 @@ def kept(workspace: paths.Workspace, session: str) -> Iterator[State]:
         written = {**asdict(state), "kinds": list(state.kinds)}
         with suppress(CommonplaceError):
             records.update(files, path, KIND, lambda _: written, limit=_LARGEST)
-    _drop_old(files, path.parent)
-
-
-def _drop_old(files: Root, folder: Path) -> None:
-    """Delete the records of sessions that are long over."""
-    oldest = time.time() - KEPT_S
-    with suppress(OSError):
-        for name in files.names(folder):
-            with suppress(OSError):
-                if files.stat(folder / name).st_mtime < oldest:
-                    files.unlink(folder / name)
+    records.drop_old(files, path.parent, KEPT_S)
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:
-    stem = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return workspace.derived / KIND / f"{stem}.json"
+    return records.of_session(workspace.derived / KIND, session)
 
 
 def _parsed(record: Mapping[str, Any]) -> State:
