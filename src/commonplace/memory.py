@@ -6,15 +6,23 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from commonplace import config
 from commonplace.base import paths, remedies
-from commonplace.base.errors import CommonplaceError, ConfigError, IndexUnavailable, OutsideRoots
+from commonplace.base.errors import (
+    CommonplaceError,
+    ConfigError,
+    IndexUnavailable,
+    NoteNotFound,
+    OutsideRoots,
+    WorkspaceNotFound,
+)
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
@@ -25,6 +33,7 @@ from commonplace.notes import scan
 from commonplace.notes.scan import Source
 from commonplace.providers.embedding.selector import CurrentModel
 from commonplace.search import references as places
+from commonplace.search import union
 from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
@@ -35,6 +44,7 @@ from commonplace.types.progress import Progress, silent
 if TYPE_CHECKING:
     from datetime import date, datetime
 
+    from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
@@ -61,6 +71,7 @@ if TYPE_CHECKING:
         Written,
     )
 
+_Answer = TypeVar("_Answer", "SearchResult", "Recall")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -78,14 +89,22 @@ class Memory:
         embedder: Embedder | None = None,
         scout: Scout | None = None,
         agent: str = "",
+        reach: Reach | None = None,
+        overrides: Mapping[str, object] | None = None,
     ) -> None:
         """Bind to a workspace folder; nothing is read or written until it is needed.
 
         A scout that was sent to the files of the workspace saves the first search from looking itself;
-        `agent` is who asks, for the record of use.
+        `agent` is who asks, for the record of use. A `reach` names further workspaces, which questions are
+        put to as well, with the settings of each and these `overrides`, and says whether this one may be
+        written.
         """
-        self.workspace = paths.Workspace(root)
+        self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
         self.settings = settings
+        self.name = reach.name if reach else ""
+        self._others = {
+            name: _Other(folder, agent, overrides) for name, folder in (reach.others if reach else {}).items()
+        }
         self.ranking = chosen(settings.search, ranking)
         self._index_path, self._chunks = index_path, chunks
         self._store = self._make_store(scout)
@@ -125,18 +144,29 @@ class Memory:
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
+        beside: Sequence[str | os.PathLike[str]] = (),
+        everything: bool = False,
     ) -> Self:
         """Open the workspace at `path`, or find one: environment, upward from here, the user's own.
 
         `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
-        environment. `agent` names the one whose own settings apply (otherwise COMMONPLACE_AGENT does);
-        `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
+        environment. `agent` names the one whose own settings apply (otherwise COMMONPLACE_AGENT does), and
+        whose `reads` and `writes` say which workspaces are asked and which one is written; `embedder`
+        replaces the configured model. Questions are put to the workspaces `beside` it as well, or to
+        `everything` that is known on this machine. Raises WorkspaceNotFound, ConfigError, and AccessDenied
+        for an agent that may not read one of them.
         """
-        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
+        if path is None and beside:
+            raise ConfigError("beside", "needs a workspace that they are beside; name it")
+        folders = [os.fspath(one) for one in (path, *beside) if one is not None]
+        reach = config.reach(folders, agent, everything=everything)
+        root = reach.home
         settings = config.load(root, os.environ, overrides, agent)
         return cls(
             root,
             settings,
+            reach=reach,
+            overrides=overrides,
             index_path=index_path,
             chunks=chunks,
             ranking=ranking,
@@ -163,6 +193,8 @@ class Memory:
             self._answerer.close()
             self._current.close()
             self._journal.close()
+            for other in self._others.values():
+                other.close()
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -235,6 +267,7 @@ class Memory:
         from commonplace.edit import correct as correcting
 
         self._store.written()
+        old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
         return correcting.correct(
             self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
@@ -281,6 +314,11 @@ class Memory:
         from commonplace.types import Erasure, Selection
 
         asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
+        if not isinstance(asked, Erasure):
+            asked = [
+                replace(one, value=self._written_here(one.value)) if one.kind in ("lines", "note") else one
+                for one in asked
+            ]
         context = self._context()
         with self._syncing, self._lock, self._beside_lock:
             if not dry_run:
@@ -354,8 +392,8 @@ class Memory:
             now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now), strict=strict,
         )  # fmt: skip
         started = time.perf_counter()
-        result = self._answerer.answer(request)
-        self._journal.asked("search", result, started)
+        result = self._answer(request)
+        self._journal.asked("search", self._own(result), started)
         return replace(result, warnings=(*result.warnings, *self._due_records()))
 
     def recall(
@@ -393,9 +431,9 @@ class Memory:
             as_of=_day(as_of, now),
             strict=strict,
         )
-        result = self._answerer.answer(request)
+        result = self._answer(request)
         recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
-        self._journal.asked("recall", recall, started)
+        self._journal.asked("recall", self._own(recall), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
     def get(self, reference: str) -> Excerpt:
@@ -405,10 +443,25 @@ class Memory:
         near misses), OutsideRoots, NoteUnreadable.
         """
         found = self._read(reference)
-        self._journal.opened([found])
+        self._journal.opened(self._own_excerpts([found]))
         return found
 
     def _read(self, reference: str) -> Excerpt:
+        """Read a reference in the workspace that it names; a docid in the first one that has it."""
+        name, rest = self._split(reference)
+        if name not in ("", self.name):
+            return union.reading(name, self._others[name].memory._read, rest)
+        try:
+            return self._read_here(rest)
+        except NoteNotFound:
+            if not rest.strip().startswith("#"):
+                raise
+            for name, other in self._others.items():
+                with suppress(CommonplaceError):
+                    return union.reading(name, other.memory._read, rest)
+            raise
+
+    def _read_here(self, reference: str) -> Excerpt:
         from commonplace.index.reading import content_hash, note_of
         from commonplace.markdown import references, wiki
 
@@ -438,16 +491,19 @@ class Memory:
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
-        with self._reading() as reader:
-            wanted = places.expand(references, _infos(reader.store))
+        wanted = places.expand(references, self.notes())
         found = places.gather(wanted, self._read, max_bytes)
-        self._journal.opened(found.excerpts)
+        self._journal.opened(self._own_excerpts(found.excerpts))
         return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
         with self._reading() as reader:
-            return tuple(places.below(_infos(reader.store), under))
+            notes = _infos(reader.store)
+        for name, other in self._others.items():
+            with suppress(CommonplaceError):
+                notes += union.listed(name, other.memory.notes())
+        return tuple(places.below(notes, under))
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
@@ -455,6 +511,17 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
+        name, anchor = self._split(anchor)
+        asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
+        if not self._others or name == self.name != "":
+            return asks[self.name]()
+        asks |= {
+            other: partial(one.timeline, anchor, before=before, after=after, now=now)
+            for other, one in self._others.items()
+        }
+        return union.timeline(before, after, {name: asks[name]} if name else asks, self.name)
+
+    def _timeline_here(self, anchor: str, *, before: int, after: int, now: date | None) -> Timeline:
         from commonplace.search import timeline
 
         with self._reading() as reader:
@@ -516,7 +583,7 @@ class Memory:
             reader.store.settle()
             try:
                 with reader.store.told():
-                    return reader.status()
+                    return replace(reader.status(), others=tuple(self._others))
             except IndexUnavailable as error:
                 raise IndexUnavailable(error.path, f"{error.reason}; {remedies.say('sync')}") from error
 
@@ -536,6 +603,35 @@ class Memory:
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
     # --- inside -------------------------------------------------------------------------------------
+
+    def _answer(self, request: Request) -> SearchResult:
+        """Answer a question from this workspace, or from all that are asked."""
+        if not self._others:
+            return self._answerer.answer(request)
+        limit = self.settings.search.limit if request.limit is None else request.limit
+        asks = {self.name: self._answerer.answer}
+        asks |= {name: other.answer for name, other in self._others.items()}
+        return union.search(request, limit, asks)
+
+    def _split(self, reference: str) -> tuple[str, str]:
+        """The workspace that a reference names, and the rest; no name where only one is asked."""
+        return union.split(reference, [self.name, *self._others]) if self.name else ("", reference)
+
+    def _written_here(self, reference: str) -> str:
+        """A reference to what is to be changed. Raises AccessDenied for that of another workspace."""
+        name, rest = self._split(reference)
+        if name not in ("", self.name):
+            self._others[name].memory.workspace.check_writable()
+        return rest
+
+    def _own(self, answer: _Answer) -> _Answer:
+        """An answer as the record of use keeps it: others who use this workspace may not read the others."""
+        if not self._others:
+            return answer
+        return replace(answer, hits=tuple(hit for hit in answer.hits if hit.workspace == self.name))
+
+    def _own_excerpts(self, excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+        return [one for one in excerpts if union.split(one.path, self._others) == ("", one.path)]
 
     @contextmanager
     def _reading(self) -> Iterator[Answerer]:
@@ -567,6 +663,44 @@ class Memory:
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
+
+
+class _Other:
+    """A further workspace that questions are put to: opened when one is, read and never written."""
+
+    def __init__(self, root: Path, agent: str, overrides: Mapping[str, object] | None) -> None:
+        self.root = root
+        self._agent, self._overrides = agent, dict(overrides or {})
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of it, opened now if it was not. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
+        with self._lock:
+            if not os.path.isdir(self.root):
+                raise WorkspaceNotFound(paths.shown(self.root))
+            if self._memory is None:
+                # What is asked from elsewhere is no business of those who read its record of use.
+                overrides = {**self._overrides, "usage.record": False}
+                settings = config.load(self.root, None, overrides, self._agent)
+                alone = config.Reach(self.root, "", {}, self._agent)
+                self._memory = Memory(self.root, settings, agent=self._agent, reach=alone)
+            return self._memory
+
+    def answer(self, request: Request) -> SearchResult:
+        """Answer a question, as `Answerer.answer` does."""
+        return self.memory._answerer.answer(request)
+
+    def timeline(self, anchor: str, *, before: int, after: int, now: date | None) -> Timeline:
+        """Show what surrounds an anchor, as `Memory.timeline` does."""
+        return self.memory.timeline(anchor, before=before, after=after, now=now)
+
+    def close(self) -> None:
+        """Close it; it is opened again when it is asked."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
 
 
 def _infos(store: Store) -> list[NoteInfo]:
@@ -689,12 +823,28 @@ def ask_engine(
     )  # fmt: skip
 
 
+def beside(memory: Memory, name: str) -> Memory:
+    """Return the memory of a workspace that questions are put to, by its name; any other name is the home.
+
+    Raises WorkspaceNotFound, ConfigError.
+    """
+    return memory._others[name].memory if name in memory._others else memory
+
+
+def names(memory: Memory) -> tuple[str, ...]:
+    """Return the names of the workspaces that questions are put to beside the home."""
+    return tuple(memory._others)
+
+
 def warm(memory: Memory) -> None:
     """Load now what the first question would wait for, for whoever serves several.
 
     Raises IndexUnavailable, ProviderError, ConfigError.
     """
     memory._answerer.warm()
+    for other in memory._others.values():
+        with suppress(CommonplaceError):  # the question that it cannot answer says so
+            warm(other.memory)
 
 
 def written(memory: Memory) -> None:

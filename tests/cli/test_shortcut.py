@@ -18,7 +18,7 @@ from commonplace.search.request import Request
 _ARGUMENTS = (
     "search deploy -n 3 0 --limit --limit=5 -c memory --collection=a --lexical --semantic --full --explain "
     "--format json --format=xml --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes "
-    "--workspace=/notes --workspace --debug --expand --no-expand --no-expand=1 --rerank off --history "
+    "--workspace=/notes --workspace --all-workspaces --debug --expand --no-expand --no-expand=1 --rerank off --history "
     "--now 2026-02-13 --as-of 2026-02 mcp --help --x 中文 = -n5"
 )
 WORDS = st.sampled_from([*_ARGUMENTS.split(), ""])
@@ -30,8 +30,15 @@ def by_click(arguments: list[str]) -> dict[str, object] | None:
     command = cli.get_command(None, "search")  # type: ignore[arg-type]
     assert command is not None
 
-    def search(words: tuple[str, ...], workspace: str | None, agent: str | None, **options: object) -> int:
-        seen.append({"words": words, "workspace": workspace, "agent": agent, **options})
+    def search(
+        words: tuple[str, ...],
+        workspace: tuple[str, ...],
+        agent: str | None,
+        everything: bool,
+        **options: object,
+    ) -> int:
+        shared = {"workspace": workspace or None, "agent": agent, "everything": everything or None}
+        seen.append({"words": words, **shared, **options})
         return 0
 
     with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +108,7 @@ def test_everything_else_is_left_to_click(arguments: list[str]) -> None:
 def test_serving_takes_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shortcut.parse(["mcp", "--structured"], "mcp") == {"structured": True, "words": ()}
     assert shortcut.parse(["-w", "x", "mcp", "--structured"], "mcp") == {
-        "workspace": "x", "structured": True, "words": (),
+        "workspace": ("x",), "structured": True, "words": (),
     }  # fmt: skip
     for elsewhere in (["--structured", "mcp"], ["mcp", "--lexical"], ["mcp", "--structured=1"]):
         assert shortcut.parse(elsewhere, "mcp") is None

@@ -57,7 +57,7 @@ def served(workspace: Path) -> Iterator[LocalServer]:
     """A warm server of the workspace, in this process."""
     server = LocalServer(
         str(workspace),
-        Services(lambda agent, structured: shortcut.service_of(workspace, agent, structured=structured)),
+        shortcut.services_of(str(workspace)),
         DOORS,
         idle_s=60,
     )
@@ -203,11 +203,11 @@ def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> 
 
 
 def test_agents_without_end_are_refused(workspace: Path) -> None:
-    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
+    services = Services(lambda agent, asked: Service(lambda: Memory.open(workspace), agent))
     for number in range(MOST_AGENTS):
-        assert services.of(f"a{number}") is services.of(f"a{number}")
+        assert services.of(f"a{number}", {}) is services.of(f"a{number}", {})
     with pytest.raises(ConfigError, match="agents are served already"):
-        services.of("one-too-many")
+        services.of("one-too-many", {})
     services.close()
 
 

@@ -83,7 +83,9 @@ class ClientEvents:
         return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(given)
 
     def _note(self, name: str, event: Mapping[str, Any], session: str) -> None:
-        """Take an event of which nothing goes back."""
+        """Take an event of which nothing goes back; an agent that only reads leaves nothing here."""
+        if self.memory.workspace.reader is not None:
+            return
         if name in ("PostToolUse", "PostToolUseFailure"):
             self._observe(event, session)
         elif name == "PreCompact":

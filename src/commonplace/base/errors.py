@@ -4,6 +4,7 @@
 
     CommonplaceError
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
+    ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
     ├── WorkspaceNotFound      no workspace at or above a folder
     ├── NoteNotFound           no such note or line: the path and near misses
     ├── OutsideRoots           a path that leaves the workspace and its collections
@@ -33,6 +34,14 @@ class ConfigError(CommonplaceError):
         self.key = key
 
 
+class AccessDenied(CommonplaceError):
+    """A workspace that an agent may not read, or not write to."""
+
+    def __init__(self, agent: str, message: str) -> None:
+        super().__init__(f"agent {agent!r} {message}" if agent else f"whoever asks {message}")
+        self.agent = agent
+
+
 class WorkspaceNotFound(CommonplaceError):
     """No workspace at or above a folder."""
 
@@ -51,6 +60,7 @@ class NoteNotFound(CommonplaceError):
         super().__init__(f"{path}: {reason}{hint}")
         self.path = path
         self.suggestions = tuple(suggestions)
+        self.reason = reason
 
 
 class OutsideRoots(CommonplaceError):

@@ -11,7 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+from commonplace.base.errors import (
+    AccessDenied,
+    ConfigError,
+    NoteNotFound,
+    NoteUnreadable,
+    OutsideRoots,
+    WorkspaceNotFound,
+)
 from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
@@ -30,7 +37,9 @@ _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 class Workspace:
     """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, reader: str | None = None) -> None:
+        """Name a folder; a `reader` is the agent who may read it and change none of its notes."""
+        self.reader = reader
         # Absolute, since a relative path means something else to `Root`: one below the root.
         self.root = root = Path(os.path.abspath(root))
         self.files = Root(root)  # the door to all files of the workspace
@@ -55,6 +64,11 @@ class Workspace:
         """The long-term memory: MEMORY.md, or memory/MEMORY.md where only that one exists."""
         outer, inner = self.root / MEMORY_FILE, self.memory_dir / MEMORY_FILE
         return inner if not os.path.lexists(outer) and inner.is_file() else outer
+
+    def check_writable(self) -> None:
+        """Raise AccessDenied where whoever opened the workspace may not change what it holds."""
+        if self.reader is not None:
+            raise AccessDenied(self.reader, f"reads {shown(self.root)} and does not write to it")
 
     def daily(self, day: date) -> Path:
         """Return the daily note of `day`, whether it exists or not."""

@@ -59,8 +59,8 @@ def apply(
     They are exchanged in their order: let what is moved come before what it is moved out of. Without `keep`
     no bytes are kept once it is done, and it cannot be undone. With `settings` they are committed where the
     workspace is in a git repository, and runs that are too old are removed. Raises FileChanged where a file
-    is not as its change says, OutsideRoots, NoteUnreadable, with nothing written; only where a full disk
-    forbids to put back what was written is it carried on later.
+    is not as its change says, AccessDenied, OutsideRoots, NoteUnreadable, with nothing written; only where a
+    full disk forbids to put back what was written is it carried on later.
     """
 
     def compose(read: Read) -> Sequence[Change]:
@@ -96,6 +96,7 @@ def rewrite(
     if dry_run:
         compose(lambda path: read(workspace, path))
         return None
+    workspace.check_writable()
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)

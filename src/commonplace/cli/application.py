@@ -71,6 +71,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Set up": {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("collections:context", "Describe what stands under a path, for whoever reads a hit."),
+        "workspaces": ("workspaces:group", "List the workspaces of this machine, name them, forget them."),
         "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
     "Models": {

@@ -11,7 +11,7 @@ import click
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import command, flags, format_option, option
+from commonplace.cli.options import State, command, flags, format_option, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json
@@ -39,7 +39,8 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     before:, on:, as-of: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or
     intent: say how each is to be asked. A single - reads the question from standard input.
     """
-    ctx.exit(searching.search(query, session.workspace(ctx), session.agent(ctx), **options))
+    state = ctx.ensure_object(State)
+    ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
 @command("recall")
@@ -70,7 +71,7 @@ def recall(
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
-    memory = session.open_memory(ctx)
+    memory = session.open_memories(ctx)
     asked = session.text_argument(query)
     recalled = memory.recall(asked, **options)
     for message in recalled.warnings:
@@ -96,7 +97,7 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
 
     Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block".
     """
-    memory = session.open_memory(ctx)
+    memory = session.open_memories(ctx)
     excerpt = memory.get(reference)
     if form == "json":
         session.write(render.to_json(excerpt))
@@ -164,17 +165,18 @@ def prompt(
         raise click.UsageError("Missing argument 'MESSAGE...'.")
     if forget:
         from commonplace.agent.seen import Injected
+        from commonplace.base.paths import Workspace
 
-        Injected(session.workspace_of(ctx)).forget(session_id)
+        Injected(Workspace(session.asking(ctx).reach().home)).forget(session_id)
         if not message:
             return
     text = session.text_argument(message)
     day = None if now is None else now.isoformat()
     request = {"message": text, "session": session_id, "now": day, "files": files, "budget": budget}
     forms = {"as_json": as_json, "report": report}
-    printed = session.ask_server("prompt", session.workspace(ctx), session.agent(ctx), {**request, **forms})
+    printed = session.ask_server("prompt", session.asking(ctx), {**request, **forms})
     if printed is None:
-        printed = _compose_prompt(session.open_memory(ctx), {**request, **forms})
+        printed = _compose_prompt(session.open_memories(ctx), {**request, **forms})
     ctx.exit(session.show(printed))
 
 

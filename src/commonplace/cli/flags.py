@@ -58,8 +58,13 @@ class Flag(NamedTuple):
 SHARED = (
     Flag(
         ("-w", "--workspace"), "workspace",
-        "The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
-        str, metavar="DIR",
+        "The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own. Questions may "
+        "be put to several: repeatable.",
+        str, metavar="DIR", many=True,
+    ),
+    Flag(
+        ("--all-workspaces",), "everything",
+        "Put questions to every workspace of this machine as well: `commonplace workspaces` lists them.",
     ),
     Flag(
         ("--agent",), "agent", "Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from commonplace.config import Reach
     from commonplace.servers.local_server import Reply
     from commonplace.servers.methods import Service
 
@@ -75,10 +76,11 @@ def run(
             end[0] = began + STARTING * limit_s
         name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
         root = _root(workspace)
+        is_named = bool(workspace or os.environ.get("COMMONPLACE_WORKSPACE"))
         if event and root is not None:
             left_s = began + SERVER_SHARE * limit_s - time.monotonic()
-            answer = _ask_server(root, name, event, max(0.02, left_s))
-            _print(answer if answer is not None else _without_server(root, name, event))
+            answer = _ask_server(root, name, event, max(0.02, left_s), is_named=is_named)
+            _print(answer if answer is not None else _without_server(root, name, event, is_named=is_named))
     except BaseException:
         if debug:
             raise
@@ -143,13 +145,14 @@ def _end_at(end: Sequence[float]) -> None:
     os._exit(0)
 
 
-def _ask_server(root: str, agent: str, event: bytes, wait_s: float) -> bytes | None:
+def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named: bool) -> bytes | None:
     """What a warm server answers; None where none does."""
     connection = local.connect(root, wait_s)
     if connection is None:
         return None
     # The event is passed on as it came: reading JSON would cost more than all else here.
-    line = local.line_of("hook", root, agent, b'{"event": ' + event + b"}")
+    named = b', "named": true}' if is_named else b"}"
+    line = local.line_of("hook", root, agent, b'{"event": ' + event + named)
     try:
         answer = local.exchange(connection, line, wait_s)
     except local.Unanswered:
@@ -157,7 +160,7 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float) -> bytes | N
     return answer[len(_TAKEN) :].strip() if answer.startswith(_TAKEN) else b""
 
 
-def _without_server(root: str, agent: str, data: bytes) -> bytes:
+def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> bytes:
     """Answer an event in this process, by full text; or in another one, where nobody waits."""
     import json
 
@@ -168,15 +171,17 @@ def _without_server(root: str, agent: str, data: bytes) -> bytes:
     is_alone = event.get("hook_event_name") not in ANSWERED and _forked()
     if event.get("hook_event_name") not in ANSWERED and not is_alone:
         return b""
+    from commonplace import config
     from commonplace.base import paths
 
     folder = paths.resolve_workspace(root, os.environ)
+    reach = config.reach([os.fspath(folder)] if is_named else [], agent, started=folder)
     if is_alone:
-        _start_server(folder, agent)
-        _alone(folder, agent, event)
+        _start_server(folder, reach.home, agent)
+        _alone(reach, agent, event)
         os._exit(0)
-    _alone(folder, agent, event, overrides=_TEXT_ALONE)
-    _start_server(folder, agent)
+    _alone(reach, agent, event, overrides=_TEXT_ALONE)
+    _start_server(folder, reach.home, agent)
     return b""
 
 
@@ -185,14 +190,15 @@ _TEXT_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync
 
 
 def _alone(
-    root: Path, agent: str, event: dict[str, Any], overrides: Mapping[str, object] | None = None
+    reach: Reach, agent: str, event: dict[str, Any], overrides: Mapping[str, object] | None = None
 ) -> None:
     """Answer an event in this process: print what goes into the conversation, then note it as given."""
     from commonplace import config
     from commonplace.agent.client_events import ClientEvents
     from commonplace.memory import Memory
 
-    with Memory(root, config.load(root, overrides=overrides, agent=agent), agent=agent) as memory:
+    settings = config.load(reach.home, overrides=overrides, agent=agent)
+    with Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides) as memory:
         # The queue of sessions is left to whoever is not waited for.
         later = (lambda work: None) if overrides else (lambda work: work())
         text, given = ClientEvents(memory, agent, later=later).compose(event)
@@ -200,10 +206,10 @@ def _alone(
         given()
 
 
-def _start_server(root: Path, agent: str) -> None:
+def _start_server(root: Path, home: Path, agent: str) -> None:
     from commonplace import config
 
-    if config.load(root, agent=agent).server.start != "never":
+    if config.load(home, agent=agent).server.start != "never":
         local.launch(root)
 
 

@@ -11,6 +11,7 @@ import click
 from commonplace.base.errors import NoteUnreadable
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
+from commonplace.config import workspaces
 from commonplace.render import count, reports, to_json
 from commonplace.render.screen import one_line
 
@@ -27,6 +28,10 @@ def init(ctx: click.Context, folder: str | None) -> None:
 
     root = os.path.abspath(folder or session.workspace(ctx) or ".")
     made = ", ".join(sorted(os.path.relpath(path, root) for path in create(Path(root))))
+    try:
+        workspaces.note(Path(root))
+    except NoteUnreadable as error:
+        failures.warn(f"{error}, so --all-workspaces does not find it")
     session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
 
 
@@ -91,7 +96,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
     Passages of daily notes and of other dated ones stand in the order of their days, files and lines; what
     was asked about is marked. A note without a date has no place in it.
     """
-    memory = session.open_memory(ctx)
+    memory = session.open_memories(ctx)
     around = memory.timeline(anchor, before=before, after=after)
     if around.stale:
         failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
@@ -111,7 +116,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
 @click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
     """List notes with date, size and title: all, those of a collection or folder, or that a glob matches."""
-    memory = session.open_memory(ctx)
+    memory = session.open_memories(ctx)
     notes = memory.notes(under)
     session.answer(form, notes, lambda: reports.notes_text(notes, session.look(memory.settings)))
     if form == "text":
@@ -141,7 +146,7 @@ def multi_get(
     What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
     1.
     """
-    memory = session.open_memory(ctx)
+    memory = session.open_memories(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
     if form == "text":

@@ -23,8 +23,9 @@ class State:
     """What the options before the command said; those after it win."""
 
     def __init__(self) -> None:
-        self.workspace: str | None = None
+        self.workspace: tuple[str, ...] = ()
         self.agent: str | None = None
+        self.everything = False
         self.debug = False
 
 
@@ -52,11 +53,14 @@ class Command(click.Command):
 
 def shared() -> list[click.Parameter]:
     """Make the options that stand before or after a command."""
-    return [Option(flag.names, expose_value=False, callback=_keep, **_attributes(flag)) for flag in SHARED]
+    return [
+        Option([*flag.names, flag.field], expose_value=False, callback=_keep, **_attributes(flag))
+        for flag in SHARED
+    ]
 
 
-def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | None) -> None:
-    if value not in (None, False):
+def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tuple[str, ...] | None) -> None:
+    if value not in (None, False, ()):
         setattr(ctx.ensure_object(State), parameter.name or "", value)
 
 

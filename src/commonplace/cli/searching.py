@@ -10,7 +10,7 @@ from commonplace.cli import failures, session
 from commonplace.cli.session import Printed, Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.memory import Memory
     from commonplace.render.screen import Look
@@ -22,8 +22,9 @@ _SHARED = frozenset({"mode", "limit", "collections", "min_score"})  # options th
 
 def search(
     words: tuple[str, ...],
-    workspace: str | None = None,
+    workspace: Sequence[str] = (),
     agent: str | None = None,
+    everything: bool = False,
     **options: Any,  # noqa: ANN401 - those of a request, and how hits are shown; None is what nobody said
 ) -> int:
     """Search, print, and return the exit code."""
@@ -34,14 +35,15 @@ def search(
     sent = {**given, "now": now.isoformat()} if now is not None else given
     request = {"question": question, "options": sent, "screens": screens}
     # Another engine is started in the environment of whoever asks.
-    printed = None if given.get("engine") else session.ask_server("search", workspace, agent, request)
+    asking = session.caller(workspace, agent, everything=everything)
+    printed = None if given.get("engine") else session.ask_server("search", asking, request)
     if printed is None:
-        with session.memory_to_search(workspace, agent) as memory:
+        with session.memory_to_search(asking) as memory:
             printed = compose(memory, question, *screens, **given)
             if memory.settings.server.start == "always":
                 from commonplace.servers import local
 
-                local.launch(memory.workspace.root)
+                local.launch(asking.root)
     return session.show(printed)
 
 

@@ -12,8 +12,9 @@ import click
 from commonplace import config
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.cli import doors, failures, session, shortcut
-from commonplace.cli.options import Group, Option, command, option, serving
+from commonplace.cli.options import Group, Option, State, command, option, serving
 from commonplace.render import count
 from commonplace.servers.remedies import WORDS
 
@@ -30,7 +31,8 @@ def mcp(ctx: click.Context, structured: bool) -> None:
 
     Clients start this themselves; docs/agents.md shows what they want to be told.
     """
-    ctx.exit(shortcut.connect(session.workspace(ctx), session.agent(ctx), structured))
+    state = ctx.ensure_object(State)
+    ctx.exit(shortcut.connect(state.workspace, state.agent, structured, state.everything))
 
 
 mcp.params[:0] = serving()
@@ -91,7 +93,7 @@ def status(ctx: click.Context, show_token: bool) -> None:
         minutes = f"since {found['up_s'] // 60} min"
         session.write(f"started by a program · process {found['pid']} · {minutes} · {programs} connected")
     if running is not None:
-        _tell_token(running, show_token)
+        _tell_token(ctx, running, show_token)
     elif not local:
         failures.warn("this workspace is not served")
         ctx.exit(failures.NOTHING_FOUND)
@@ -101,7 +103,7 @@ def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> li
     """What the servers of this workspace that are reached over a Unix socket answer."""
     from commonplace.servers import local
 
-    root, answers = os.path.realpath(session.workspace_root(ctx)), []
+    root, answers = os.path.realpath(session.asking(ctx).root), []
     for path in local.addresses(root):
         connection = local.reach(path, 2.0)
         if connection is not None:
@@ -110,8 +112,13 @@ def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> li
     return answers
 
 
+def _home(ctx: click.Context) -> Workspace:
+    """The workspace that a server stands for: the first of those it serves."""
+    return Workspace(session.asking(ctx).reach().home)
+
+
 def _folder(ctx: click.Context) -> Path:
-    return paths.server_folder(session.workspace_of(ctx))
+    return paths.server_folder(_home(ctx))
 
 
 _OPTIONS = (
@@ -173,13 +180,14 @@ def _serve(
         return
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
-    service = shortcut.service(session.workspace(ctx), session.agent(ctx), structured=structured)
+    asking = session.asking(ctx)
+    service = shortcut.service_of(asking, structured=structured)
     from commonplace.servers import running
     from commonplace.servers.daemon import DETACHED_VARIABLE
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
-        _tell_token(_in_background(ctx, address, structured=structured), show_token)
+        _tell_token(ctx, _in_background(ctx, address, structured=structured), show_token)
         return
 
     def tell(server: Running) -> None:
@@ -187,18 +195,19 @@ def _serve(
             running.leave_terminal(folder)
         else:
             session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
-            _tell_token(server, show_token)
+            _tell_token(ctx, server, show_token)
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     with _local_server(ctx, None).beside():
-        running.serve(service, address, folder, detached=detached, tell=tell)
+        apart = shortcut.apart_of(asking)
+        running.serve(service, address, folder, detached=detached, tell=tell, apart=apart)
 
 
 def _serve_locally(ctx: click.Context) -> None:
     """Serve programs of this user until nobody needs it."""
     import signal
 
-    settings = config.load(session.workspace_of(ctx).root, agent=session.agent(ctx)).server
+    settings = config.load(_home(ctx).root, agent=session.agent(ctx)).server
     server = _local_server(ctx, 60 * settings.idle_minutes)
     if not server.listen():
         failures.warn("this workspace is served already, or this machine has no Unix sockets")
@@ -212,11 +221,10 @@ def _serve_locally(ctx: click.Context) -> None:
 
 def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
     """What serves programs of this user; it ends when idle, unless `idle_s` is None."""
-    from commonplace.servers.local_server import LocalServer, Services
+    from commonplace.servers.local_server import LocalServer
 
-    root = session.workspace_of(ctx).root
-    services = Services(lambda agent, structured: shortcut.service_of(root, agent, structured=structured))
-    return LocalServer(os.fspath(root), services, doors.DOORS, idle_s=idle_s)
+    root = session.asking(ctx).root
+    return LocalServer(root, shortcut.services_of(root), doors.DOORS, idle_s=idle_s)
 
 
 def _address(
@@ -225,7 +233,7 @@ def _address(
     """Where to listen and with which token, by the options and the settings where they say nothing."""
     from commonplace.servers.running import Address
 
-    workspace = session.workspace_of(ctx)
+    workspace = _home(ctx)
     defaults = config.load(workspace.root, agent=session.agent(ctx)).server
     named = token_file or defaults.token_file
     return Address(
@@ -239,21 +247,34 @@ def _address(
     )
 
 
-def _tell_token(server: Running, show: bool) -> None:
-    """Say what clients must send and where they find it; the token itself only where it is asked for."""
+def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
+    """Say what clients must send and where they find it; tokens themselves only where they are asked for."""
     place = server.token
     if not place:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
-    elif show:
+        return
+    apart = [f"{kind}{name}" for kind, name in _apart(ctx)]
+    if show:
         from commonplace.servers import access
 
         token = access.token("" if place.startswith("$") else place)
         if not token:
             raise ConfigError("serve", f"the server has its token from {place}, which is not set here")
         session.write(f"Authorization: Bearer {token.reveal()}")
-    else:
-        shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
-        session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
+        for one in apart:
+            session.write(f"{server.url}{one}/mcp  Authorization: Bearer {access.part(token, one).reveal()}")
+        return
+    shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
+    session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
+    if apart:
+        session.write(f"by themselves, each with a token of its own (--show-token): {', '.join(apart)}")
+
+
+def _apart(ctx: click.Context) -> list[tuple[str, str]]:
+    """What is served by itself: each agent with memories of its own, each workspace of several."""
+    reach = session.asking(ctx).reach()
+    named = [reach.name, *reach.others] if reach.others else []
+    return [*(("/agents/", name) for name in config.limited()), *(("/workspaces/", name) for name in named)]
 
 
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:
@@ -261,8 +282,10 @@ def _in_background(ctx: click.Context, address: Address, *, structured: bool) ->
 
     folder = _folder(ctx)
     daemon.check_alone(folder, new_token=address.anew)
-    agent = session.agent(ctx)
-    arguments = ["-w", session.workspace_root(ctx), *(["--agent", agent] if agent else []), "serve"]
+    asking, agent = session.asking(ctx), session.agent(ctx)
+    arguments = [part for folder in (asking.root, *asking.beside) for part in ("-w", folder)]
+    arguments += ["--all-workspaces"] if asking.everything else []
+    arguments += [*(["--agent", agent] if agent else []), "serve"]
     arguments += ["--host", address.host, "--port", str(address.port)]
     arguments += ["--token-file", address.token_file] if address.token_file and not address.open else []
     arguments += [*(["--no-token"] if address.open else []), *(["--new-token"] if address.anew else [])]

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError, WorkspaceNotFound
 from commonplace.cli.failures import warn
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import click
 
     from commonplace.base.paths import Workspace
-    from commonplace.config import Settings
+    from commonplace.config import Reach, Settings
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
     from commonplace.render.hits import Locate
@@ -30,40 +30,115 @@ SERVER_WAIT_S = 60.0  # for a warm server that has taken a question
 AGENT_VARIABLE = "COMMONPLACE_AGENT"  # as `config` has it, whose import a warm search saves
 
 
-def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
-    """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
+class Caller(NamedTuple):
+    """Who asks, and which memory: a workspace, whether somebody named it, and which others beside it."""
+
+    root: str
+    agent: str
+    is_named: bool = False
+    beside: tuple[str, ...] = ()
+    everything: bool = False
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a server must know of it, apart from workspace and agent."""
+        fields = {"named": self.is_named, "beside": list(self.beside), "everything": self.everything}
+        return {name: value for name, value in fields.items() if value}
+
+    def reach(self) -> Reach:
+        """Return the workspaces that are asked and written. Raises as `config.reach` does."""
+        from pathlib import Path
+
+        from commonplace import config
+
+        folders = [self.root, *self.beside] if self.is_named else []
+        return config.reach(folders, self.agent, started=Path(self.root), everything=self.everything)
+
+
+def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
+    """Return who asks, as a server reads it of a request. Raises ConfigError for what cannot be that."""
+    beside = request.get("beside", [])
+    if not isinstance(beside, list) or not all(isinstance(one, str) for one in beside):
+        raise ConfigError("workspace", "beside others a list of folders must stand")
+    return Caller(root, agent, request.get("named") is True, tuple(beside), request.get("everything") is True)
+
+
+def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything: bool = False) -> Caller:
+    """Return who asks by the options of a command. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
+    from commonplace.base import paths
+
+    name = os.environ.get(AGENT_VARIABLE, "") if agent is None else agent
+    is_named = bool(folders or os.environ.get(paths.WORKSPACE_VARIABLE))
+    beside = tuple(os.path.abspath(one) if os.path.isdir(one) else one for one in folders[1:])
+    try:
+        root = paths.resolve_workspace(folders[0] if folders else None, os.environ)
+    except WorkspaceNotFound:  # the name of one, or that of an agent
+        from commonplace import config
+
+        root = config.reach(folders[:1], name, everything=everything).home
+    return Caller(os.fspath(root), name, is_named, beside, everything)
+
+
+def memory_to_search(asking: Caller) -> Memory:
+    """Open a memory for one search: its files are looked at while the rest of the program is loaded."""
     from commonplace import config
     from commonplace.base import paths
 
-    root = paths.resolve_workspace(folder, os.environ)
-    agent = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
-    settings = config.load(root, agent=agent)
+    reach = asking.reach()
+    settings = config.load(reach.home, agent=asking.agent)
     sent = None
     if settings.index.sync_on_search:
-        index = paths.Workspace(root).index
+        index = paths.Workspace(reach.home).index
         if os.path.exists(index) and os.path.getsize(index) >= SCOUTED_BYTES:
             from commonplace.notes import scan
 
-            sent = scan.send_scout(scan.sources(os.fspath(root), settings)) if scan.can_scout() else None
+            sources = scan.sources(os.fspath(reach.home), settings)
+            sent = scan.send_scout(sources) if scan.can_scout() else None
     from commonplace.memory import Memory
 
-    return Memory(root, settings, scout=sent, agent=agent)
+    return Memory(reach.home, settings, scout=sent, agent=asking.agent, reach=reach)
 
 
 def open_memory(ctx: click.Context) -> Memory:
-    """Open the workspace that the options name; it is closed when the command ends."""
+    """Open the one workspace that the options name; it is closed when the command ends."""
+    return _opened(ctx, _reach(ctx))
+
+
+def open_memories(ctx: click.Context) -> Memory:
+    """Open the workspaces that the options name, for a question to all of them."""
+    return _opened(ctx, asking(ctx).reach())
+
+
+def _opened(ctx: click.Context, reach: Reach) -> Memory:
+    from commonplace import config
     from commonplace.memory import Memory
 
-    memory = Memory.open(workspace(ctx), agent=agent(ctx))
+    settings = config.load(reach.home, agent=agent(ctx))
+    name = os.environ.get(AGENT_VARIABLE, "") if agent(ctx) is None else agent(ctx)
+    memory = Memory(reach.home, settings, agent=name or "", reach=reach)
     ctx.call_on_close(memory.close)
     return memory
 
 
-def workspace(ctx: click.Context) -> str | None:
-    """Return the folder that the options before or after the command name."""
+def asking(ctx: click.Context) -> Caller:
+    """Return who asks which workspaces, by the options before or after the command."""
     from commonplace.cli.options import State
 
-    return ctx.ensure_object(State).workspace
+    state = ctx.ensure_object(State)
+    return caller(state.workspace, state.agent, everything=state.everything)
+
+
+def workspace(ctx: click.Context) -> str | None:
+    """Return the folder that the options before or after the command name; several are a mistake here."""
+    from commonplace.cli.options import State
+
+    state = ctx.ensure_object(State)
+    if state.everything or len(state.workspace) > 1:
+        import click
+
+        told = f"`{ctx.info_name}` works on one workspace; questions alone are put to several"
+        raise click.UsageError(told, ctx)
+    return state.workspace[0] if state.workspace else None
 
 
 def agent(ctx: click.Context) -> str | None:
@@ -73,20 +148,25 @@ def agent(ctx: click.Context) -> str | None:
     return ctx.ensure_object(State).agent
 
 
+def _reach(ctx: click.Context) -> Reach:
+    """The one workspace that a command works on. Raises as `config.reach` does."""
+    from commonplace import config
+
+    folder = workspace(ctx)
+    return config.reach([] if folder is None else [folder], agent(ctx), alone=True)
+
+
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
-    from commonplace.base import paths
-
-    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
+    return os.fspath(_reach(ctx).home)
 
 
 def workspace_of(ctx: click.Context) -> Workspace:
     """Return where everything of the workspace lies, without opening it."""
-    from pathlib import Path
-
     from commonplace.base.paths import Workspace
 
-    return Workspace(Path(workspace_root(ctx)))
+    reach = _reach(ctx)
+    return Workspace(reach.home, reader=reach.reader)
 
 
 def settings_of(ctx: click.Context) -> Settings:
@@ -181,15 +261,19 @@ def confirm(question: str) -> None:
 
 def locator(memory: Memory) -> Locate:
     """Return what finds the file of a hit on disk."""
-    from commonplace.memory import sources
+    from commonplace.memory import beside, sources
 
-    roots = {source.name: source.root for source in sources(memory)}
-    workspace_folder = os.fspath(memory.workspace.root)
+    places: dict[str, tuple[str, dict[str, str]]] = {}
 
     def locate(hit: Hit) -> str:
-        root = roots.get(hit.collection, workspace_folder)
-        path = hit.path
-        if root != workspace_folder:
+        if hit.workspace not in places:
+            held = beside(memory, hit.workspace)
+            roots = {source.name: source.root for source in sources(held)}
+            places[hit.workspace] = os.fspath(held.workspace.root), roots
+        folder, roots = places[hit.workspace]
+        root = roots.get(hit.collection, folder)
+        path = hit.path.removeprefix(f"{hit.workspace}:") if hit.workspace else hit.path
+        if root != folder:
             path = path.removeprefix(f"{hit.collection}/")
         return os.path.abspath(os.path.join(root, path))
 
@@ -215,20 +299,16 @@ def show(printed: Printed) -> int:
     return printed.code
 
 
-def ask_server(
-    door: str, folder: str | None, agent: str | None, request: Mapping[str, Any]
-) -> Printed | None:
+def ask_server(door: str, asking: Caller, request: Mapping[str, Any]) -> Printed | None:
     """Have the warm server of a workspace compose what a command prints; None where none answers.
 
-    Raises WorkspaceNotFound, and CommonplaceError for what it says is wrong.
+    Raises CommonplaceError for what it says is wrong.
     """
-    from commonplace.base import paths
     from commonplace.servers import local
 
-    root = paths.resolve_workspace(folder, os.environ)
-    name = os.environ.get(AGENT_VARIABLE, "") if agent is None else agent
+    sent = {**asking.asked, **request}
     try:
-        answer = local.call(root, door, name, dict(request), SERVER_WAIT_S)
+        answer = local.call(asking.root, door, asking.agent, sent, SERVER_WAIT_S)
     except local.Unanswered:
         return None
     if "error" in answer:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
-from commonplace.cli import failures
+from commonplace.cli import failures, session
 from commonplace.cli.flags import FLAGS, SERVING, SHARED
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from commonplace.cli.flags import Flag
-    from commonplace.config import Settings
+    from commonplace.cli.session import Caller
     from commonplace.memory import Memory
+    from commonplace.servers.local_server import Services
     from commonplace.servers.methods import Service
 
 
@@ -65,12 +64,13 @@ def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
     if not rest:
         return None
     del rest[0]
+    before, options = options, {}
     while rest and rest[0] != "--":
         if rest[0] == "-" or not rest[0].startswith("-"):
             words.append(rest.pop(0))
         elif not _take(rest, options, (*SHARED, *(SERVING if command == "mcp" else FLAGS))):
             return None
-    return {**options, "words": (*words, *rest[1:])}
+    return {**before, **options, "words": (*words, *rest[1:])}
 
 
 def _take(rest: list[str], options: dict[str, Any], known: Sequence[Flag]) -> bool:
@@ -93,47 +93,36 @@ def _take(rest: list[str], options: dict[str, Any], known: Sequence[Flag]) -> bo
     return True
 
 
-def connect(workspace: str | None = None, agent: str | None = None, structured: bool = False) -> int:
+def connect(
+    workspace: Sequence[str] = (),
+    agent: str | None = None,
+    structured: bool = False,
+    everything: bool = False,
+) -> int:
     """Serve the client at the other end of standard input; return the exit code.
 
     By the warm server of the workspace where there is one, or one can be started; otherwise from here.
     """
+    from commonplace import config
     from commonplace.servers import relay
 
-    root, name, settings = _workspace(workspace, agent)
-    start = settings.server.start != "never"
-    relayed = relay.serve(os.fspath(root), name, start=start, structured=structured)
+    asking = session.caller(workspace, agent, everything=everything)
+    start = config.load(asking.reach().home, agent=asking.agent).server.start != "never"
+    asked = {**asking.asked, "structured": structured}
+    relayed = relay.serve(asking.root, asking.agent, asked, start=start)
     if relayed is not None:
         return relayed
     from commonplace.servers import stdio
 
-    return stdio.run(service_of(root, name, structured=structured))
+    return stdio.run(service_of(asking, structured=structured))
 
 
-def service(workspace: str | None, agent: str | None, *, structured: bool = False) -> Service:
-    """Make what serves a workspace, which is opened when it is first needed.
+def service_of(asking: Caller, *, structured: bool = False) -> Service:
+    """Make what serves a caller, by the settings as they stand whenever their files change.
 
-    With `structured` tools answer with JSON beside the text, as the setting `server.structured` has it.
-    Raises WorkspaceNotFound and ConfigError at once: a client shows best what fails at the start.
-    """
-    root, name, _ = _workspace(workspace, agent)
-    return service_of(root, name, structured=structured)
-
-
-def _workspace(workspace: str | None, agent: str | None) -> tuple[Path, str, Settings]:
-    """The folder of the workspace that options name, whose settings apply, and these."""
-    from commonplace import config
-    from commonplace.base import paths
-
-    root = paths.resolve_workspace(workspace, os.environ)
-    name = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
-    return root, name, config.load(root, agent=name)
-
-
-def service_of(root: Path, agent: str, *, structured: bool = False) -> Service:
-    """Make what serves an agent of a workspace, by its settings as they stand whenever their files change.
-
-    Raises ConfigError.
+    The memory is opened when it is first needed. With `structured` tools answer with JSON beside the text, as
+    the setting `server.structured` has it. Raises WorkspaceNotFound, ConfigError and AccessDenied at once: a
+    client shows best what fails at the start.
     """
     from commonplace import config
     from commonplace.servers.methods import Service
@@ -142,7 +131,51 @@ def service_of(root: Path, agent: str, *, structured: bool = False) -> Service:
     def open_memory() -> Memory:
         from commonplace.memory import Memory
 
-        return Memory(root, config.load(root, agent=agent), agent=agent)
+        reach = asking.reach()
+        roots[:] = [reach.home, *reach.others.values()]
+        settings = config.load(reach.home, agent=asking.agent)
+        return Memory(reach.home, settings, agent=asking.agent, reach=reach)
 
-    structured = structured or config.load(root, agent=agent).server.structured
-    return Service(open_memory, agent, tell, lambda: config.stamp(root), structured=structured)
+    reach = asking.reach()
+    roots = [reach.home, *reach.others.values()]
+    structured = structured or config.load(reach.home, agent=asking.agent).server.structured
+
+    def stamp() -> object:
+        return [config.stamp(root) for root in roots]
+
+    return Service(open_memory, asking.agent, tell, stamp, structured=structured)
+
+
+def services_of(root: str) -> Services:
+    """Make what serves all who come by way of a workspace."""
+    from commonplace.servers.local_server import Services
+
+    def make(agent: str, asked: Mapping[str, Any]) -> Service:
+        asking = session.caller_of(root, agent, asked)
+        return service_of(asking, structured=asked.get("structured") is True)
+
+    return Services(make)
+
+
+def apart_of(asking: Caller) -> Callable[[str, str], Service]:
+    """Make what returns who serves an agent, or a workspace of those that are asked, by itself.
+
+    Only an agent that the user's settings give memories of its own is served so: another would have all.
+    """
+    from functools import cache
+
+    from commonplace import config
+    from commonplace.base.errors import ConfigError
+
+    of = cache(services_of)  # by the workspace
+
+    def apart(kind: str, name: str) -> Service:
+        if kind == "agents" and name in config.limited():
+            return of(asking.root).of(name, {})
+        reach = asking.reach()
+        roots = {reach.name: reach.home, **reach.others}
+        if kind != "workspaces" or name not in roots:
+            raise ConfigError(kind, f"{name!r} is not served")
+        return of(os.fspath(roots[name])).of(asking.agent, {"named": True})
+
+    return apart

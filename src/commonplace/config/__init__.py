@@ -20,6 +20,7 @@ from commonplace.config.loading import (
     user_file,
 )
 from commonplace.config.settings import KEYS, Collection, Key, Settings
+from commonplace.config.workspaces import Reach, limited, reach
 
 if TYPE_CHECKING:
     from commonplace.config.editing import (
@@ -41,12 +42,15 @@ __all__ = [
     "Collection",
     "Key",
     "Loaded",
+    "Reach",
     "Settings",
     "add_collection",
     "add_context",
     "by_default",
     "contexts_for",
+    "limited",
     "load",
+    "reach",
     "reference",
     "remove_collection",
     "remove_context",

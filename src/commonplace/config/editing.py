@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, UnknownCollection
-from commonplace.config import keys, loading
+from commonplace.config import access, keys, loading
 from commonplace.config.loading import (
     BY_DEFAULT,
     FORMAT,
@@ -197,6 +197,15 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
                 told = "may not be named by a workspace's file: hidden, or no note; set it in your own"
                 raise ConfigError(key.name, f"{keys.quoted(one)} {told}")
     return fit
+
+
+def set_name(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> None:
+    """Say in the user's file what a workspace is called.
+
+    Raises ConfigError for what cannot be a name, or is that of another.
+    """
+    access.check_name(name, access.NAME, location(None, environ))
+    _edit_home(root, True, environ, lambda home: home.update({access.NAME: name}))
 
 
 # --- collections and contexts -------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.config import keys
+from commonplace.config import access, keys
+from commonplace.config.access import Access
 from commonplace.config.settings import (
     AUTO,
     DEFAULT_GLOBS,
@@ -25,7 +26,7 @@ from commonplace.config.settings import (
 AGENT_VARIABLE = "COMMONPLACE_AGENT"
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables that hold no keys of the table of keys
-_WORKSPACE_TABLES = ("collections", "contexts", "updates")
+_WORKSPACE_TABLES = ("collections", "contexts", "updates", access.NAME)
 _LARGEST = 256 << 10  # bytes of a settings file
 _DEEPEST = 64  # parts of a dotted key: the library takes a time that grows with their square
 _PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
@@ -86,7 +87,7 @@ def load(
     """Read and validate the settings of a workspace; `overrides` are flags by dotted key, None is unset.
 
     `agent` names one whose tables win over the rest of the files; otherwise COMMONPLACE_AGENT does. Raises
-    ConfigError.
+    ConfigError, and AccessDenied for an agent that may not read this workspace.
     """
     return trace(root, environ, overrides, agent).settings
 
@@ -102,6 +103,8 @@ def trace(
     user_path, path = user_file(environ), paths.Workspace(root).settings
     user, workspace = File(user_path, True, read(user_path)), File(path, False, read(path))
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    allowed = access_of(user, name, environ)
+    allowed.check(root)
     groups: dict[str, dict[str, object]] = {group: {} for group in GROUPS}
     origins: dict[str, str] = {}
     warnings: list[str] = []
@@ -121,6 +124,9 @@ def trace(
         collections_in(workspace.content, root, path, outside=False), os.fspath(root), paths.shown(path)
     )
     collections = with_updates(collections | foreign, updates_in(own, user.path))
+    if allowed.is_limited:
+        folders = [os.fspath(root), *(one.path for one in collections.values())]
+        access.check_apart(allowed, root, folders, _anybodys(user, environ))
     contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
     contexts |= contexts_in(workspace.content, path)
     tables: dict[str, Any] = {group: make(**groups[group]) for group, make in GROUPS.items()}
@@ -147,8 +153,55 @@ def _agents(file: File) -> dict[str, Layer]:
     found = {}
     for name, content in table("agents", file.content.get("agents", {}), file.path).items():
         place = f"agents.{agent_name(name)}"
-        found[name] = _scalars(file, table(place, content, file.path), place)
+        groups = dict(table(place, content, file.path))
+        for key in access.KEYS:
+            if groups.pop(key, None) is not None and not file.own:
+                where = f"may stand in your own config.toml only, not in {paths.shown(file.path)}"
+                raise ConfigError(f"{place}.{key}", where)
+        found[name] = _scalars(file, groups, place)
     return found
+
+
+def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) -> Access:
+    """Return what the user's file allows an agent. Raises ConfigError."""
+    every = table("agents", user.content.get("agents", {}), user.path)
+    if agent not in every:
+        return Access(agent)
+    content = table(f"agents.{agent}", every[agent], user.path)
+    if not any(key in content for key in access.KEYS):
+        return Access(agent)
+    names = {name: root for root, name in names_in(user).items()}
+    return access.access_in(content, agent, names, user.path, paths.home(environ))
+
+
+def _anybodys(user: File, environ: Mapping[str, str]) -> set[str]:
+    """The workspaces that agents of the user's file read and write, by real path. Raises ConfigError."""
+    agents = table("agents", user.content.get("agents", {}), user.path)
+    try:
+        every = [access_of(user, name, environ).readable for name in agents]
+    except ConfigError as error:  # what another agent may do is not said to this one
+        raise ConfigError(
+            "agents", "a table of the user's settings has a mistake; its owner sees it"
+        ) from error
+    return {root for roots in every for root in roots if root != access.HERE}
+
+
+def names_in(user: File) -> dict[str, str]:
+    """Return the names that the user's file gives workspaces, by real path. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for folder, content in _workspaces(user):
+        if access.NAME in content:
+            key = f'workspaces."{folder}".{access.NAME}'
+            name = access.check_name(content[access.NAME], key, user.path)
+            if name in found.values():
+                raise ConfigError(key, f"{name!r} is the name of two workspaces; choose another")
+            found[os.path.realpath(os.path.expanduser(folder))] = name
+    return found
+
+
+def folders_in(user: File) -> list[str]:
+    """Return the workspaces that the user's file says something about, by real path. Raises ConfigError."""
+    return [os.path.realpath(os.path.expanduser(folder)) for folder, _ in _workspaces(user)]
 
 
 def agent_name(name: str) -> str:
@@ -212,6 +265,9 @@ def check(data: bytes, path: Path, workspace: Path | None) -> None:
         collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
         contexts_in(content, path)
         updates_in(content, path)
+    names_in(file)
+    for name in table("agents", file.content.get("agents", {}), path):
+        access_of(file, name)
 
 
 def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:

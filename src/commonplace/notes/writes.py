@@ -269,9 +269,11 @@ def replace(
     """Read a note of a workspace, compose its next version and write it as a whole, under the lock.
 
     Its encoding, line ends and mode stay, it does not leave the workspace, and what editors overwrite of it
-    is found. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
+    is found. A missing note reads as empty. Raises AccessDenied, NoteUnreadable, LockTimeout.
     """
     from commonplace.markdown.document import Document  # who undoes or checks needs none
+
+    workspace.check_writable()
 
     def compose_bytes(data: bytes) -> bytes:
         return compose(Document.read(data, str(path)).checked()).data
@@ -414,7 +416,8 @@ def restore(workspace: paths.Workspace, copy: Copy) -> int:
 
 
 def discard(workspace: paths.Workspace, copy: Copy) -> None:
-    """Delete a copy, and what nobody was told of it yet. Raises NoteUnreadable."""
+    """Delete a copy, and what nobody was told of it yet. Raises AccessDenied, NoteUnreadable."""
+    workspace.check_writable()
     for suffix in (".json", ".md"):
         path = f"{COPIES}/{copy.name}{suffix}"
         with records.translated(path):

@@ -15,6 +15,7 @@ from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look, Span
+from commonplace.types.data import cite
 from commonplace.types.results import LISTING, WEAKLY, Hit, answered_by
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
     if form == "json":
         return to_json([to_data(hit, explain) for hit in hits])
     if form == "csv":
-        return _csv(_COLUMNS, map(_csv_cells, hits))
+        columns = (*_COLUMNS, "workspace") if any(hit.workspace for hit in hits) else _COLUMNS
+        return _csv(columns, (_csv_cells(hit, columns) for hit in hits))
     if form == "xml":
         return _xml(chain.from_iterable(map(_xml_lines, hits)))
     return "\n".join(chain.from_iterable(map(_markdown, hits))).removesuffix("\n")
@@ -154,6 +156,8 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
     from commonplace.types.data import to_data as plain
 
     data: dict[str, Any] = plain(hit)
+    if hit.workspace:
+        data["workspace"] = hit.workspace
     if explain:
         data["factors"] = [
             {"name": name, "value": value, **({"note": note} if note else {})}
@@ -164,15 +168,15 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
 
 def files(hits: Iterable[Hit]) -> str:
     """List the files of hits, each once, in the order of their best hit."""
-    return "\n".join(dict.fromkeys(screen.name(hit.path) for hit in hits))
+    return "\n".join(dict.fromkeys(screen.name(_named(hit)) for hit in hits))
 
 
-def _csv_cells(hit: Hit) -> list[object]:
+def _csv_cells(hit: Hit, columns: Sequence[str]) -> list[object]:
     """A hit as the cells of a row; of several values in a cell each stands behind the other."""
     also = "\n".join(other.citation for other in hit.others)
     joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "also": also}
     data = to_data(hit) | joined
-    return ["" if data[name] is None else data[name] for name in _COLUMNS]
+    return ["" if data.get(name) is None else data[name] for name in columns]
 
 
 def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
@@ -187,7 +191,8 @@ def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
 def _markdown(hit: Hit) -> list[str]:
     """A heading that cites, a line about the hit, the passage as a quotation."""
     # Between backquotes no other may stand.
-    places = [place.replace("`", "ˋ") for place in (screen.name(hit.citation), *_also(hit))]
+    cited = cite(_named(hit), hit.start_line, hit.end_line)
+    places = [place.replace("`", "ˋ") for place in (screen.name(cited), *_also(hit))]
     also = ", ".join(f"`{place}`" for place in places[1:])
     return [
         f"### `{places[0]}`\n",
@@ -220,6 +225,8 @@ def _xml_lines(hit: Hit) -> list[str]:
     data = to_data(hit)
     attributes = {name: data[name] for name in _ATTRIBUTES if data[name] is not None}
     labels = {"labels": " ".join(hit.labels)} if hit.labels else {}
+    if hit.workspace:
+        labels["workspace"] = hit.workspace
     parts = [*(("heading", one) for one in hit.headings), *(("context", one) for one in hit.contexts)]
     also = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
     return [
@@ -285,6 +292,12 @@ def shown_tokens(
     return sum(estimates.about("\n".join(text)) for text in texts)
 
 
+def _named(hit: Hit) -> str:
+    """The path of a hit, behind the name of its workspace where several were asked."""
+    is_named = not hit.workspace or hit.path.startswith(f"{hit.workspace}:")
+    return hit.path if is_named else f"{hit.workspace}:{hit.path}"
+
+
 def about(hit: Hit) -> list[str]:
     """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
     headings = [screen.one_line(h) for h in hit.headings]
@@ -299,7 +312,7 @@ def score(hit: Hit) -> str:
 
 def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     """Return the first line of a hit; on a terminal the score stands at the right edge."""
-    where = screen.place(hit.path, hit.start_line, hit.end_line)
+    where = screen.place(_named(hit), hit.start_line, hit.end_line)
     detail, value = " · ".join(about(hit)), score(hit)
     gap = 2
     if look.width is not None:

@@ -203,6 +203,8 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
         ("holds", f"{count(status.notes, 'note')} · {count(status.sections, 'section')} · "
                   f"{count(status.passages, 'passage')} · {count(status.vectors, 'vector')}{pending}"),
     ]  # fmt: skip
+    if status.others:
+        rows.append(("asks also", ", ".join(map(screen.one_line, status.others))))
     table = [f"{look.style(name.ljust(11), 'dim')}{value}" for name, value in rows]
     return "\n".join([*table, "", collections_text(status.collections, look)])
 

@@ -79,15 +79,25 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
     return Secret(value)
 
 
+def part(token: Secret, place: str) -> Secret:
+    """Return the token of one place of a server, such as `/agents/NAME`: HMAC-SHA256 (RFC 2104) of it.
+
+    Who has it gets in there and nowhere else; who has the token of the server gets in everywhere.
+    """
+    return Secret(hmac.new(token.reveal().encode(), place.encode(), "sha256").hexdigest())
+
+
 def names(text: str) -> frozenset[str]:
     """Return the names of hosts in a setting."""
     return frozenset(name.strip().strip("[]").rstrip(".").lower() for name in text.split(",") if name.strip())
 
 
-def denied(access: Access, headers: Mapping[str, str], *, open_to_all: bool = False) -> Denied | None:
+def denied(
+    access: Access, headers: Mapping[str, str], *, open_to_all: bool = False, place: str = ""
+) -> Denied | None:
     """Return why a request is not served, or None; `headers` by name in lower case.
 
-    What is `open_to_all` needs no token.
+    What is `open_to_all` needs no token; a `place` has one of its own as well, and none is open without it.
     """
     host = host_of(headers.get("host", ""))
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
@@ -97,9 +107,12 @@ def denied(access: Access, headers: Mapping[str, str], *, open_to_all: bool = Fa
         return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
     if access.token and not open_to_all:
         kind, _, given = headers.get("authorization", "").partition(" ")
-        same = hmac.compare_digest(given.strip().encode(), access.token.reveal().encode())
-        if kind.lower() != "bearer" or not same:
+        tokens = [access.token, *([part(access.token, place)] if place else [])]
+        same = [hmac.compare_digest(given.strip().encode(), one.reveal().encode()) for one in tokens]
+        if kind.lower() != "bearer" or not any(same):
             return Denied(401, "a token is needed: Authorization: Bearer TOKEN")
+    if place and not access.token:
+        return Denied(403, "what is served apart needs a token; serve it without --no-token")
     return None
 
 

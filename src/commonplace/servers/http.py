@@ -30,6 +30,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace import __version__
+from commonplace.base.errors import CommonplaceError
 from commonplace.servers import access, progress, protocol
 from commonplace.servers.access import Access
 from commonplace.servers.methods import LANE, METHODS, QUICK, Service, is_heavy, respond
@@ -47,16 +48,19 @@ _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  #
 _SMALL = 1 << 16  # bytes of a body that is read at once
 _LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
+AGENTS, WORKSPACES = APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
 _UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ALONE = ("host", "origin", "authorization")  # headers of which a request has one at most
 _METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
+_PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
 _STATUS = {
     protocol.PARSE: 400, protocol.INVALID: 400, protocol.PARAMS: 400, protocol.HEADERS: 400,
     protocol.VERSION: 400, protocol.NO_METHOD: 404,
 }  # fmt: skip
 Record = Callable[[str], None]
+Apart = Callable[[str, str], Service]
 
 
 def build(
@@ -65,18 +69,30 @@ def build(
     record: Record,
     *,
     identity: str = "",
+    apart: Apart | None = None,
     more: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and what else is to be served beside them.
 
     `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
-    that was asked or answered.
+    that was asked or answered. `apart` returns what serves an agent or a workspace by itself, by the kind and
+    the name that stand in the address, and raises CommonplaceError for what is not served.
     """
 
-    door = _Door(service)
+    door, doors = _Door(service), dict[Service, _Door]()
 
     async def mcp(request: Request) -> Response:
         return await _serve(door, request)
+
+    async def mcp_apart(request: Request) -> Response:
+        assert apart is not None
+        names = request.path_params
+        try:
+            found = await anyio.to_thread.run_sync(apart, names["kind"], names["name"])
+        except CommonplaceError:  # which may be about what is none of a client's business
+            return JSONResponse({"error": "nothing of this name is served"}, 404)
+        request.scope[_PLACE] = request.url.path
+        return await _serve(doors.setdefault(found, _Door(found)), request)
 
     async def health(request: Request) -> Response:
         return JSONResponse(
@@ -84,7 +100,10 @@ def build(
             headers={"cache-control": "no-store"},
         )
 
-    routes = [Route(ENDPOINT, mcp, methods=["POST"]), Route(HEALTH, health, methods=["GET"]), *more]
+    routes: list[BaseRoute] = [Route(ENDPOINT, mcp, methods=["POST"])]
+    if apart is not None:
+        routes.append(Route(f"/{{kind:str}}/{{name:str}}{ENDPOINT}", mcp_apart, methods=["POST"]))
+    routes += [Route(HEALTH, health, methods=["GET"]), *more]
     return Starlette(routes=routes, middleware=[Middleware(Guard, allowed=allowed, record=record)])
 
 
@@ -100,7 +119,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, place = time.perf_counter(), 500, ""
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -113,7 +132,10 @@ class Guard:
             headers = Headers(scope=scope)
             doubled = [name for name in _ALONE if len(headers.getlist(name)) > 1]
             single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
-            denied = access.denied(self._allowed, single, open_to_all=scope["path"] == HEALTH)
+            place = scope["path"].removesuffix(ENDPOINT)
+            place = place if place.startswith(APART) and place != scope["path"] else ""
+            is_open = scope["path"] == HEALTH
+            denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
@@ -123,7 +145,8 @@ class Guard:
         finally:
             took_ms = (time.perf_counter() - started) * 1000
             # Only names that this program defines are recorded: anything else may be somebody's words.
-            path = scope["path"] if "route" in scope or scope["path"] in (ENDPOINT, HEALTH) else "-"
+            is_known = "route" in scope or scope["path"] in (ENDPOINT, HEALTH)
+            path = scope["path"] if is_known and (not place or _PLACE in scope) else "-"
             method = f" {scope[_METHOD]}" if _METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 

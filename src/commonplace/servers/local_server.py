@@ -33,6 +33,8 @@ _LOOKS_S = 1.0  # between two looks whether anybody is left
 _ENDS_S = 10.0  # for what is being answered when a server ends
 _WAITING = 64  # connections that nobody has taken yet
 MCP, STATUS, RETIRE = "mcp", "status", "retire"
+# What of a request says which memory is asked, and in which manner: whether somebody named the workspace.
+ASKED = ("named", "beside", "everything", "structured")
 # What answers a call: a value, written as JSON, or a `Reply`.
 Door = Callable[["Service", Mapping[str, Any]], object]
 
@@ -54,24 +56,26 @@ class Call(NamedTuple):
 
 
 class Services:
-    """The memories of one workspace, one for each agent; safe from any thread."""
+    """The memories that are asked by way of one workspace, one for each caller; safe from any thread."""
 
-    def __init__(self, make: Callable[[str, bool], Service]) -> None:
-        """`make` makes what serves an agent, by its name and whether tools answer with JSON beside the text.
+    def __init__(self, make: Callable[[str, Mapping[str, Any]], Service]) -> None:
+        """`make` makes what serves an agent, by its name and what it asks for beside that.
 
-        It raises ConfigError for what cannot be an agent.
+        It raises ConfigError for what cannot be served, and AccessDenied for what that agent may not read.
         """
         self._make, self._lock = make, threading.Lock()
-        self._of: dict[tuple[str, bool], Service] = {}
+        self._of: dict[str, Service] = {}
 
-    def of(self, agent: str, *, structured: bool = False) -> Service:
-        """Return what serves an agent. Raises ConfigError."""
+    def of(self, agent: str, request: Mapping[str, Any]) -> Service:
+        """Return what serves an agent that asks this. Raises as `make` does."""
+        asked = {name: request[name] for name in ASKED if request.get(name)}
+        key = json.dumps([agent, asked], sort_keys=True)
         with self._lock:
-            if (agent, structured) not in self._of:
+            if key not in self._of:
                 if len(self._of) >= MOST_AGENTS:
                     raise ConfigError("agent", f"{MOST_AGENTS} agents are served already")
-                self._of[agent, structured] = self._make(agent, structured)
-            return self._of[agent, structured]
+                self._of[key] = self._make(agent, asked)
+            return self._of[key]
 
     def close(self) -> None:
         """Close all of them."""
@@ -233,7 +237,8 @@ class LocalServer:
         if door is None:
             return {"unknown": call.door}
         try:
-            return door(self._services.of(call.agent), call.request)
+            asked = {**call.request, "structured": False}  # what is printed is text
+            return door(self._services.of(call.agent, asked), call.request)
         except CommonplaceError as error:
             return {"error": str(error)}
         except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
@@ -250,7 +255,7 @@ class LocalServer:
     def _serve_mcp(self, call: Call, source: IO[bytes], sink: IO[bytes]) -> None:
         """Serve the Model Context Protocol until the program at the other end is done."""
         try:
-            service = self._services.of(call.agent, structured=call.request.get("structured") is True)
+            service = self._services.of(call.agent, call.request)
         except CommonplaceError as error:
             _write(sink, {"error": str(error)})
             return

@@ -13,6 +13,7 @@ import os
 import select
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,13 +31,13 @@ _GONE = "the server of this memory ended and cannot be started again"
 _INTERNAL = -32603
 
 
-def serve(root: str, agent: str, *, start: bool, structured: bool = False) -> int | None:
+def serve(root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> int | None:
     """Relay the client at the other end of standard input until that ends; return the exit code.
 
-    None where there is no server to relay to, and with `start` none can be had. With `structured` tools
-    answer with JSON beside the text. Raises ConfigError for what cannot be an agent.
+    None where there is no server to relay to, and with `start` none can be had. `asked` is what the server is
+    told beside workspace and agent. Raises ConfigError for what cannot be served.
     """
-    relay = Relay(root, agent, start=start, structured=structured)
+    relay = Relay(root, agent, asked, start=start)
     if not relay.connect():
         return None
     for number, code in ((signal.SIGTERM, TERMINATED), (signal.SIGINT, INTERRUPTED)):
@@ -50,9 +51,9 @@ def serve(root: str, agent: str, *, start: bool, structured: bool = False) -> in
 class Relay:
     """One client and the server that it is connected to."""
 
-    def __init__(self, root: str, agent: str, *, start: bool, structured: bool) -> None:
+    def __init__(self, root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> None:
         """Bind to a workspace; with `start` a server is started where none runs."""
-        self._hello = local.line("mcp", root, agent, {"structured": structured})
+        self._hello = local.line("mcp", root, agent, asked)
         self._root = root
         self._start = start
         self._server: _socket.socket | None = None

@@ -7,10 +7,11 @@ provider, so the names of notes are no list.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from commonplace.base.errors import NoteNotFound
+from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 
 if TYPE_CHECKING:
@@ -58,24 +59,35 @@ def read(memory: Memory, uri: str) -> dict[str, Any]:
     if collection not in known:
         raise NoteNotFound(uri, reason=f"no such collection; there are {', '.join(known)}")
     path = unquote(path, errors="surrogateescape")
-    note = memory.get((path if collection == WORKSPACE else f"{collection}/{path}") + ":1")
+    workspace, own = _parts(collection)
+    note = memory.get(f"{workspace}{path if own == WORKSPACE else f'{own}/{path}'}:1")
     kind = MARKDOWN if note.path.lower().endswith(".md") else "text/plain"
     return {"uri": uri, "mimeType": kind, "text": "\n".join(note.lines)}
 
 
 def collections(memory: Memory) -> list[str]:
-    """Return the names of the collections, the workspace's own first."""
-    from commonplace.memory import sources
+    """Return the names of the collections, the workspace's own first; those of others behind their names."""
+    from commonplace.memory import beside, names, sources
 
-    return [source.name for source in sources(memory)]
+    known = [source.name for source in sources(memory)]
+    for name in names(memory):
+        with suppress(CommonplaceError):  # a search says what is wrong with it
+            known += [f"{name}:{source.name}" for source in sources(beside(memory, name))]
+    return known
 
 
 def paths(memory: Memory, collection: str) -> list[str]:
     """Return the paths of the notes of a collection, as addresses hold them."""
+    workspace, own = _parts(collection)
+    prefix = workspace if own == WORKSPACE else f"{workspace}{own}/"
     notes = (note.path for note in memory.notes() if note.collection == collection)
-    return [
-        _quoted(path if collection == WORKSPACE else path.removeprefix(f"{collection}/")) for path in notes
-    ]
+    return [_quoted(path.removeprefix(prefix)) for path in notes]
+
+
+def _parts(collection: str) -> tuple[str, str]:
+    """What the references of a collection begin with to name its workspace, and its name there."""
+    workspace, colon, own = collection.rpartition(":")
+    return workspace + colon, own
 
 
 def _quoted(path: str) -> str:

@@ -69,8 +69,9 @@ def serve(
     *,
     detached: bool = False,
     tell: Callable[[Running], None],
+    apart: http.Apart | None = None,
 ) -> None:
-    """Serve until a signal comes; `tell` is called once clients can connect.
+    """Serve until a signal comes; `tell` is called once clients can connect, `apart` is that of `http.build`.
 
     Raises ConfigError where that cannot be, with what would help.
     """
@@ -106,7 +107,7 @@ def serve(
             _log(folder / daemon.LOG if detached else None)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
             config = uvicorn.Config(
-                http.build(service, allowed, log.info, identity=running.id),
+                http.build(service, allowed, log.info, identity=running.id, apart=apart),
                 http=Bounded,
                 ws="none",
                 loop="asyncio",

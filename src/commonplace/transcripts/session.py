@@ -41,7 +41,7 @@ class Transcript:
 
     def __init__(self, workspace: paths.Workspace, session: str, fsync: Fsync) -> None:
         """Bind to a session; nothing is opened or made until something is appended."""
-        self.session, self.path = session, path_of(workspace, session)
+        self.session, self.path, self._workspace = session, path_of(workspace, session), workspace
         self._lock = paths.lock_file(workspace, FOLDER)
         self._root, self._fsync = workspace.files, fsync
         self._unsynced = self._made = False
@@ -66,8 +66,9 @@ class Transcript:
         """Append messages in one write, without recalled notes, private parts and secrets.
 
         One that does not say when it was said gets the time of now. A line that was cut off before is ended
-        first, so that it takes nothing with it. Raises NoteUnreadable, OutsideRoots.
+        first, so that it takes nothing with it. Raises AccessDenied, NoteUnreadable, OutsideRoots.
         """
+        self._workspace.check_writable()
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         clean = [cleaned(turn) for turn in turns]
         if not clean:

@@ -158,7 +158,10 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a workspace and its index; `syncing` says that somebody fills it now."""
+    """The state of a workspace and its index; `syncing` says that somebody fills it now.
+
+    `others` are the further workspaces that questions are put to, by name.
+    """
 
     workspace: str
     index: str
@@ -174,6 +177,7 @@ class Status:
     model: str
     warnings: tuple[str, ...] = ()
     syncing: bool = False
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ class Hit:
     where no hit clearly answers. `others` are the places of passages that say the same, or of a transcript of
     what the hit tells, newest first. `until` is the day on which struck text was struck: it held before. None
     where nobody knows, and for all else. `lead` counts the lines at the top of the text that stand further
-    above: the mark that opens a fence, the header of a table, the items around a nested one.
+    above: the mark that opens a fence, the header of a table, the items around a nested one. `workspace` is
+    where it is from if several were asked; the path of one that is not the home's begins with it.
     """
 
     path: str
@@ -84,6 +85,7 @@ class Hit:
     others: tuple[Place, ...] = ()
     until: str | None = None
     lead: int = 0
+    workspace: str = ""
 
     JSON: ClassVar = (
         "path start_line end_line score=shown_score title headings date collection docid citation contexts"

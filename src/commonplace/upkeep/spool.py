@@ -95,9 +95,10 @@ class Spool:
         """Append entries, as many as there is room for; return how many. The rest are counted as refused.
 
         Secrets and private parts are taken out; an entry that is nothing else is dropped. It outlives the
-        process at once, and a power cut some seconds later. Raises NoteUnreadable, OutsideRoots, and then
-        nothing was appended.
+        process at once, and a power cut some seconds later. Raises AccessDenied, NoteUnreadable and
+        OutsideRoots, and then nothing was appended.
         """
+        self.workspace.check_writable()
         lines = [encode(clean(entry)) for entry in entries]
         self.prepare()
         files, taken = self.workspace.files, 0
@@ -123,7 +124,8 @@ class Spool:
         does; the other waits `wait_s` for it. What `write` raises of ours ends the work and is in the
         report, and the rest waits on; but an entry that raises ConfigError is set aside.
         """
-        if self.empty and not self.workspace.files.is_file(self.refusals):
+        is_idle = self.empty and not self.workspace.files.is_file(self.refusals)
+        if is_idle or self.workspace.reader is not None:  # what waits is for whoever may write it
             return Drained()
         work = _Drain(self, write, batch)
         try:

@@ -44,6 +44,7 @@ def forget(
     if dry_run:
         return preview(context, _choose(context, what))
     workspace = context.workspace
+    workspace.check_writable()
     with atomic.locked(paths.lock_file(workspace, "erase")):
         journal.tidy(workspace)
         erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]

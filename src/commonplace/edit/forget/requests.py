@@ -68,6 +68,7 @@ def keep(
 
     Raises ConfigError where too many wait, NoteUnreadable.
     """
+    workspace.check_writable()
     now = now or datetime.now().astimezone()
     paths.prepare_derived(workspace, folder(workspace))
     with atomic.locked(paths.lock_file(workspace, "requests")):

@@ -1,0 +1,66 @@
+"""`workspaces …`: the memories of this machine, what they are called, and who may use them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from commonplace.base import paths
+from commonplace.base.errors import WorkspaceNotFound
+from commonplace.cli import failures, session
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.config import editing, workspaces
+from commonplace.render import screen, to_json
+
+
+@command("list")
+@format_option(("text", "json"))
+def list_(form: str) -> None:
+    """List the workspaces of this machine by name: what `--all-workspaces` puts questions to."""
+    named = workspaces.called(workspaces.known())
+    rows = [(name, os.fspath(root)) for name, root in named]
+    if form == "json":
+        session.write(to_json([{"name": name, "folder": folder} for name, folder in rows]))
+    else:
+        session.write("\n".join(screen.table([(name, screen.name(folder)) for name, folder in rows])))
+    if not rows:
+        failures.warn("no workspace is known; make one with `commonplace init`")
+        click.get_current_context().exit(failures.NOTHING_FOUND)
+
+
+@command("add")
+@click.argument("folder", metavar="DIR")
+@option("--name", metavar="N", help="What it is called: in hits, with -w, and for [agents.NAME].")
+def add(folder: str, name: str | None) -> None:
+    """Note a workspace that was not made here, or give one another name."""
+    root = Path(os.path.abspath(os.path.expanduser(folder)))
+    if not root.is_dir():
+        raise WorkspaceNotFound(paths.shown(root))
+    if name is not None:
+        editing.set_name(root, name)
+    workspaces.note(root)
+    real = os.path.realpath(root)
+    called = next(one for one, place in workspaces.called(workspaces.known()) if os.fspath(place) == real)
+    session.write(f"{called}: {real}")
+
+
+@command("remove")
+@click.argument("folder", metavar="DIR|NAME")
+def remove(folder: str) -> None:
+    """Forget that there is a workspace; nothing in its folder is touched."""
+    named = {name: os.fspath(root) for name, root in workspaces.called(workspaces.known())}
+    root = Path(named.get(folder, os.path.abspath(os.path.expanduser(folder))))
+    if not workspaces.drop(root):
+        failures.warn(f"{paths.shown(root)} is not noted; what your config.toml names stays known")
+        click.get_current_context().exit(failures.NOTHING_FOUND)
+    session.write(f"{paths.shown(root)} is no longer noted")
+
+
+group = Group(
+    "workspaces",
+    commands=[list_, add, remove],
+    help="List the workspaces of this machine, name them, forget them.",
+    alone=list_,
+)

@@ -1,0 +1,180 @@
+"""Several workspaces asked as one: what each answers, named by where it is from, in one order.
+
+What another workspace than the home holds is cited as `NAME:path`, and read by that. Scores of workspaces
+are told apart by what nonsense reaches in each: one that holds nothing clear beside one that does is silent.
+One that fails is a warning, and the others answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+from commonplace.base.errors import CommonplaceError, NoteNotFound, UnknownCollection
+from commonplace.types.results import SearchResult
+
+if TYPE_CHECKING:
+    from commonplace.search.request import Request
+    from commonplace.types import Excerpt, Hit, NoteInfo, Timeline
+
+_Answer = TypeVar("_Answer")
+_LINES = re.compile(r"\d+(?:-\d*|:\d+)?")  # of a reference, which no path is
+
+
+def split(reference: str, names: Collection[str]) -> tuple[str, str]:
+    """Return the workspace that a reference begins with, and the rest; no name where it names none."""
+    name, colon, rest = reference.strip().partition(":")
+    is_named = bool(colon and rest) and name in names and not _LINES.fullmatch(rest)
+    return (name, rest) if is_named else ("", reference)
+
+
+def each(work: Mapping[str, Callable[[], _Answer]]) -> tuple[dict[str, _Answer], list[str]]:
+    """Do the work of each workspace, the home's first; return what each answers, and what failed, in words.
+
+    Raises the home's error where all fail.
+    """
+    answers: dict[str, _Answer] = {}
+    errors: dict[str, CommonplaceError] = {}
+    for name, ask in work.items():
+        try:
+            answers[name] = ask()
+        except CommonplaceError as error:
+            errors[name] = error
+    if not answers:
+        raise next(iter(errors.values()))
+    # A workspace without a collection of that name, or without a note of that day, answers nothing.
+    silent = (UnknownCollection, NoteNotFound)
+    return answers, [f"{name}: {one}" for name, one in errors.items() if not isinstance(one, silent)]
+
+
+def reading(name: str, read: Callable[[str], Excerpt], reference: str) -> Excerpt:
+    """Read a reference in another workspace, whose name stands before all that is said of it."""
+    try:
+        excerpt = read(reference)
+    except NoteNotFound as error:
+        raise NoteNotFound(
+            f"{name}:{error.path}", [f"{name}:{one}" for one in error.suggestions], error.reason
+        ) from error
+    return replace(excerpt, path=f"{name}:{excerpt.path}")
+
+
+def listed(name: str, notes: Iterable[NoteInfo]) -> list[NoteInfo]:
+    """Return the notes of another workspace as a list of several has them."""
+    return [replace(one, path=f"{name}:{one.path}", collection=f"{name}:{one.collection}") for one in notes]
+
+
+# --- searches -------------------------------------------------------------------------------------------
+
+
+def search(
+    request: Request, limit: int, asks: Mapping[str, Callable[[Request], SearchResult]]
+) -> SearchResult:
+    """Ask each workspace, the home's first, and return the best hits of all of them, at most `limit`."""
+    home = next(iter(asks))
+    work = {
+        name: _asking(ask, of) for name, ask in asks.items() if (of := _within(request, name)) is not None
+    }
+    if not work:
+        work = {home: _asking(asks[home], request)}  # which says what is unknown
+    results, failures = each(work)
+    listings = [name for name, one in results.items() if one.listing and one.hits]
+    clear = [name for name, one in results.items() if one.hits and not one.weak]
+    chosen = listings or clear or list(results)
+    hits = [_of(name, hit, is_home=name == home) for name in chosen for hit in results[name].hits]
+    every, first = list(results.values()), results[chosen[0]]
+    heard = listings or list(
+        results
+    )  # of a day that some have notes of, nobody is told that others have none
+    return replace(
+        first,
+        hits=tuple(_in_order(hits, is_listing=bool(listings))[:limit]),
+        level=max(one.level for one in every),
+        stale=sum(one.stale for one in every),
+        warnings=(*_warnings({name: results[name] for name in heard}, home), *failures),
+        timings_ms=_timings(every),
+        all_tokens=sum(one.all_tokens for one in every),
+        expanded=tuple(dict.fromkeys(line for one in every for line in one.expanded)),
+        confidence=max((one.confidence for one in every if one.confidence is not None), default=None),
+        weak=not clear and any(one.weak for one in every),
+        listing=bool(listings),
+    )
+
+
+def _asking(ask: Callable[[Request], SearchResult], request: Request) -> Callable[[], SearchResult]:
+    return lambda: ask(request)
+
+
+def _within(request: Request, name: str) -> Request | None:
+    """A request as one workspace is asked it, `NAME:collection` as its own; None where it names others'."""
+    if not request.collections:
+        return request
+    parts = [(one, *one.partition(":")) for one in request.collections]
+    own = tuple(rest if colon else one for one, of, colon, rest in parts if not colon or of == name)
+    return request._replace(collections=own) if own else None
+
+
+def _of(name: str, hit: Hit, *, is_home: bool) -> Hit:
+    """A hit with the workspace that it is from, and its places as they are read from here."""
+    if is_home:
+        return replace(hit, workspace=name)
+    others = tuple(place._replace(path=f"{name}:{place.path}") for place in hit.others)
+    return replace(hit, workspace=name, path=f"{name}:{hit.path}", others=others)
+
+
+def _in_order(hits: Sequence[Hit], *, is_listing: bool) -> list[Hit]:
+    """The best first; of a listing, whose hits have no score, by day as each workspace lists them."""
+    if not is_listing:
+        return sorted(hits, key=lambda hit: -hit.score)
+    pairs = [
+        (one.date or "", other.date or "")
+        for one, other in pairwise(hits)
+        if one.workspace == other.workspace
+    ]
+    newest_first = any(day > later for day, later in pairs)
+    return sorted(hits, key=lambda hit: hit.date or "", reverse=newest_first)
+
+
+def _warnings(results: Mapping[str, SearchResult], home: str) -> list[str]:
+    """What the searches say, each with its workspace unless that is the home."""
+    return [
+        warning if name == home else f"{name}: {warning}"
+        for name, result in results.items()
+        for warning in result.warnings
+    ]
+
+
+def _timings(results: Iterable[SearchResult]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for result in results:
+        for stage, took_ms in result.timings_ms.items():
+            sums[stage] = sums.get(stage, 0.0) + took_ms
+    return sums
+
+
+# --- time -----------------------------------------------------------------------------------------------
+
+
+def timeline(before: int, after: int, asks: Mapping[str, Callable[[], Timeline]], home: str) -> Timeline:
+    """Join what surrounds a moment in each of some workspaces."""
+    answers, failures = each(asks)
+    moments = [
+        one if name == home else replace(one, path=f"{name}:{one.path}")
+        for name, answer in answers.items()
+        for one in answer.moments
+    ]
+    moments.sort(key=lambda one: one.date)  # a stable sort: the home's before the others of a day
+    anchors = [one for one in moments if one.is_anchor]
+    first, last = (anchors[0].date, anchors[-1].date) if anchors else ("", "")
+    earlier = [one for one in moments if not one.is_anchor and one.date < first]
+    later = [one for one in moments if not one.is_anchor and one.date > last]
+    told = [] if anchors else [line for answer in answers.values() for line in answer.warnings]
+    around = (*earlier[max(0, len(earlier) - before) :], *anchors, *later[:after])
+    return replace(
+        next(iter(answers.values())),
+        moments=around if anchors else tuple(moments),
+        stale=sum(answer.stale for answer in answers.values()),
+        warnings=(*dict.fromkeys(told), *failures),
+    )
