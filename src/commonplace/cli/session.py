@@ -113,9 +113,8 @@ def _opened(ctx: click.Context, reach: Reach) -> Memory:
     from commonplace import config
     from commonplace.memory import Memory
 
-    settings = config.load(reach.home, agent=agent(ctx))
-    name = os.environ.get(AGENT_VARIABLE, "") if agent(ctx) is None else agent(ctx)
-    memory = Memory(reach.home, settings, agent=name or "", reach=reach)
+    name = asking_agent(ctx)
+    memory = Memory(reach.home, config.load(reach.home, agent=name), agent=name, reach=reach)
     ctx.call_on_close(memory.close)
     return memory
 
@@ -146,6 +145,12 @@ def agent(ctx: click.Context) -> str | None:
     from commonplace.cli.options import State
 
     return ctx.ensure_object(State).agent
+
+
+def asking_agent(ctx: click.Context) -> str:
+    """Return the agent that asks, by the options or the environment; empty for none."""
+    named = agent(ctx)
+    return os.environ.get(AGENT_VARIABLE, "") if named is None else named
 
 
 def _reach(ctx: click.Context) -> Reach:

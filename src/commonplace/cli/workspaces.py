@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -17,17 +18,28 @@ from commonplace.render import screen, to_json
 
 @command("list")
 @format_option(("text", "json"))
-def list_(form: str) -> None:
-    """List the workspaces of this machine by name: what `--all-workspaces` puts questions to."""
-    named = workspaces.called(workspaces.known())
-    rows = [(name, os.fspath(root)) for name, root in named]
-    if form == "json":
-        session.write(to_json([{"name": name, "folder": folder} for name, folder in rows]))
+@click.pass_context
+def list_(ctx: click.Context, form: str) -> None:
+    """List the workspaces of this machine by name: what `--all-workspaces` puts questions to.
+
+    With `--agent` those that it uses from here: the one that it writes to first, then what it reads.
+    """
+    if session.asking_agent(ctx):
+        reach = session.asking(ctx).reach()
+        use = "writes" if reach.reader is None else "reads"
+        rows = [(reach.name, os.fspath(reach.home), use)]
+        rows += [(name, os.fspath(root), "reads") for name, root in reach.others.items()]
     else:
-        session.write("\n".join(screen.table([(name, screen.name(folder)) for name, folder in rows])))
+        rows = [(name, os.fspath(root), "") for name, root in workspaces.called(workspaces.known())]
+    if form == "json":
+        keys = ("name", "folder", "use")
+        session.write(to_json([dict(filter(itemgetter(1), zip(keys, row, strict=True))) for row in rows]))
+    else:
+        shown = [(name, use, screen.name(folder)) for name, folder, use in rows]
+        session.write("\n".join(screen.table([tuple(filter(None, row)) for row in shown])))
     if not rows:
         failures.warn("no workspace is known; make one with `commonplace init`")
-        click.get_current_context().exit(failures.NOTHING_FOUND)
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 @command("add")

@@ -160,6 +160,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "settings.files": "settings:files",
         "settings.variables": "settings:variables",
         "settings.origins": "settings:origins",
+        "settings.agents": "settings:agents",
     },
     "providers": {
         "providers.embedding": "providers:embedding",

@@ -110,6 +110,33 @@ def origins(case: Case) -> Iterator[Finding]:
             yield _origin(key, whole.origins.get(key.name) or list(values)[-1], values)
 
 
+def agents(case: Case) -> Iterator[Finding]:
+    """See that agents with memories of their own reach all of them, and none that is another's."""
+    edit = "commonplace config edit"
+    try:
+        names = config.limited(case.environ)
+    except CommonplaceError as error:
+        yield Finding("settings.agents", "wrong", str(error), edit)
+        return
+    for name in names:
+        try:
+            reach = config.reach((), name, case.environ, started=case.place)
+            roots = {reach.name: reach.home, **reach.others}
+            for root in roots.values():
+                config.load(root, case.environ, agent=name)
+        except CommonplaceError as error:
+            yield Finding("settings.agents", "wrong", f"[agents.{name}]: {error}", edit)
+            continue
+        missing = [paths.shown(root) for root in roots.values() if not root.is_dir()]
+        if missing:
+            told = f"[agents.{name}] names {', '.join(missing)}, which is not there"
+            yield Finding("settings.agents", "warning", told, edit)
+        else:
+            use = "reads" if reach.reader is not None else "writes to"
+            others = f", reads {', '.join(reach.others)}" if reach.others else ""
+            yield Finding("settings.agents", "ok", f"{name} {use} {reach.name}{others}")
+
+
 def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
     """What one place sets; nothing where it does not load, which another check tells."""
     try:

@@ -107,7 +107,8 @@ class Row(NamedTuple):
 
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
-    ref = screen.place(f"#{hit.docid}", hit.start_line, hit.end_line)
+    named = f"{hit.workspace}:" if hit.workspace else ""
+    ref = screen.place(f"{named}#{hit.docid}", hit.start_line, hit.end_line)
     bare = Row(ref, screen.one_line(hit.date or "")[:10], "", score(hit))
     headings = [screen.one_line(heading) for heading in hit.headings]
     names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
