@@ -107,7 +107,7 @@ def test_without_a_workspace(tmp_path: Path) -> None:
 
 
 def test_a_named_workspace_that_is_missing(run: Run, fine: Path, tmp_path: Path) -> None:
-    result = run("-w", str(tmp_path / "gone"), "doctor")
+    result = run("doctor", "-w", str(tmp_path / "gone"))
     assert result.exit_code == 1
     assert f"    → commonplace init {tmp_path / 'gone'}" in result.stdout.splitlines()
 

@@ -12,6 +12,7 @@ from commonplace.cli import failures
 
 OURS = [
     errors.ConfigError("search.limit", "too many"),
+    errors.AccessDenied("scout", "may not read /notes"),
     errors.WorkspaceNotFound("/notes"),
     errors.NoteNotFound("a.md", ["b.md"]),
     errors.OutsideRoots("../a.md"),

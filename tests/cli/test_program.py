@@ -109,8 +109,9 @@ def test_a_query_as_long_as_the_system_allows(process: Program) -> None:
     assert process("search", "deploy " * 14_000).returncode == 0
 
 
-def test_missing_workspace(process: Program, tmp_path: Path) -> None:
-    result = process("-w", str(tmp_path / "none"), "status")
+def test_missing_workspace(tmp_path: Path) -> None:
+    missing = command("-w", tmp_path / "none", "status")
+    result = subprocess.run(missing, capture_output=True, env=environment(), check=False, timeout=60)
     assert result.returncode == 1
     assert b"no workspace at or above" in result.stderr
     assert result.stderr.count(b"\n") == 1

@@ -118,7 +118,7 @@ def test_serving_takes_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
     assert shortcut.run(["mcp", "--structured"]) == 0
     with suppress(SystemExit):
         cli.main(["mcp", "--structured"])
-    assert seen == [((), {"structured": True}), ((None, None, True), {})]
+    assert seen == [((), {"structured": True}), (((), None, True, False), {})]
 
 
 def test_every_caller_names_what_a_request_holds() -> None:

@@ -207,7 +207,7 @@ def release(service: Service) -> None:
     service.lane.release(LANE)
 
 shortcut.service_of = held
-sys.exit(shortcut.connect(sys.argv[1]))
+sys.exit(shortcut.connect((sys.argv[1],)))
 """
 
 

@@ -119,12 +119,12 @@ def _opened(ctx: click.Context, reach: Reach) -> Memory:
     return memory
 
 
-def asking(ctx: click.Context) -> Caller:
-    """Return who asks which workspaces, by the options before or after the command."""
+def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
+    """Return who asks which workspaces, by the options before or after the command, or `everything`."""
     from commonplace.cli.options import State
 
     state = ctx.ensure_object(State)
-    return caller(state.workspace, state.agent, everything=state.everything)
+    return caller(state.workspace, state.agent, everything=everything or state.everything)
 
 
 def workspace(ctx: click.Context) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 
@@ -24,13 +25,13 @@ def list_(ctx: click.Context, form: str) -> None:
 
     With `--agent` those that it uses from here: the one that it writes to first, then what it reads.
     """
-    if session.asking_agent(ctx):
-        reach = session.asking(ctx).reach()
-        use = "writes" if reach.reader is None else "reads"
-        rows = [(reach.name, os.fspath(reach.home), use)]
-        rows += [(name, os.fspath(root), "reads") for name, root in reach.others.items()]
-    else:
-        rows = [(name, os.fspath(root), "") for name, root in workspaces.called(workspaces.known())]
+    agent, rows = session.asking_agent(ctx), list[tuple[str, str, str]]()
+    with suppress(WorkspaceNotFound):
+        asking = session.asking(ctx, everything=not agent)
+        reach = asking.reach()
+        home = ("writes" if reach.reader is None else "reads") if agent else ""
+        rows.append((reach.name, os.fspath(reach.home), home))
+        rows += [(name, os.fspath(root), "reads" if agent else "") for name, root in reach.others.items()]
     if form == "json":
         keys = ("name", "folder", "use")
         session.write(to_json([dict(filter(itemgetter(1), zip(keys, row, strict=True))) for row in rows]))
