@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.base.errors import ConfigError, WorkspaceNotFound
 from commonplace.cli import failures, session
@@ -109,7 +110,7 @@ def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: boo
 
 
 def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bool) -> Door:
-    """The way from a client to the workspace. Raises ConfigError, WorkspaceNotFound."""
+    """The way from a client to the workspace. Raises ConfigError, WorkspaceNotFound, AccessDenied."""
     from commonplace.clients import entries
 
     if not name or not all(character.isalnum() or character in "-_" for character in name):
@@ -122,7 +123,10 @@ def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bo
         root = Path(session.workspace(ctx) or paths.default_workspace())
         if not dry_run:
             _create(root)
-    return entries.door(installation.program(), root, session.agent(ctx) or client, name)
+    agent = session.agent(ctx) or client
+    if root.is_dir():
+        config.reach([os.fspath(root)], agent)  # what the client could not use is not entered
+    return entries.door(installation.program(), root, agent, name)
 
 
 def _create(root: Path) -> None:

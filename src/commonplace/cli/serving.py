@@ -55,7 +55,9 @@ def hook(ctx: click.Context, deadline: int) -> None:
     """
     from commonplace.cli import hook as events
 
-    ctx.exit(events.run(session.workspace(ctx), session.agent(ctx), deadline=deadline))
+    state = ctx.ensure_object(State)
+    folder = state.workspace[-1] if state.workspace else None  # whatever is said, it must not fail
+    ctx.exit(events.run(folder, state.agent, deadline=deadline))
 
 
 @command("stop")
