@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
 from commonplace.servers import local
-from commonplace.servers.local_server import MOST_AGENTS, LocalServer, Reply, Services
+from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
 from tests.cli.conftest import command, environment
 from tests.servers.conftest import Client
@@ -407,3 +408,60 @@ def test_a_line_without_end_is_refused_and_the_next_one_served(workspace: Path) 
     assert client.hear()["error"]["message"].startswith("a message has")
     assert client.ask("ping", id=2)["result"] == {}
     assert client.end()[2] == 0
+
+
+# --- events of clients ------------------------------------------------------------------------------------
+
+
+def test_a_flood_of_events_grows_no_threads_and_loses_none(served: LocalServer, workspace: Path) -> None:
+    count, clients, most = 96, 8, 0
+    before = threading.active_count()
+
+    def flood(client: int) -> None:
+        nonlocal most
+        for number in range(client, count, clients):
+            call = {"tool_name": "Bash", "tool_input": {"command": f"make part-{number:03}."}}
+            event = {"hook_event_name": "PostToolUse", "session_id": f"s{client}", "cwd": "/", **call}
+            event["tool_response"] = {"stdout": "built"}
+            while True:
+                try:
+                    assert ask(workspace, "hook", {"event": event}) == b"ok \n"
+                    break
+                except local.Unanswered:  # one too many, which the hook would note by itself
+                    time.sleep(0.01)
+            most = max(most, threading.active_count())
+
+    together(clients, flood)
+    # A thread a connection, and none for what is noted; those that were answered end by and by.
+    assert most - before <= MOST + clients
+    until(lambda: status(workspace)["programs"] == 0)
+    spooled = b"".join(path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl"))
+    assert [number for number in range(count) if b"part-%03d." % number not in spooled] == []
+    assert not [one for one in threading.enumerate() if one.name.startswith("commonplace-hook")]
+
+
+def test_a_server_that_ends_notes_what_it_said_it_took(served: LocalServer, workspace: Path) -> None:
+    call = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make last."},
+        "tool_response": {"stdout": "built"},
+    }
+    event = {"hook_event_name": "PostToolUse", "session_id": "s", "cwd": "/", **call}
+    assert ask(workspace, "hook", {"event": event}) == b"ok \n"
+    served.end()
+    until(lambda: served._listener is None and not served._connections)
+    spooled = b"".join(path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl"))
+    assert b"make last." in spooled
+
+
+def ask(workspace: Path, door: str, request: Mapping[str, Any]) -> bytes:
+    connection = local.connect(workspace)
+    assert connection is not None
+    return local.exchange(connection, local.line(door, str(workspace), "claude-code", request), 60)
+
+
+def together(count: int, work: Callable[[int], None]) -> None:
+    """Run something in several threads at once; raise what any of them raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, number) for number in range(count)]:
+            done.result()

@@ -12,7 +12,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ class ClientEvents:
     ) -> None:
         """Bind to a memory; `later` runs what nobody waits for, `submit` takes what was observed.
 
+        What `later` is called with equals what the same event brought it before, and does the work of both.
         Without `submit` observations go to the spool.
         """
         self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
@@ -164,18 +165,7 @@ class ClientEvents:
         Injected(self.memory.workspace).forget(session)
         if not self._mark(event, session, over=False) or not self.memory.settings.compaction.flush:
             return
-        source = str(event["transcript_path"])
-
-        def work() -> None:
-            from commonplace.upkeep.flush import flush
-            from commonplace.upkeep.summaries import foreign_turns
-
-            llm = self._language_model()
-            if llm is not None:
-                turns, deadline_s = foreign_turns(source), self.memory.settings.compaction.deadline_s
-                flush(self.memory, turns, llm, session=session, agent=self.agent, deadline_s=deadline_s)
-
-        self._later(work)
+        self._later(_Flush(self, str(event["transcript_path"]), session))
 
     def _rest(self, event: Mapping[str, Any], session: str, *, over: bool) -> None:
         """Note where the session's transcript lies, and bring what was observed into the notes."""
@@ -207,11 +197,12 @@ class ClientEvents:
         from commonplace.upkeep.summaries import Summarizer
 
         if self.memory.settings.summary.enabled:
-            for outcome in Summarizer(self.memory, self._language_model()).run_pending():
+            for outcome in Summarizer(self.memory, self.language_model()).run_pending():
                 if outcome.error:
                     _log(f"session {outcome.session}: not summed up ({outcome.error})")
 
-    def _language_model(self) -> Client | None:
+    def language_model(self) -> Client | None:
+        """Return the model that the settings name; None, and a line in the log, where there is none."""
         from commonplace.providers import opening
         from commonplace.redaction.redact import holds_secret
 
@@ -223,6 +214,24 @@ class ClientEvents:
         except CommonplaceError as error:
             _log(f"no language model: {error}")
             return None
+
+
+@dataclass(frozen=True)
+class _Flush:
+    """The work of writing down what must not be lost of a session, before its client shortens it."""
+
+    events: ClientEvents
+    source: str
+    session: str
+
+    def __call__(self) -> None:
+        from commonplace.upkeep.flush import flush
+        from commonplace.upkeep.summaries import foreign_turns
+
+        memory, llm = self.events.memory, self.events.language_model()
+        if llm is not None:
+            turns, deadline_s = foreign_turns(self.source), memory.settings.compaction.deadline_s
+            flush(memory, turns, llm, session=self.session, agent=self.events.agent, deadline_s=deadline_s)
 
 
 def _log(message: str) -> None:

@@ -28,9 +28,26 @@ def _prompt(service: Service, request: Mapping[str, Any]) -> object:
 
 
 def _hook(service: Service, request: Mapping[str, Any]) -> object:
-    from commonplace.cli import hook
+    """Answer an event of a client; the connection's own thread notes it once the hook has gone.
 
-    return hook.answer(service, request)
+    Connections are bounded: a hook that is one too many notes its event by itself. What the hook gave up
+    waiting for is not noted, since it has asked full text by then.
+    """
+    from commonplace.cli import hook
+    from commonplace.servers.local_server import Reply
+
+    event = request["event"]
+
+    def note() -> None:
+        try:
+            service.events().answer(event)
+        except Exception as error:  # noqa: BLE001 - its words may be those of a tool, and a log keeps them
+            service.tell(f"{type(error).__name__} while an event of a client was noted")
+
+    if event.get("hook_event_name") not in hook.ANSWERED:
+        return Reply(hook._TAKEN, note)
+    text, given = service.events().compose(event)
+    return Reply(hook._TAKEN + text.encode(), given)
 
 
 DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt, "hook": _hook}

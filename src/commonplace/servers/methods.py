@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.servers import completion, heap, resources
+from commonplace.servers.backlog import Backlog
 from commonplace.servers.progress import reported
 from commonplace.servers.prompts import PROMPTS
 from commonplace.servers.protocol import (
@@ -44,6 +45,7 @@ from commonplace.types.progress import Cancelled, check
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
+    from commonplace.agent.client_events import ClientEvents
     from commonplace.agent.tools import Tool
     from commonplace.memory import Memory
 
@@ -78,6 +80,8 @@ class Service:
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
         self._opened: object = None
+        self._events: ClientEvents | None = None
+        self._backlog = Backlog(tell)
 
     @property
     def memory(self) -> Memory:
@@ -90,6 +94,16 @@ class Service:
             if self._memory is None:
                 self._memory, self._opened = self._open(), stamp
             return self._memory
+
+    def events(self) -> ClientEvents:
+        """Return what answers and notes the events of clients' sessions. Raises as `Memory.open` does."""
+        from commonplace.agent.client_events import ClientEvents
+
+        memory = self.memory
+        with self._lock:
+            if self._events is None or self._events.memory is not memory:
+                self._events = ClientEvents(memory, self.agent, later=self._backlog.add)
+            return self._events
 
     def close(self) -> None:
         """Close the memory; it is opened again when it is needed."""
