@@ -13,13 +13,14 @@ import json
 import os
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from commonplace.base import atomic, paths
-from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import Root
 
 KEPT_DAYS = 30  # of a former version
@@ -94,7 +95,8 @@ class Trace:
     """What was written into a file: `length` bytes at `start`, where `former` stood (base64).
 
     `after` is the digest of the whole file then. `existed` says whether there was one before; `folders` are
-    those that were made for it.
+    those that were made for it. `earlier` is what was noted before: a trace is noted before the file is
+    written, and whoever is killed in between leaves the file as that one says.
     """
 
     after: str
@@ -103,15 +105,27 @@ class Trace:
     former: str
     existed: bool
     folders: tuple[str, ...] = ()
+    earlier: Trace | None = None
 
     @classmethod
-    def of(cls, before: bytes | None, after: bytes, folders: tuple[str, ...]) -> Trace:
+    def of(
+        cls, before: bytes | None, after: bytes, folders: tuple[str, ...], earlier: Trace | None = None
+    ) -> Trace:
         """Compare a file with what it becomes."""
         old = before or b""
         start = _shared(old, after)
         end = _shared(old[start:][::-1], after[start:][::-1])
         former = base64.b64encode(old[start : len(old) - end]).decode()
-        return cls(_digest(after), start, len(after) - end - start, former, before is not None, folders)
+        existed, earlier = before is not None, earlier and replace(earlier, earlier=None)
+        return cls(_digest(after), start, len(after) - end - start, former, existed, folders, earlier)
+
+    @classmethod
+    def read(cls, noted: Mapping[str, Any]) -> Trace:
+        """Read what was written down. Raises ValueError, TypeError, KeyError for what is no trace."""
+        earlier = cls.read(noted["earlier"]) if noted.get("earlier") else None
+        trace = cls(**{**noted, "folders": tuple(noted["folders"]), "earlier": earlier})
+        base64.b64decode(trace.former)
+        return trace
 
     def undone(self, data: bytes) -> bytes | None:
         """Return what stood there before, for a file that is as it was left."""
@@ -131,22 +145,28 @@ class Ledger:
     def trace(self, path: Path) -> Trace | None:
         """Return what was done to a file, None where nothing is noted or it cannot be read."""
         try:
-            noted = json.loads(self._files.read(self._name(path)))
-            trace = Trace(**{**noted, "folders": tuple(noted["folders"])})
-            base64.b64decode(trace.former)
-        except (OSError, ValueError, TypeError, KeyError):
+            return Trace.read(json.loads(self._files.read(self._name(path))))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        return trace
+
+    def current(self, path: Path, data: bytes) -> Trace | None:
+        """Return the trace that fits a file as it is, so that taking back gives what stood there."""
+        trace, digest = self.trace(path), _digest(data)
+        return next((one for one in (trace, trace and trace.earlier) if one and one.after == digest), None)
 
     def note(self, path: Path, trace: Trace | None) -> None:
-        """Write down what was done to a file, or that nothing of it is left."""
-        if trace is None:
-            self._files.unlink(self._name(path), missing_ok=True)
-        else:
-            self._files.exchange(self._name(path), json.dumps(asdict(trace)).encode())
+        """Write down what was done to a file, or that nothing of it is left. Raises NoteUnreadable."""
+        with _translated(self.root):
+            if trace is None:
+                self._files.unlink(self._name(path), missing_ok=True)
+            else:
+                self._files.exchange(self._name(path), json.dumps(asdict(trace)).encode())
 
     def keep(self, path: Path, data: bytes) -> Path:
-        """Keep a version of a file, for its owner alone; delete those that are older than `KEPT_DAYS`."""
+        """Keep a version of a file, for its owner alone; delete those that are older than `KEPT_DAYS`.
+
+        Raises NoteUnreadable.
+        """
         now = time.time()
         root = Root(self.backups)
         for name in root.names():
@@ -155,12 +175,21 @@ class Ledger:
                     root.unlink(name)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.localtime(now))
         name = f"{stamp}-{_digest(os.fsencode(path) + data)[:8]}-{path.name.lstrip('.')[:60]}"
-        root.exchange(name, data)
+        with _translated(self.backups):
+            root.exchange(name, data)
         return self.backups / name
 
     @staticmethod
     def _name(path: Path) -> str:
         return f"{_digest(os.fsencode(os.path.abspath(path)))[:20]}.json"
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
 
 def _shared(one: bytes, other: bytes) -> int:
@@ -176,76 +205,111 @@ def _digest(data: bytes) -> str:
 # --- changing -------------------------------------------------------------------------------------------
 
 
+class Done(NamedTuple):
+    """What was done to a file: what it held before and after, and where the former version is kept.
+
+    `trace` is what was noted of it before.
+    """
+
+    before: bytes | None
+    after: bytes | None
+    backup: Path | None
+    trace: Trace | None
+
+
 def without(edit: Edit, ledger: Ledger, before: bytes | None) -> bytes | None:
     """Return a file as it was without us: the very bytes where they are known. Raises ConfigError."""
-    trace = ledger.trace(edit.path)
-    if before is not None and trace is not None and _is_as_left(ledger, edit.path, before):
+    if before is not None and (trace := ledger.current(edit.path, before)):
         return trace.undone(before)
-    left = edit.stripped(before)
+    rest, trace = edit.stripped(before), ledger.trace(edit.path)
     is_new = trace is not None and not trace.existed
-    return None if is_new and left is not None and left.strip() in (b"", b"{}") else left
+    return None if is_new and rest is not None and rest.strip() in (b"", b"{}") else rest
 
 
 def entered(edit: Edit, ledger: Ledger, before: bytes | None) -> bytes:
     """Return a file with what is ours, in the place of what was there of it. Raises ConfigError."""
     after = edit.installed(before)
-    if before is not None and before != after and _is_as_left(ledger, edit.path, before):
+    if before is not None and before != after and ledger.current(edit.path, before):
         return edit.installed(without(edit, ledger, before))
     return after
 
 
-def _is_as_left(ledger: Ledger, path: Path, data: bytes) -> bool:
-    """Whether a file is as we wrote it, so that taking back gives what stood there."""
-    trace = ledger.trace(path)
-    return trace is not None and trace.after == _digest(data)
-
-
-def install(edit: Edit, ledger: Ledger) -> Path | None:
-    """Put what is ours into a file; return where the former version is kept, None where there was none.
-
-    Raises ConfigError, NoteUnreadable, with the file as it was.
-    """
+def install(edit: Edit, ledger: Ledger) -> Done:
+    """Put what is ours into a file. Raises ConfigError, NoteUnreadable, with the file as it was."""
 
     def compose(before: bytes | None) -> tuple[bytes, Trace]:
         after = entered(edit, ledger, before)
         former = ledger.trace(edit.path)
         folders = former.folders if former else _missing(edit)
-        return after, Trace.of(without(edit, ledger, before), after, folders)
+        earlier = ledger.current(edit.path, before) if before is not None and before != after else None
+        return after, Trace.of(without(edit, ledger, before), after, folders, earlier)
 
     return _change(edit, ledger, compose)
 
 
-def uninstall(edit: Edit, ledger: Ledger) -> Path | None:
+def uninstall(edit: Edit, ledger: Ledger) -> Done:
     """Take what is ours out of a file, and the folders that were made for it. Raises as `install` does."""
-    trace = ledger.trace(edit.path)
-    backup = _change(edit, ledger, lambda before: (without(edit, ledger, before), None))
-    for folder in reversed(trace.folders if trace else ()):
-        with suppress(OSError):  # it holds something else
-            Root(edit.within).rmdir(folder)
-    return backup
+    return _change(edit, ledger, lambda before: (without(edit, ledger, before), None))
+
+
+def restore(edit: Edit, ledger: Ledger, done: Done) -> bool:
+    """Give a file back as it was before a change; False where somebody has changed it since.
+
+    Raises NoteUnreadable.
+    """
+    made = ledger.trace(edit.path)
+    with atomic.locked(ledger.lock):
+        if not _exchange(edit, ledger, done.after, done.before):
+            return False
+        if done.before is None and made is not None:
+            _leave(edit, made.folders)
+        ledger.note(edit.path, done.trace)
+    return True
 
 
 def _change(
     edit: Edit, ledger: Ledger, compose: Callable[[bytes | None], tuple[bytes | None, Trace | None]]
-) -> Path | None:
+) -> Done:
     backup = None
     with atomic.locked(ledger.lock):
-        for _ in range(_ATTEMPTS):
-            before = edit.read()
-            after, trace = compose(before)
-            if before == after and trace is not None:
-                return backup
-            if before is not None and before != after and not _is_as_left(ledger, edit.path, before):
-                backup = ledger.keep(edit.path, before)
-            # Noted first: a trace of what was not written is of another digest, and counts for nothing.
-            if trace is not None:
-                ledger.note(edit.path, trace)
-            mode = _READABLE if edit.share else 0
-            if atomic.exchange(edit.path, before, after, lock=ledger.lock, within=edit.within, mode=mode):
-                if trace is None:
-                    ledger.note(edit.path, None)
-                return backup
+        atomic.clear(edit.path, lock=ledger.lock, within=edit.within)  # of somebody who was killed here
+        former, missing = ledger.trace(edit.path), _missing(edit)
+        try:
+            for _ in range(_ATTEMPTS):
+                before = edit.read()
+                after, trace = compose(before)
+                if before == after and trace is not None:
+                    return Done(before, after, backup, former)
+                if before is not None and before != after and not ledger.current(edit.path, before):
+                    backup = ledger.keep(edit.path, before)
+                # Noted first: a trace of what was not written is of another digest, and counts for nothing.
+                if trace is not None:
+                    ledger.note(edit.path, trace)
+                if before == after or _exchange(edit, ledger, before, after):
+                    if trace is None:  # whoever is killed in between finds the folders in the trace again
+                        _leave(edit, former.folders if former else ())
+                        with suppress(CommonplaceError):  # a trace of another digest counts for nothing
+                            ledger.note(edit.path, None)
+                    return Done(before, after, backup, former)
+        except BaseException:
+            _leave(edit, missing)  # what was made on the way to a file that could not be written
+            if ledger.trace(edit.path) != former:
+                with suppress(CommonplaceError):
+                    ledger.note(edit.path, former)
+            raise
     raise NoteUnreadable(paths.shown(edit.path), "another program keeps changing it; try again")
+
+
+def _exchange(edit: Edit, ledger: Ledger, before: bytes | None, after: bytes | None) -> bool:
+    mode = _READABLE if edit.share else 0
+    return atomic.exchange(edit.path, before, after, lock=ledger.lock, within=edit.within, mode=mode)
+
+
+def _leave(edit: Edit, folders: Sequence[str]) -> None:
+    """Remove folders that hold nothing, the inner ones first."""
+    for folder in reversed(folders):
+        with suppress(OSError):  # it holds something else, or is not there
+            Root(edit.within).rmdir(folder)
 
 
 def _missing(edit: Edit) -> tuple[str, ...]:

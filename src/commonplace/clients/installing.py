@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
-from commonplace.clients.files import Edit, Ledger
+from commonplace.clients.files import Done, Edit, Ledger
 from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
 from commonplace.types.changes import Change
 
@@ -79,24 +79,53 @@ def preview(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool =
 
 
 def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Change each file, once it is known that all of them can be. Raises ConfigError, NoteUnreadable."""
+    """Change each file, or none: what was changed before one that cannot be is given back as it was.
+
+    Raises ConfigError, NoteUnreadable.
+    """
     return _carry_out(steps, environ, remove=False)
 
 
 def uninstall(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Take what is ours out of each file. Raises ConfigError, NoteUnreadable."""
+    """Take what is ours out of each file, or of none. Raises ConfigError, NoteUnreadable."""
     return _carry_out(steps, environ, remove=True)
 
 
 def _carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool) -> list[Outcome]:
     ledger = Ledger(environ)
-    changes = list(zip(steps, preview(steps, environ, remove=remove), strict=True))
-    outcomes = []
+    preview(steps, environ, remove=remove)  # what cannot be composed is known before anything is written
+    finished: list[tuple[Edit, Done]] = []
     # Backwards out again: a folder is made for the first file that lies in it.
-    for edit, change in reversed(changes) if remove else changes:
-        backup = (files.uninstall if remove else files.install)(edit, ledger)
-        outcomes.append(Outcome(edit.what, edit.path, change.before != change.after, backup))
-    return outcomes
+    for edit in reversed(steps) if remove else steps:
+        try:
+            finished.append((edit, (files.uninstall if remove else files.install)(edit, ledger)))
+        except BaseException as error:  # an interrupt as well
+            left = _given_back(finished, ledger)
+            if finished and isinstance(error, CommonplaceError):
+                raise NoteUnreadable(*_half(edit, error, left)) from error
+            raise
+    return [Outcome(edit.what, edit.path, done.before != done.after, done.backup) for edit, done in finished]
+
+
+def _given_back(finished: Sequence[tuple[Edit, Done]], ledger: Ledger) -> list[Path]:
+    """Give files back as they were, the last one first; return those that could not be."""
+    left = []
+    for edit, done in reversed(finished):
+        try:
+            is_back = done.before == done.after or files.restore(edit, ledger, done)
+        except CommonplaceError:
+            is_back = False
+        if not is_back:
+            left.append(edit.path)
+    return left
+
+
+def _half(edit: Edit, error: CommonplaceError, left: Sequence[Path]) -> tuple[str, str]:
+    """The file that could not be changed, and why, with what became of the others."""
+    reason = str(error).removeprefix(f"{paths.shown(edit.path)}: ").removesuffix("; nothing was changed")
+    names = ", ".join(map(paths.shown, left))
+    others = f"{names} could not be given back; call this again" if left else "all files are as they were"
+    return paths.shown(edit.path), f"{reason}; {others}"
 
 
 def standing(where: Site) -> list[Standing]:

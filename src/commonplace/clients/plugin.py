@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace import __version__
@@ -41,13 +42,20 @@ def changes(target: Target, door: Door, folder: Path) -> list[Change]:
 
 
 def write(changed: Sequence[Change], folder: Path) -> None:
-    """Write the files of a plugin. Raises NoteUnreadable."""
-    files = Root(folder)
+    """Write the files of a plugin, or none of them. Raises NoteUnreadable."""
+    files, written = Root(folder), list[Change]()
     try:
         for change in changed:
             if change.after is not None and change.after != change.before:
                 files.exchange(change.path, change.after)
+                written.append(change)
     except OSError as error:
+        for change in written:
+            with suppress(OSError):
+                if change.before is None:
+                    files.unlink(change.path)
+                else:
+                    files.exchange(change.path, change.before)
         raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
 
 
