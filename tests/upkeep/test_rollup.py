@@ -370,6 +370,29 @@ def test_who_wrote_a_note_by_its_front_matter_is_known_in_the_month(make: Make) 
     assert [hit.path for hit in memory.search("tea session:8f3a agent:nanobot").hits] == ["memory/2026-01.md"]
 
 
+def test_what_an_import_says_of_a_note_is_no_text_of_the_month(make: Make) -> None:
+    head = '---\nimported_from: {0}\nimported: 2026-02-01\noriginal: "~/.{0}/a: b.md"\n{1}---\n'
+    page, own = head.format("openclaw", "by: agent\n"), "tags: [rome]\nmeta:\n  original: kept\n"
+    entry = "- 10:22 The pool leaks. <!-- by: agent; agent: claude-mem -->\n"
+    memory = make(
+        {
+            "memory/2026-01-20-openclaw.md": f"{page}# Harbour\n\n- It closes at nine.\n",
+            "memory/2026-01-21-claude-mem.md": f"{head.format('claude-mem', '')}# Day\n\n{entry}",
+            "memory/2026-01-22-openclaw.md": f"---\n{own}{page[4:]}# Tiber\n\n- It floods.\n",
+        }
+    )
+    roll(memory)
+    text = month(memory)
+    assert "imported" not in text
+    assert text.count("```yaml") == 1
+    assert f"```yaml\n{own}```\n" in text
+    assert entry in text
+    assert "# 2026-01-20 Harbour <!-- by: agent; agent: openclaw -->" in text
+    assert [hit.path for hit in memory.search("closes agent:openclaw by:agent").hits] == ["memory/2026-01.md"]
+    archived = (memory.workspace.root / "archive/2026/2026-01-20-openclaw.md").read_text()
+    assert archived.startswith(page)
+
+
 def test_what_a_note_says_of_itself_goes_with_its_heading(make: Make) -> None:
     head = "---\ntags: [rome]\nimportance: 8\npinned: true\n---\n# Trip to Rome <!-- project: kestrel -->\n"
     memory = make({"memory/2026-01-20-trip.md": f"{head}\nFlight at nine.\n"})

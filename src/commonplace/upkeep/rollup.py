@@ -47,6 +47,9 @@ ARCHIVE = "archive"
 _ATTEMPTS = 3  # of a month whose notes are being written to
 _NO_MARKUP = str.maketrans("<>", "  ")
 _PLAIN_KEYS = frozenset({"title", "date", "created"})
+# What an import says of a whole note (`upkeep.intake`): entries and headings say who wrote them, and the rest
+# is about the file, whose bytes are in the archive.
+_IMPORT_KEYS = frozenset({"imported_from", "imported", "original", "by"})
 _MOST_TAGS = 20  # private parts inside each other that are closed at the end of a note
 Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
@@ -485,10 +488,12 @@ def _settings(daily: Daily, note: Note, raw: Sequence[str], title: int) -> list[
     if not note.front_matter:
         return []
     heading = _heading(daily, note, raw, title)
-    lines = [line for line in raw[1 : note.front_matter[1] - 1] if line.strip()]
+    known = _IMPORT_KEYS if "imported_from" in note.metadata else frozenset()
+    numbers = [n for n in range(2, note.front_matter[1]) if raw[n - 1].partition(":")[0] not in known]
+    lines = [raw[n - 1] for n in numbers if raw[n - 1].strip()]
     if all(key in _PLAIN_KEYS and value in heading for key, value in map(_setting, lines)):
         return []
-    block: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
+    block: list[Line] = [(raw[n - 1], (daily.path, n)) for n in numbers]
     return [("```yaml", None), *block, ("```", None)]
 
 
@@ -539,7 +544,8 @@ def _said_of_all(note: Note) -> Iterator[str]:
     for key, value in comments.of_front_matter(note.metadata).items():
         flag = key if key == comments.PINNED else value if key == "status" else ""
         further = comments.PROVENANCE if key == "by" else ()
-        values = [(key, value), *((name, str(note.metadata.get(name) or "")) for name in further)]
+        wrote = {"agent": note.metadata.get("imported_from"), **note.metadata}
+        values = [(key, value), *((name, str(wrote.get(name) or "")) for name in further)]
         remarks = [f"{name}: {_plain(text)}" for name, text in values if text]
         yield f"<!-- {flag or '; '.join(remarks)} -->"
 
