@@ -230,7 +230,7 @@ EXCEPTIONS = {
     "cli.failures": ({"os.open"}, "the null device"),
     "cli.hook": ({"os.open"}, "the null device"),
     "cli.main": ({"open"}, "the null device"),
-    "diagnosis.snapshot": (
+    "base.snapshot": (
         {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},
         "copies in a temporary folder of its own",
     ),

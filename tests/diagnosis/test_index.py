@@ -10,11 +10,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.base import snapshot
 from commonplace.base.locks import locked
 from commonplace.base.paths import Workspace, fallback_index, lock_file
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
-from commonplace.diagnosis import index, snapshot
+from commonplace.diagnosis import index
 from commonplace.index import changes
 from commonplace.index.sqlite import schema
 from commonplace.memory import Memory

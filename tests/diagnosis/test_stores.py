@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.base import snapshot
 from commonplace.base.paths import Workspace, user_cache_dir
-from commonplace.diagnosis import snapshot, stores
+from commonplace.diagnosis import stores
 from commonplace.providers.cache import VectorCache
 from commonplace.providers.costs import open_ledger
 from tests.diagnosis.conftest import Present, by_check, states

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -217,3 +218,57 @@ def test_what_is_forgotten_here_does_not_come_back(root: Path, database: Path, b
     notes = "".join(written(root).values())
     assert "The pool leaks" not in notes
     assert "Something else" in notes
+
+
+@pytest.mark.parametrize("state", ["closed", "log", "open", "journal", "stale", "empty"])
+def test_nothing_in_its_folder_is_touched(
+    root: Path, database: Path, bring: Bring, tmp_path: Path, state: str
+) -> None:
+    writing = sqlite3.connect(database)
+    if state in ("log", "open"):
+        writing.execute("PRAGMA journal_mode = wal")
+        writing.execute("UPDATE observations SET title = 'The pool drips'")
+        writing.commit()
+    if state == "journal":
+        writing.execute("PRAGMA cache_size = 1")
+        writing.execute("UPDATE observations SET title = 'The pool bursts'")
+        writing.execute("INSERT INTO user_prompts SELECT 9, 1, 'c', 1, hex(randomblob(40000)), '', 1")
+    if state != "open":  # as a killed writer leaves it
+        left = tmp_path / "left" / ".claude-mem"
+        shutil.copytree(database.parent, left, ignore=lambda *_: ["claude-mem.db-shm"])
+        writing.close()
+        shutil.rmtree(database.parent)
+        left.rename(database.parent)
+    journal = Path(f"{database}-journal")
+    assert journal.exists() == (state == "journal")
+    if state == "stale":  # of another file, with the name of a super-journal at its end
+        journal.write_bytes(b"\0" * 512 + b"/elsewhere\0\0\0\x0a\0\0\0\0" + bytes.fromhex("d9d505f920a163d7"))
+    if state == "empty":
+        journal.touch()
+    before = tree(database.parent)
+    bring(database.parent)
+    assert tree(database.parent) == before
+    writing.close()
+    note = written(root)["memory/2025-03-04-claude-mem.md"]
+    assert ("The pool drips" if state in ("log", "open") else "The pool leaks") in note
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file of a folder and the folder itself, with time, inode and bytes."""
+    places = [folder, *folder.iterdir()]
+    return {
+        place.name: (
+            place.stat().st_mtime_ns,
+            place.stat().st_ino,
+            place.read_bytes() if place.is_file() else b"",
+        )
+        for place in places
+    }
+
+
+def test_a_database_that_is_written_meanwhile_is_not_imported(database: Path) -> None:
+    parts = claude_mem.read(database)
+    next(parts)
+    observe(database, "The pool is mended")
+    with pytest.raises(NoteUnreadable, match="being written now; try again"):
+        list(parts)

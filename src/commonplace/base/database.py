@@ -62,8 +62,10 @@ def connect(
         # would drop its locks (https://sqlite.org/howtocorrupt.html, 2.2).
         with suppress(FileExistsError):
             root.create(path, b"")
-    _drop_journal(root, f"{os.fspath(path)}-journal")
-    for suffix in ("", *SIDE_FILES):
+    is_alone = "immutable" in query  # SQLite looks at no side file, and none is touched
+    if not is_alone:
+        _drop_journal(root, f"{os.fspath(path)}-journal")
+    for suffix in ("",) if is_alone else ("", *SIDE_FILES):
         _check(root, f"{os.fspath(path)}{suffix}", writes=bool(suffix) or not readonly)
     name = root.absolute(path)
     # SQLite refuses a link anywhere in a path, and the root's own may be one.

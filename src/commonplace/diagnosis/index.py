@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base import paths
+from commonplace.base import paths, snapshot
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.locks import is_held
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
-from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.examination import Case, guarded, listed
 from commonplace.diagnosis.examination import size as as_size
 from commonplace.index import changes
@@ -108,7 +107,7 @@ def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 
 def _unusable(path: Path, error: Exception) -> Finding:
-    reason = error.reason if isinstance(error, IndexUnavailable) else str(error)
+    reason = getattr(error, "reason", str(error))
     if reason == snapshot.BUSY:
         return Finding(
             "index.opens", "skipped", f"the index is {reason}", "run `commonplace doctor` again later"

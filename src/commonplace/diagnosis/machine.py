@@ -23,8 +23,8 @@ from commonplace.base import installation, paths
 from commonplace.base.database import memory
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import open_named
+from commonplace.base.snapshot import written_as
 from commonplace.diagnosis.examination import Case, listed, size
-from commonplace.diagnosis.snapshot import written_as
 from commonplace.index.sqlite import vectors
 from commonplace.language import lexicon
 from commonplace.providers.embedding import builtin, chinese

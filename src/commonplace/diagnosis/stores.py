@@ -9,12 +9,11 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.base import paths, records
+from commonplace.base import paths, records, snapshot
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root
 from commonplace.base.signature import KEY_FILE
 from commonplace.changes import runs
-from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index.sqlite import schema
 from commonplace.providers import costs

@@ -1,16 +1,18 @@
 """claude-mem: `~/.claude-mem/claude-mem.db`, SQLite with observations, session summaries and user prompts.
 
 Columns differ between its versions: what a table lacks counts as empty. Nothing of its schema is run: views
-and triggers are off, and only rows of tables are read.
+and triggers are off, and only rows of tables are read. Nothing in its folder is touched.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
-from commonplace.base import database, paths
+from commonplace.base import database, paths, snapshot
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root, open_named
 from commonplace.imports import files
@@ -38,11 +40,20 @@ def recognises(path: Path) -> bool:
 def read(path: Path) -> Iterator[Part]:
     """Yield observations, then summaries, then prompts. Raises NoteUnreadable for another file."""
     place = path / FILE if path.is_dir() else path
-    root = Root(place.resolve().parent)
     if not files.is_file(place):
         raise NoteUnreadable(paths.shown(place), "is no file")
-    with database.translated(place):
-        connection = database.connect(root, place.resolve().name, readonly=True)
+    with snapshot.standing(place.resolve()) as copy:
+        before = snapshot.marks(Path(copy))[0]
+        with database.translated(place):
+            root, name = Root(os.path.dirname(copy)), os.path.basename(copy)
+            connection = database.connect(root, name, readonly=True, query="immutable=1")
+        with closing(connection):
+            yield from _read(connection, place)
+        if snapshot.marks(Path(copy))[0] != before:
+            raise NoteUnreadable(paths.shown(place), f"{snapshot.BUSY}; try again")
+
+
+def _read(connection: database.Connection, place: Path) -> Iterator[Part]:
     looks = 0
 
     def is_long() -> bool:  # what a hostile file could make it compute
@@ -50,27 +61,24 @@ def read(path: Path) -> Iterator[Part]:
         looks += 1
         return looks > _MOST_STEPS
 
-    try:
-        connection.set_progress_handler(is_long, _STEPS)
-        tables = (
-            ("observations", ("id",), _observation),
-            ("session_summaries", ("id",), _summary),
-            ("user_prompts", ("id",), _prompt),
-        )
-        known = 0
-        for table, keys, fact in tables:
-            try:
-                with database.translated(place):
-                    columns = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
-                    if set(keys) <= set(columns):
-                        known += 1
-                        yield from _rows(connection, table, columns, fact)
-            except NoteUnreadable as error:
-                yield FileFailure(f"{error.path} ({table})", error.reason)
-        if not known:
-            raise NoteUnreadable(paths.shown(place), "holds no tables of claude-mem")
-    finally:
-        connection.close()
+    connection.set_progress_handler(is_long, _STEPS)
+    tables = (
+        ("observations", ("id",), _observation),
+        ("session_summaries", ("id",), _summary),
+        ("user_prompts", ("id",), _prompt),
+    )
+    known = 0
+    for table, keys, fact in tables:
+        try:
+            with database.translated(place):
+                columns = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+                if set(keys) <= set(columns):
+                    known += 1
+                    yield from _rows(connection, table, columns, fact)
+        except NoteUnreadable as error:
+            yield FileFailure(f"{error.path} ({table})", error.reason)
+    if not known:
+        raise NoteUnreadable(paths.shown(place), "holds no tables of claude-mem")
 
 
 def _rows(

@@ -1,7 +1,8 @@
 """A SQLite file as it stands, opened without a trace: no lock, no side file, nothing recovered in place.
 
-Even a reader of a file in WAL mode makes `-shm` beside it, and whoever closes it last writes the log back. So
-a file without a log is opened as immutable, and one with a log is copied to a temporary folder first.
+Even a reader of a file in WAL mode makes `-shm` beside it, whoever closes it last writes the log back, and
+who finds a journal rolls it back. So a file without either is opened as immutable, and one with a log or a
+journal is copied to a temporary folder with it first.
 """
 
 from __future__ import annotations
@@ -12,19 +13,20 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
 from commonplace.base import paths
-from commonplace.base.database import connect
-from commonplace.base.errors import IndexUnavailable
+from commonplace.base.database import connect, translated
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
-from commonplace.index.sqlite import schema
 
 LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
-BUSY = "being written now"  # reason of an IndexUnavailable
+BUSY = "being written now"  # reason of a NoteUnreadable
+_LOGS = ("-wal", "-journal")
 CHECK_S = 3.0  # how long SQLite may check a file
 _ATTEMPTS = 3
 # Of SQLite's machine, some ten milliseconds, between two looks at the time: each look may wait for the
@@ -37,17 +39,17 @@ _READ = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
 def standing(path: Path) -> Iterator[str]:
     """Yield the path of a file that says what `path` says and can be opened as immutable.
 
-    Raises IndexUnavailable, with `reason` BUSY if it changed whenever it was copied; OSError.
+    Raises NoteUnreadable, with `reason` BUSY if it changed whenever it was copied.
     """
-    if not _bytes(path, "-wal"):
+    if not any(_bytes(path, log) for log in _LOGS):
         yield os.fspath(path)
         return
-    if _bytes(path) + _bytes(path, "-wal") > LARGEST:
-        raise IndexUnavailable(os.fspath(path), BUSY)
+    if sum(_bytes(path, suffix) for suffix in ("", *_LOGS)) > LARGEST:
+        raise NoteUnreadable(paths.shown(path), BUSY)
     with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
         copy = os.path.join(folder, path.name)
-        _copy(path, copy)
-        with schema.translated(os.fspath(path)):
+        with translated(path):
+            _copy(path, copy)
             connection = connect(Root(folder), copy)
             try:
                 connection.execute("PRAGMA journal_mode=delete").fetchall()
@@ -57,9 +59,9 @@ def standing(path: Path) -> Iterator[str]:
 
 
 def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
-    """Return what changes whenever a file or its log is written."""
+    """Return what changes whenever a file, its log or its journal is written."""
     found = []
-    for suffix in ("", "-wal"):
+    for suffix in ("", *_LOGS):
         try:
             status = os.stat(f"{path}{suffix}")
         except OSError:
@@ -113,11 +115,12 @@ def _copy(path: Path, copy: str) -> None:
             size = file.xFileSize() if file else 0
             for start in range(0, size, 1 << 22):
                 target.write(file.xRead(min(1 << 22, size - start), start))  # type: ignore[union-attr]
-        with paths.root_of(path).open(f"{path}-wal") as file, open(f"{copy}-wal", "wb") as target:
-            shutil.copyfileobj(file, target)
+        for log in filter(partial(_bytes, path), _LOGS):
+            with paths.root_of(path).open(f"{path}{log}") as source, open(f"{copy}{log}", "wb") as target:
+                shutil.copyfileobj(source, target)
         if marks(path) == before:
             return
-    raise IndexUnavailable(os.fspath(path), BUSY)
+    raise NoteUnreadable(paths.shown(path), BUSY)
 
 
 @contextmanager

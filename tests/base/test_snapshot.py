@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-from commonplace.base.errors import IndexUnavailable
-from commonplace.diagnosis import snapshot
+from commonplace.base import snapshot
+from commonplace.base.errors import NoteUnreadable
 from commonplace.index.sqlite import schema
 
 
@@ -72,12 +73,32 @@ def test_what_is_in_the_log_is_seen_and_nothing_is_touched(path: Path, writer: a
     assert not os.path.exists(copy)
 
 
+def test_an_open_transaction_of_a_journal_is_not_seen_and_nothing_is_touched(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    writing = apsw.Connection(str(path))
+    writing.execute("CREATE TABLE t(x); INSERT INTO t VALUES('before')")
+    writing.execute("PRAGMA cache_size = 1; BEGIN; UPDATE t SET x = 'during'")
+    writing.execute("INSERT INTO t SELECT randomblob(20000) FROM (VALUES (1), (2), (3), (4))")  # spills
+    died = tmp_path / "died"
+    shutil.copytree(tmp_path, died, ignore=lambda *_: ["died"])  # as a killed writer leaves it
+    writing.close()
+    before = tree(died)
+    assert before.keys() == {"theirs.db", "theirs.db-journal"}
+    with snapshot.standing(died / "theirs.db") as copy:
+        connection = apsw.Connection(
+            f"file:{copy}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+        assert connection.execute("SELECT x FROM t").fetchall() == [("before",)]
+        connection.close()
+    assert tree(died) == before
+
+
 def test_a_file_that_changes_all_the_time(
     path: Path, writer: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counter = iter(range(1000))
     monkeypatch.setattr(snapshot, "marks", lambda path: next(counter))
-    with pytest.raises(IndexUnavailable) as caught, snapshot.standing(path):
+    with pytest.raises(NoteUnreadable) as caught, snapshot.standing(path):
         pass
     assert caught.value.reason == snapshot.BUSY
 
@@ -86,7 +107,7 @@ def test_a_large_file_that_is_being_written_is_not_copied(
     path: Path, writer: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshot, "LARGEST", 1000)
-    with pytest.raises(IndexUnavailable), snapshot.standing(path):
+    with pytest.raises(NoteUnreadable), snapshot.standing(path):
         pass
 
 
