@@ -161,8 +161,8 @@ def test_importing_costs_nothing_heavy() -> None:
 # an import tried apart, a server, the starters of a schedule, another search.
 STARTERS = {
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
-    "upkeep/schedule/jobs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
-    "servers/local.py", "providers/qmd.py",
+    "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
+    "servers/local.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")

@@ -14,17 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import CommonplaceError
 from commonplace.render import screen
 from commonplace.search import dedupe
 from commonplace.types import Hit
-
-if TYPE_CHECKING:
-    from commonplace.types.changes import Erased
-    from commonplace.types.store import Site, Targets
 
 MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
 MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten first
@@ -121,24 +117,6 @@ class Injected:
             return
         self.trouble = ""
         records.drop_old(files, path.parent, KEPT_S)
-
-
-def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name what the forgotten sessions were given, or all; remove it to `change`.
-
-    All where anything else is forgotten: these are hashes, which say whether a session
-    has seen a statement. A passage may be given once more.
-    """
-    from commonplace.types.changes import Erased
-
-    files, own = site.workspace.files, {_file(site.workspace, one) for one in targets.sessions}
-    erased = []
-    for path in records.listed(files, site.workspace.derived / KIND, ".json"):
-        if not targets.only_sessions or path in own:
-            erased.append(Erased("marks", site.shown(path)))
-            if change:
-                records.remove(files, path)
-    return erased
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:

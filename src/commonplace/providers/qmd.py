@@ -1,8 +1,7 @@
 """QMD, a search of others (https://github.com/tobi/qmd), asked through its own program.
 
-It is started without a shell, in a process group of its own, with a deadline and a bound on what it prints:
-without its models, `qmd query` waits for ever. It answers from its own index and configuration; `Home` gives
-it one apart from the user's, for measurements.
+It has a deadline: without its models, `qmd query` waits for ever. It answers from its own index and
+configuration; `Home` gives it one apart from the user's, for measurements.
 """
 
 from __future__ import annotations
@@ -11,18 +10,13 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import Thread
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from commonplace.base import paths
 from commonplace.base.errors import ProviderError
+from commonplace.providers import program
 from commonplace.redaction.redact import public
-from commonplace.render import screen
 from commonplace.types.results import Mode
 
 NAME = "qmd"
@@ -31,8 +25,6 @@ TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
 INDEXING_S = 1800.0
 _COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
 _MOST_BYTES = 16 << 20  # of what it prints
-_SAID_BYTES = 4_000  # of what it says beside it, from the end
-_LEAVING_S = 2.0
 _SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n\n?")
 
 
@@ -149,83 +141,18 @@ def _program() -> str:
 
 
 def _run(arguments: Sequence[str], folder: str, home: Home | None, timeout_s: float) -> bytes:
-    """Run it in a folder without input; return what it prints. Raises ProviderError, TimeoutError."""
+    """Run it in a folder; return what it prints. Raises ProviderError, TimeoutError."""
     environ = {**os.environ, "PWD": folder, "NO_COLOR": "1", **(home.environment() if home else {})}
+    command = [_program(), *arguments]
     try:
-        process = subprocess.Popen(
-            [_program(), *arguments],
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        reason = paths.reason(error) if isinstance(error, OSError) else str(error)
-        raise ProviderError(NAME, f"cannot be started: {reason}", permanent=True) from error
-    assert process.stdout is not None
-    assert process.stderr is not None
-    printed, said = _Listener(process.stdout, _MOST_BYTES, process), _Listener(process.stderr, 0, process)
-    try:
-        code = process.wait(timeout_s)
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
-    finally:
-        _end(process)
-        for listener in (printed, said):
-            listener.join(_LEAVING_S)
-    if printed.size > _MOST_BYTES:
+        done = program.run(command, folder, timeout_s, most_bytes=_MOST_BYTES, environ=environ)
+    except program.NotStarted as error:
+        raise ProviderError(NAME, f"cannot be started: {error}", permanent=True) from error
+    if done.is_cut:
         raise ProviderError(NAME, f"printed more than {_MOST_BYTES >> 20} MiB", permanent=True)
-    if code:
-        lines = public(said.data.decode("utf-8", "replace")).splitlines()
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
-        told = screen.shorten(screen.one_line(last), 200)
-        raise ProviderError(NAME, f"{how}: {told}" if told else how)
-    return printed.data
-
-
-class _Listener(Thread):
-    """Reads a pipe to its end: all of it up to `most` bytes, at which the program is ended, or its last."""
-
-    def __init__(self, stream: IO[bytes], most: int, process: subprocess.Popen[bytes]) -> None:
-        super().__init__(name="commonplace-qmd", daemon=True)
-        self.data, self.size = b"", 0
-        self._stream, self._most, self._process = stream, most, process
-        self.start()
-
-    def run(self) -> None:
-        """Read until nobody holds the other end any more."""
-        pieces: list[bytes] = []
-        with self._stream:
-            for read in self._pieces():
-                self.size += len(read)
-                if not self._most:
-                    self.data = (self.data + read)[-_SAID_BYTES:]
-                elif self.size <= self._most:
-                    pieces.append(read)
-                else:
-                    _end(self._process)
-                    break
-        if self._most:
-            self.data = b"".join(pieces)
-
-    def _pieces(self) -> Iterator[bytes]:
-        while read := os.read(self._stream.fileno(), 1 << 16):
-            yield read
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs, with all its children."""
-    if process.poll() is None:
-        with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_LEAVING_S)
+    if done.failure:
+        raise ProviderError(NAME, done.failure)
+    return done.printed
 
 
 def home_below(folder: Path) -> Home:

@@ -10,14 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import CommonplaceError
-
-if TYPE_CHECKING:
-    from commonplace.types.changes import Erased
-    from commonplace.types.store import Site, Targets
 
 KIND = "observing"
 KEPT_S = 7 * 86_400.0  # after which the record of a session is deleted
@@ -91,20 +87,3 @@ def _parsed(record: Mapping[str, Any]) -> State:
 
 def _is_hash(text: object) -> bool:
     return isinstance(text, str) and len(text) == _HEX and set(text) <= set("0123456789abcdef")
-
-
-def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the states of forgotten sessions, or all where anything else is forgotten.
-
-    They are hashes, which say whether something ran; to `change` they are removed.
-    """
-    from commonplace.types.changes import Erased
-
-    files, own = site.workspace.files, {_file(site.workspace, one) for one in targets.sessions}
-    erased = []
-    for path in records.listed(files, site.workspace.derived / KIND, ".json"):
-        if not targets.only_sessions or path in own:
-            erased.append(Erased("marks", site.shown(path)))
-            if change:
-                records.remove(files, path)
-    return erased

@@ -111,7 +111,7 @@ def test_the_deadline_ends_the_program_with_all_its_children(tmp_path: Path) -> 
 
 
 def test_a_program_that_closes_its_output_and_stays_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_LEAVING_S", 0.3)
+    monkeypatch.setattr("commonplace.providers.program.LEAVING_S", 0.3)
     with pytest.raises(Unanswered, match="not itself"):
         program("import os, time; os.write(1, b'x'); os.close(1); time.sleep(60)").answer(REQUEST)
 

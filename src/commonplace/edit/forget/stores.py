@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -57,8 +57,8 @@ STORES = {
     "history": Row("commonplace.changes.forget:sweep"),
     "usage": Row("commonplace.search.journal:sweep", renewed=True),
     "answers": Row("commonplace.providers.cache:sweep_answers", renewed=True),
-    "injected": Row("commonplace.agent.seen:sweep"),
-    "observing": Row("commonplace.upkeep.tool_state:sweep"),
+    "injected": Row("commonplace.edit.forget.stores:sweep_injected"),
+    "observing": Row("commonplace.edit.forget.stores:sweep_observing"),
     "pending": Row("commonplace.upkeep.watermarks:sweep"),
     "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
@@ -93,6 +93,27 @@ def hold_spool(site: Site) -> AbstractContextManager[None]:
 def _entry(entry: str) -> Any:  # noqa: ANN401
     module, _, function = entry.partition(":")
     return getattr(import_module(module), function)
+
+
+def _sweep_sessions(folder: str, site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the records of forgotten sessions in a folder below `.commonplace/`; remove them to `change`.
+
+    All of them where anything else is forgotten: they are hashes, which say whether a session has seen a
+    statement, or what ran in it.
+    """
+    files, place = site.workspace.files, site.workspace.derived / folder
+    own = {records.of_session(place, session) for session in targets.sessions}
+    erased = []
+    for path in records.listed(files, place, ".json"):
+        if not targets.only_sessions or path in own:
+            erased.append(Erased("marks", site.shown(path)))
+            if change:
+                records.remove(files, path)
+    return erased
+
+
+sweep_injected = partial(_sweep_sessions, "injected")  # what sessions were given: `agent.seen`
+sweep_observing = partial(_sweep_sessions, "observing")  # what ran in them: `upkeep.tool_state`
 
 
 def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:

@@ -7,8 +7,6 @@ group of its own, which is killed as a whole when the deadline comes.
 from __future__ import annotations
 
 import codecs
-import os
-import signal
 import subprocess
 import threading
 from collections import deque
@@ -19,15 +17,13 @@ from pathlib import PurePath
 from commonplace.base import paths, tokens
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.providers import attempts
+from commonplace.providers import attempts, program
 from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Request, counted
 from commonplace.providers.refusals import Unanswered
-from commonplace.render import screen
 
 MAX_OUTPUT_BYTES = 4_000_000
-_LEAVING_S = 2.0  # for a program to end after its output has, or after it was killed
 _MAX_LINE_BYTES = 2000  # of what it says on standard error
 _NAMES = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
@@ -119,28 +115,18 @@ class _Program:
     def end(self, deadline: Deadline) -> None:
         """Wait until it has ended. Raises ProviderError if that was not well, or not in time."""
         try:
-            code = self._process.wait(min(deadline.left_s(), _LEAVING_S))
+            code = self._process.wait(min(deadline.left_s(), program.LEAVING_S))
         except subprocess.TimeoutExpired:
             raise Unanswered("command", f"{self._name} ended its answer and not itself") from None
         if code:
-            self._listener.join(_LEAVING_S)
-            line = self._said[-1][-_MAX_LINE_BYTES:].decode("utf-8", "replace").strip() if self._said else ""
-            reason = screen.shorten(screen.one_line(line), 200)
-            how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
-            raise ProviderError("command", f"{self._name} {how}" + (f": {reason}" if reason else ""))
+            self._listener.join(program.LEAVING_S)
+            last = self._said[-1][-_MAX_LINE_BYTES:] if self._said else b""
+            raise ProviderError("command", f"{self._name} {program.failure(code, last)}")
 
     def kill(self) -> None:
         """End it with all its children, and let go of its pipes."""
-        # Until it is waited for, its number cannot belong to another process.
-        if self._process.returncode is None:
-            with suppress(OSError):
-                if hasattr(os, "killpg"):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-                else:
-                    self._process.kill()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LEAVING_S)
-        self._listener.join(_LEAVING_S)
+        program.end(self._process)
+        self._listener.join(program.LEAVING_S)
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError, ValueError):
                 if pipe:
