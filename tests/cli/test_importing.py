@@ -111,6 +111,28 @@ def test_an_undo_takes_collections_and_contexts_back_as_well(run: Run, tmp_path:
     assert "collection sea  new" in run("import", str(settings)).stdout
 
 
+def test_an_undo_of_that_undo_says_what_does_not_come_back(run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "openclaw"
+    for name in ("notes", "more"):
+        (home / name).mkdir(parents=True)
+        (home / name / "a.md").write_text("# A\n\n- sea\n")
+    settings = tmp_path / "index.yml"
+    collections = "".join(f"  {name}:\n    path: {home}/{name}\n" for name in ("notes", "more"))
+    settings.write_text(f"global_context: Mine\ncollections:\n{collections}")
+    run("import", str(settings))
+    run("undo", "--yes")
+    [undoing, _] = json.loads(run("log", "--format", "json").stdout)
+    run("context", "add", "", "Mine")  # one of three, by hand
+    again = run("undo", undoing["id"], "--yes")
+    assert again.exit_code == 0
+    assert "2 collections and contexts of that import stay away" in again.stderr
+    assert "import it again to add them" in again.stderr
+    assert "collection notes  new" in run("import", str(settings)).stdout
+    once_more = run("undo", "--yes")
+    assert "stay away" not in once_more.stderr
+    assert "collection notes is removed" in once_more.stderr
+
+
 def test_an_undo_leaves_what_was_changed_since(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sea").mkdir()
     settings = tmp_path / "index.yml"

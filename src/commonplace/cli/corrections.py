@@ -284,6 +284,9 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
 
     for one in additions.withdraw(workspace, done):
         session.note(screen.one_line(f"{one.kind} {one.name or '(all)'} is removed; its files are untouched"))
+    if lacking := additions.lacking(workspace, done):
+        what = count(lacking, "collection or context", "collections and contexts")
+        failures.warn(f"{what} of that import stay away: only notes come back; import it again to add them")
     _tell_undone(done, form)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.changes import runs
 from commonplace.config.loading import check_name, normal_prefix
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.types.changes import Run
@@ -98,14 +99,29 @@ def withdraw(workspace: paths.Workspace, undone: Iterable[Run]) -> list[Imported
 
     Raises ConfigError, NoteUnreadable.
     """
+    gone, _ = receipts.added(workspace, (run.about.undoes for run in undone), _standing(workspace))
+    for one in gone:  # contexts first: a collection takes those below it with it
+        remove = config.remove_context if one.kind == "context" else config.remove_collection
+        remove(workspace.root, one.name)
+    return gone
+
+
+def lacking(workspace: paths.Workspace, redone: Iterable[Run]) -> int:
+    """Count what imports added that an undo of their undo did not bring back: only its hash is kept.
+
+    Raises ConfigError.
+    """
+    undoings = [run for redo in redone if (run := runs.load(workspace, redo.about.undoes))]
+    _, count = receipts.added(workspace, (run.about.undoes for run in undoings), _standing(workspace))
+    return count
+
+
+def _standing(workspace: paths.Workspace) -> list[ImportedSetting]:
+    """The contexts and collections of a workspace, as an import would name them."""
     settings = config.load(workspace.root)
     contexts = [ImportedSetting("context", *pair, "gone") for pair in settings.contexts.items()]
     collections = [
         ImportedSetting("collection", name, os.path.realpath(one.path), "gone")
         for name, one in settings.collections.items()
     ]
-    gone = receipts.added(workspace, (run.about.undoes for run in undone), [*contexts, *collections])
-    for one in gone:  # contexts first: a collection takes those below it with it
-        remove = config.remove_context if one.kind == "context" else config.remove_collection
-        remove(workspace.root, one.name)
-    return gone
+    return contexts + collections

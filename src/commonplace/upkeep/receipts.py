@@ -83,15 +83,19 @@ class Receipts:
 
 
 def added(
-    workspace: paths.Workspace, undone: Iterable[str], settings: Iterable[ImportedSetting]
-) -> list[ImportedSetting]:
-    """Return which of some collections and contexts some runs added, and nobody has changed since."""
-    names = set(undone)
+    workspace: paths.Workspace, imports: Iterable[str], settings: Iterable[ImportedSetting]
+) -> tuple[list[ImportedSetting], int]:
+    """Return which of some collections and contexts some runs added, and how many more these added.
+
+    What somebody has changed since is another one.
+    """
+    names = set(imports)
     hashes = {one for row in _rows(workspace) if row["run"] in names for one in row["settings"]}
     if not hashes:
-        return []
+        return [], 0
     key = paths.signing_key()
-    return [setting for setting in settings if _of_setting(key, setting) in hashes]
+    known = [setting for setting in settings if _of_setting(key, setting) in hashes]
+    return known, len(hashes) - len(known)
 
 
 def _of_setting(key: bytes, setting: ImportedSetting) -> str:
