@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,6 +27,11 @@ from tests.providers.server import Reply, Request, Server, serving
 
 __all__ = ["indexed", "workspace"]
 Step = str | dict[str, Any]
+
+
+def unmarked(note: Path) -> str:
+    """What a note says without the comments that say who wrote it."""
+    return re.sub(r" <!-- by: agent; agent: claude; at: \S+ -->", "", note.read_text())
 
 
 class Claude:
@@ -267,7 +273,7 @@ def test_secrets_private_parts_and_recalled_text_reach_neither_disk_nor_model(wo
     assert "attic" not in shown
     assert KEY not in shown
     tool.call({"command": "str_replace", "path": "/memories/own.md", "old_str": "open", "new_str": "shut"})
-    assert note.read_text() == f"- shut\n- <private>attic</private>\n- key {KEY}\n"
+    assert unmarked(note) == f"- shut\n- <private>attic</private>\n- key {KEY}\n"
     with pytest.raises(ToolError, match="its owner has to delete it"):
         tool.call({"command": "delete", "path": "/memories/own.md"})
 
@@ -286,7 +292,7 @@ def test_processes_at_once_lose_nothing(workspace: Path) -> None:
     line = [sys.executable, "-W", "ignore", "-c", WRITER, os.fspath(workspace)]
     running = [subprocess.Popen([*line, name], env=environment()) for name in ("one", "two", "three")]
     assert [process.wait(120) for process in running] == [0, 0, 0]
-    lines = (workspace / "memory" / "shared.md").read_text().split("\n")
+    lines = unmarked(workspace / "memory" / "shared.md").split("\n")
     assert sorted(lines) == sorted(
         ["", "begin", *(f"{name} {n}" for name in ("one", "two", "three") for n in range(10))]
     )

@@ -14,6 +14,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from posixpath import basename, dirname
 from typing import Any
@@ -21,12 +22,13 @@ from typing import Any
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
-from commonplace.changes import transaction
+from commonplace.changes import diffs, transaction
 from commonplace.markdown import comments, statements
-from commonplace.markdown.document import Document
+from commonplace.markdown.document import Document, parse
 from commonplace.memory import Memory, written
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
+from commonplace.types import Provenance
 from commonplace.types.changes import About, Change
 
 ROOT = "/memories"
@@ -97,6 +99,8 @@ class Files:
     def __init__(self, memory: Memory, *, agent: str = "", session: str = "") -> None:
         """Bind to a memory; `agent` and `session` are who edits, for the record of changes."""
         self._memory, self._caller = memory, Caller(agent, session)
+        mark = comments.of_provenance(Provenance("agent", self._caller.agent)).removesuffix(" -->")
+        self._marks = re.compile(rf" {re.escape(mark)}(?:; (?:session|at): [^;<>]*)* -->$", re.MULTILINE)
         self._files = memory.workspace.files
         self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
             "view": self._view,
@@ -175,6 +179,10 @@ class Files:
             size = self._files.stat(place).st_size
         except OSError:
             size = 0
+        if place.lower().endswith(".md") and size <= MOST_BYTES:  # as large as what is seen of it
+            with suppress(OSError):
+                text = self._files.read(place, limit=MOST_BYTES).decode("utf-8", "replace")
+                size -= sum(len(match[0].encode()) for match in self._marks.finditer(_unix(text)))
         if not size:
             return "0B"
         unit = min((size.bit_length() - 1) // 10, len(_UNITS) - 1)
@@ -188,7 +196,7 @@ class Files:
             data = paths.read_contained(root / place, [root], limit=MOST_BYTES)
         except NoteNotFound as error:
             raise Refused(missing) from error
-        return masks.mask(_unix(Document.read(data, place).checked().text)).text
+        return self._marks.sub("", masks.mask(_unix(Document.read(data, place).checked().text)).text)
 
     # --- editing ------------------------------------------------------------------------------------
 
@@ -250,7 +258,31 @@ class Files:
         return f"The file {path} has been edited."
 
     def _edit(self, place: str, compose: Compose, title: str) -> str:
-        return edit(self._memory, place, partial(_unpinned, compose), self._about(title))
+        composed = partial(self._marked, place, partial(_unpinned, compose))
+        return self._marks.sub("", edit(self._memory, place, composed, self._about(title)))
+
+    def _marked(self, place: str, compose: Compose, before: str | None) -> str:
+        """Compose a text as the model sees it; lines that stay keep their marks, new statements get one.
+
+        A line that is put into a paragraph of somebody else gets none, which would speak for all of it.
+        """
+        marked = [] if before is None else before.split("\n")
+        shown = [self._marks.sub("", line) for line in marked]
+        text = compose(None if before is None else "\n".join(shown))
+        lines = text.split("\n")
+        result, news, end = [*lines], set[int](), 0
+        for first, _, start, last in [*diffs.hunks(shown, lines), (len(shown), 0, len(lines), 0)]:
+            result[end:start] = marked[first - (start - end) : first]
+            news.update(range(start, last))
+            end = last
+        if place.lower().endswith(".md"):
+            mark = comments.of_provenance(self._caller.provenance())
+            passed = _commented(text)
+            for statement in statements.read(parse(text, place)):
+                number = statement.first - 1
+                if number in news and number not in passed and "by" not in statement.said:
+                    result[number] += f" {mark}"
+        return "\n".join(result)
 
     def _delete(self, arguments: Mapping[str, Any]) -> str:
         path = _path(arguments, "path")
@@ -430,6 +462,18 @@ def _unpinned(compose: Compose, before: str | None) -> str:
     if lost:
         raise Refused(f"`{next(iter(lost))}` is pinned: only its owner changes it")
     return after
+
+
+def _commented(text: str) -> set[int]:
+    """The lines of a text, from 0, whose end is in a comment."""
+    spans = [match.span() for match in comments.each(text) if "\n" in match[0]]
+    if (start := text.find("<!--", text.rfind("-->") + 3)) >= 0:  # one that is never closed
+        spans.append((start, len(text) + 1))
+    numbers: set[int] = set()
+    for start, end in spans:
+        first = text.count("\n", 0, start)
+        numbers.update(range(first, first + text.count("\n", start, end) + (end > len(text))))
+    return numbers
 
 
 def _pinned(text: str) -> Counter[str]:

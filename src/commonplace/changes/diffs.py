@@ -6,7 +6,7 @@ A diff shows what reading shows: private parts are blank, secrets redacted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import product
 from typing import NamedTuple
@@ -47,7 +47,7 @@ def counted(before: bytes, after: bytes) -> tuple[int, int]:
     return sum(h.other_last - h.other_first for h in differing), sum(h.last - h.first for h in differing)
 
 
-def hunks(one: Sequence[bytes], other: Sequence[bytes]) -> list[Hunk]:
+def hunks(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Hunk]:
     """Find what differs between two texts, in order."""
     shorter = min(len(one), len(other))
     start = next((n for n in range(shorter) if one[n] != other[n]), shorter)
