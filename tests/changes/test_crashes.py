@@ -114,11 +114,16 @@ def litter(workspace: paths.Workspace) -> list[str]:
 
 
 def deaths(start: Path, what: str, git: str = "off", stride: int = 1) -> list[paths.Workspace]:
-    """The workspace after each death, or each so many, the last one after none."""
+    """The workspace after each death, or each so many, the last one after none.
+
+    What they leave in the folder of temporary files is in `temporary`, beside the workspace.
+    """
     places = start.with_name(f"{start.name}-deaths")
+    temporary = start.with_name("temporary")
+    temporary.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", CHILDREN, str(start), str(places), what, git, str(stride)],
-        capture_output=True, env=environment(), timeout=300, check=False,
+        capture_output=True, env=environment(TMPDIR=os.fspath(temporary)), timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, b"lived\n"), done.stderr.decode()
     found = [paths.Workspace(path) for path in sorted(places.iterdir())]
@@ -284,7 +289,7 @@ def test_a_sync_carries_on_and_says_what_was_left(killed: paths.Workspace) -> No
 
 
 @sampled
-def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
+def test_killed_at_any_step_of_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     start = tmp_path / "notes"
     lay_out(start)
     (start / "staged.txt").write_text("staged\n")
@@ -304,6 +309,13 @@ def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
         else:
             assert more.uncommitted
             assert (workspace.root / ".git" / "index.lock").exists()
+    left = list((tmp_path / "temporary").iterdir())
+    assert left
+    for view in left:
+        os.utime(view, (0, 0))
+    monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path / "temporary"))
+    transaction.apply(workspace, [transaction.Change("a.md", None, b"a\n")], about, settings=settings)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def git(workspace: paths.Workspace, *words: str) -> str:
