@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.agent.client_events import ClientEvents
 from commonplace.agent.loop import AgentLoop
 from commonplace.memory import Memory
 from commonplace.providers.llm.client import Client
@@ -44,3 +45,16 @@ def test_memory_search_answers_agents_in_both_languages(memory: Memory, model: M
             assert evidence in last(model.chats[-1], "tool"), question
             assert "#L" in execution.result
     llm.model.close()  # type: ignore[attr-defined]
+
+
+def test_a_short_message_that_asks_nothing_gets_what_is_clear_alone(memory: Memory) -> None:
+    def given(message: str) -> str:
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": message[:9], "prompt": message}
+        return ClientEvents(memory, "claude-code").answer(event)
+
+    assert [
+        given(one) for one in ("run the tests again", "commit this with a good message", "再跑一遍测试")
+    ] == [""] * 3
+    assert "kestrel_cdc" in given("kestrel_cdc filled the disk")
+    assert given("豆豆的小学")
+    assert given("what about the load test?")  # it asks

@@ -91,6 +91,7 @@ def recall(
         weak=weak,
         listing=result.listing,
         tentative=sum(hit.score >= least for hit in worth_telling(guesses)),
+        confidence=result.confidence,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
 

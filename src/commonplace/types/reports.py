@@ -22,6 +22,7 @@ class Recall:
     block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
     where nothing clearly answers, and a `listing` where the question is filters or days alone. `tentative`
     counts guesses that answer as well as what stands in the block, and are left out for being guesses.
+    `confidence` is that of the search.
     """
 
     query: str
@@ -39,6 +40,7 @@ class Recall:
     weak: bool = False
     listing: bool = False
     tentative: int = 0
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
