@@ -45,9 +45,9 @@ def _hook(service: Service, request: Mapping[str, Any]) -> object:
             service.tell(f"{type(error).__name__} while an event of a client was noted")
 
     if event.get("hook_event_name") not in hook.ANSWERED:
-        return Reply(hook._TAKEN, note)
+        return Reply(hook.TAKEN, note)
     text, given = service.events().compose(event)
-    return Reply(hook._TAKEN + text.encode(), given)
+    return Reply(hook.TAKEN + text.encode(), given)
 
 
 DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt, "hook": _hook}

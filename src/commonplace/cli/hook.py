@@ -15,13 +15,11 @@ from commonplace.servers import local
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
     from commonplace.config import Reach
-    from commonplace.servers.local_server import Reply
-    from commonplace.servers.methods import Service
 
 DEADLINE_MS = 300  # of all of it
 STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
@@ -29,7 +27,7 @@ SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full 
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
 _OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
-_TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
+TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
 
 
 def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -87,37 +85,6 @@ def run(
     return 0
 
 
-def answer(service: Service, request: Mapping[str, Any]) -> Reply:
-    """Answer an event that a warm server is given; what nobody waits for is done afterwards.
-
-    What comes too late is not noted as given: the hook has asked full text by then.
-    """
-    import threading
-
-    def later(work: Callable[[], object]) -> None:
-        def run() -> None:
-            try:
-                work()
-            except Exception as error:  # noqa: BLE001 - its words may be those of a tool, and a log keeps them
-                service.tell(f"{type(error).__name__} while an event of a client was noted")
-
-        threading.Thread(target=run, name="commonplace-hook", daemon=True).start()
-
-    def composed() -> tuple[str, Callable[[], None]]:
-        from commonplace.agent.client_events import ClientEvents
-
-        return ClientEvents(service.memory, service.agent, later=later).compose(event)
-
-    from commonplace.servers.local_server import Reply
-
-    event = request["event"]
-    if event.get("hook_event_name") in ANSWERED:
-        text, given = composed()
-        return Reply(_TAKEN + text.encode(), given)
-    later(composed)
-    return Reply(_TAKEN)
-
-
 def _read() -> bytes:
     """The event, on one line; nothing for one that is too long."""
     data = bytearray()
@@ -157,7 +124,7 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
         answer = local.exchange(connection, line, wait_s)
     except local.Unanswered:
         return None
-    return answer[len(_TAKEN) :].strip() if answer.startswith(_TAKEN) else b""
+    return answer[len(TAKEN) :].strip() if answer.startswith(TAKEN) else b""
 
 
 def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> bytes:
