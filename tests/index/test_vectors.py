@@ -90,6 +90,30 @@ def test_storage_keeps_the_cosine() -> None:
     assert (rows * back).sum(axis=1).min() > 0.9999
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    words = [f"word{n}" for n in range(30)]
+    index = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    vectors, own = Vectors(index), SqliteVectors(index)
+    for step in range(12):
+        for _ in range(rng.integers(1, 3) if step else 12):
+            path = tmp_path / f"{rng.integers(15)}.md"
+            if step and path.exists() and rng.random() < 0.4:
+                path.unlink()  # the last passages' ids are given to the next
+            else:
+                path.write_text("\n\n".join(" ".join(rng.choice(words, 8)) for _ in range(3)) + "\n", "utf-8")
+        sync.sync_text(index, scan([Source("memory", str(tmp_path))]), DEFAULT)
+        if rng.random() < 0.8:
+            sync.sync_vectors(vectors, FakeEmbedder())
+        fresh = SqliteVectors(index)
+        for each in (own, fresh):
+            each.ready()
+        asked = FakeEmbedder().embed(["word1 word2"], "query")[0]
+        renewed, read = (each.ready()[0](asked, 1000) for each in (own, fresh))
+        assert renewed == read
+
+
 def test_the_matrix_follows_the_index(index: SqliteIndex) -> None:
     vectors = SqliteVectors(index)
     vectors.ready()

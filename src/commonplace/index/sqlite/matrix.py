@@ -27,15 +27,21 @@ _BATCH = 8192  # rows that are float32 at a time
 class Matrix:
     """Passage ids, ascending, (n,) int64, and the vectors of these, (n, d) int8 of any length."""
 
-    def __init__(self, ids: NDArray[np.int64], rows: NDArray[np.int8]) -> None:
-        """Work out the lengths and, where they are needed, the signs of the rows."""
+    def __init__(
+        self, ids: NDArray[np.int64], rows: NDArray[np.int8], lengths: NDArray[np.float32] | None = None
+    ) -> None:
+        """Work out the lengths, if they are not known, and, where they are needed, the signs of the rows."""
         self.ids, self.rows = ids, rows
-        self._lengths = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _BATCH):
-            batch = rows[start : start + _BATCH].astype(np.float32)
-            self._lengths[start : start + _BATCH] = np.linalg.norm(batch, axis=1)
-        np.maximum(self._lengths, 1e-9, out=self._lengths)
+        self._lengths = _lengths(rows) if lengths is None else lengths
         self._signs = _words(rows) if len(rows) > EXACT else None
+
+    def renewed(self, ids: NDArray[np.int64], places: NDArray[np.int64], fresh: NDArray[np.int8]) -> Matrix:
+        """This matrix with other rows: `places` says where each was, (m,), -1 for the next of `fresh`."""
+        if not len(fresh) and np.array_equal(ids, self.ids):
+            return self
+        rows, lengths, is_fresh = self.rows[places], self._lengths[places], places < 0
+        rows[is_fresh], lengths[is_fresh] = fresh, _lengths(fresh)
+        return Matrix(ids, rows, lengths)
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
         """Cosines of given passages with a unit vector; those without a vector are left out."""
@@ -80,6 +86,15 @@ class Matrix:
         for row, own in zip(signs, _words(vector[None])[:, 0], strict=True):
             other += np.bitwise_count(row ^ own)
         return other
+
+
+def _lengths(rows: NDArray[np.int8]) -> NDArray[np.float32]:
+    """The lengths of rows, (n,), none of them zero."""
+    lengths = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _BATCH):
+        batch = rows[start : start + _BATCH].astype(np.float32)
+        lengths[start : start + _BATCH] = np.linalg.norm(batch, axis=1)
+    return np.maximum(lengths, 1e-9, out=lengths)
 
 
 def _words(rows: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -29,9 +29,16 @@ if TYPE_CHECKING:
 
 _LOAD_ROWS = 8192
 _UNUSED = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
-_OF_PASSAGES = (
-    f"FROM passages p JOIN vectors v ON v.id = p.vector_id WHERE {schema.USABLE.format('v.vector')}"
-)
+_OF_ALL = "FROM passages p JOIN vectors v ON v.id = p.vector_id"
+_OF_PASSAGES = f"{_OF_ALL} WHERE {schema.USABLE.format('v.vector')}"
+
+
+class _Loaded(NamedTuple):
+    """The matrix of a version of the file, and hashes of the keys of its rows, (n,) int64."""
+
+    version: int
+    matrix: Matrix
+    keys: NDArray[np.int64]
 
 
 class SqliteVectors:
@@ -42,7 +49,7 @@ class SqliteVectors:
         self.file = file
         self._extension: bool | None = None
         self._asked = 0
-        self._loaded: tuple[int, Matrix] | None = None
+        self._loaded: _Loaded | None = None
 
     # --- filling ------------------------------------------------------------------------------------
 
@@ -167,7 +174,7 @@ class SqliteVectors:
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
         """Cosines of given passages with a unit vector; those without a vector are left out."""
-        if self._loaded is not None and self._loaded[0] == self.file.version:
+        if self._loaded is not None and self._loaded.version == self.file.version:
             return self._matrix().cosines(vector, passages)
         rows = self.file.rows(
             f"SELECT p.id, v.vector {_OF_PASSAGES} AND length(v.vector) = ?"
@@ -226,12 +233,42 @@ class SqliteVectors:
     def _matrix(self) -> Matrix:
         """The vectors of all passages, as fresh as the file."""
         version = self.file.version
-        if self._loaded is None or self._loaded[0] != version:
-            self._loaded = None  # before the new one is made: two of them are the peak of memory
-            self._loaded = (version, self._load())
-        return self._loaded[1]
+        if self._loaded is None or self._loaded.version != version:
+            before = self._loaded
+            loaded = self._renewed(before, version) if before is not None and len(before.keys) else None
+            self._loaded = None  # before all is read again: two matrices are the peak of memory
+            self._loaded = loaded or self._load(version)
+        return self._loaded.matrix
 
-    def _load(self) -> Matrix:
+    def _renewed(self, loaded: _Loaded, version: int) -> _Loaded | None:
+        """What was loaded with what has changed since; None where it is as well read anew.
+
+        Passages are told by the keys of their vectors, too: ids are given again after rows are deleted.
+        """
+        import numpy as np
+
+        # In the order of the index over vectors, the only one that needs no passage to be read.
+        rows = self.file.rows(f"SELECT p.id, v.key {_OF_ALL}")
+        ids, keys = np.array([row[0] for row in rows], np.int64), _hashes(row[1] for row in rows)
+        order = np.argsort(ids)
+        ids, keys, matrix = ids[order], keys[order], loaded.matrix
+        places = np.minimum(np.searchsorted(matrix.ids, ids), len(matrix.ids) - 1)
+        is_known = (matrix.ids[places] == ids) & (loaded.keys[places] == keys)
+        fresh = ids[~is_known].tolist()
+        if 2 * len(fresh) > len(ids):
+            return None
+        width = matrix.rows.shape[1]
+        found = self.file.rows(
+            f"SELECT p.id, v.vector {_OF_PASSAGES} AND length(v.vector) = {width}"
+            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+            (json.dumps(fresh),),
+        )
+        if [row[0] for row in found] != fresh:  # one is of no use, or of another length
+            return None
+        read = np.frombuffer(b"".join([row[1] for row in found]), np.int8).reshape(-1, width)
+        return _Loaded(version, matrix.renewed(ids, np.where(is_known, places, -1), read), keys)
+
+    def _load(self, version: int) -> _Loaded:
         """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
         import numpy as np
 
@@ -240,18 +277,19 @@ class SqliteVectors:
         length = self._length()
         usable = f"{_OF_PASSAGES} AND length(v.vector) = {length}"
         count = self.file.rows(f"SELECT count(*) {usable}")[0][0]
-        ids, vectors = np.empty(count, np.int64), np.empty((count, length), np.int8)
+        ids, keys = np.empty(count, np.int64), np.empty(count, np.int64)
+        vectors = np.empty((count, length), np.int8)
         last = done = 0
-        sql = f"SELECT p.id, v.vector {usable} AND p.id > ? ORDER BY p.id LIMIT ?"
+        sql = f"SELECT p.id, v.key, v.vector {usable} AND p.id > ? ORDER BY p.id LIMIT ?"
         while rows := self.file.rows(sql, (last, _LOAD_ROWS)):
             rows = rows[: count - done]  # another process may have added some since they were counted
             if not rows:
                 break
-            read = b"".join([row[1] for row in rows])
-            ids[done : done + len(rows)] = [row[0] for row in rows]
-            vectors[done : done + len(rows)] = np.frombuffer(read, np.int8).reshape(len(rows), length)
+            read, part = b"".join([row[2] for row in rows]), slice(done, done + len(rows))
+            ids[part], keys[part] = [row[0] for row in rows], _hashes(row[1] for row in rows)
+            vectors[part] = np.frombuffer(read, np.int8).reshape(len(rows), length)
             done, last = done + len(rows), rows[-1][0]
-        return Matrix(ids[:done], vectors[:done])
+        return _Loaded(version, Matrix(ids[:done], vectors[:done]), keys[:done])
 
     def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
         """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
@@ -268,6 +306,12 @@ class SqliteVectors:
         place = np.searchsorted(firsts, ids, side="right") - 1
         inside: NDArray[np.bool_] = (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
         return inside
+
+
+def _hashes(keys: Iterable[bytes]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.fromiter(map(hash, keys), np.int64)
 
 
 def _standing(
