@@ -379,7 +379,7 @@ class Store:
         """Embed the few passages that a search has just read, unless another process is at it."""
         from commonplace.index import sync
 
-        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder, tell))
+        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder, tell, sweep=False))
 
     # --- sync ---------------------------------------------------------------------------------------
 

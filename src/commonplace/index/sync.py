@@ -95,15 +95,18 @@ def sync_vectors(
     embedder: Embedder,
     progress: Progress = silent,
     stop: Callable[[], bool] = lambda: False,
+    *,
+    sweep: bool = True,
 ) -> SyncReport:
     """Embed what lacks a vector; one known for the same text is reused.
 
     Within a round, texts are embedded in the order of their length. When the model is another than the
     index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
-    stopped in between, it goes on from there. Raises ProviderError.
+    stopped in between, it goes on from there. Without `sweep`, vectors that a process that was killed left
+    without a passage are not looked for among all. Raises ProviderError.
     """
     if vectors.serves(embedder):
-        return _fill(vectors, embedder, progress, stop)
+        return _fill(vectors, embedder, progress, stop, sweep=sweep)
     staged, left = _stage(vectors, embedder, progress, stop)
     if left:
         return SyncReport(embedded=staged, pending=left)
@@ -183,9 +186,12 @@ def _fill(
     embedder: Embedder,
     progress: Progress,
     stop: Callable[[], bool],
+    *,
+    sweep: bool = True,
 ) -> SyncReport:
     """Give passages without one their vector, made now or known from elsewhere."""
     index = vectors.index
+    sweep = sweep or index.meta.get("model") != embedder.fingerprint  # another's are left over
     vectors.adopt(embedder)
     total = vectors.store.pending()
     embedded = reused = done = 0
@@ -208,8 +214,8 @@ def _fill(
         embedded += len(missing)
         reused += len(round_) - len(missing)
     pending = vectors.store.pending()
-    if not pending:  # otherwise vectors may be there that are not assigned yet, and were paid for
-        index.meta.pop("staging", None)
+    # While some are missing, vectors may be there that are not assigned yet, and were paid for.
+    if not pending and (index.meta.pop("staging", None) is not None or sweep):
         vectors.prune()
     return SyncReport(embedded=embedded, reused=reused, pending=pending)
 

@@ -20,6 +20,7 @@ class IndexFile:
         self.connection = schema.connect(path, readonly=readonly)
         self.lock = threading.RLock()
         self.meta: MutableMapping[str, Any] = _Meta(self)
+        self.noted = 0  # rows of meta that this connection changed
         self.orphans: set[int] = set()  # vectors that lost a passage; other passages may use them still
         self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
 
@@ -29,9 +30,13 @@ class IndexFile:
 
     @property
     def version(self) -> int:
-        """A number that changes whenever another connection or this one changed the file."""
-        own = self.connection.total_changes()
-        return int(self.rows("PRAGMA data_version")[0][0]) * 1_000_003 + own
+        """A number that changes whenever another connection changed the file, or this one more than meta."""
+        return self.others_version * 1_000_003 + self.connection.total_changes() - self.noted
+
+    @property
+    def others_version(self) -> int:
+        """A number that changes whenever another connection changed the file."""
+        return int(self.rows("PRAGMA data_version")[0][0])
 
     def struck(self) -> frozenset[int]:
         """The passages of what is struck, by id; remembered until a change."""
@@ -77,10 +82,16 @@ class _Meta(MutableMapping[str, Any]):
         return rows[0][0]
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
-        self._file.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+        self._change("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
 
     def __delitem__(self, key: str) -> None:
-        self._file.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self._change("DELETE FROM meta WHERE key = ?", (key,))
+
+    def _change(self, sql: str, bindings: Sequence[Any]) -> None:
+        with self._file.lock:
+            before = self._file.connection.total_changes()
+            self._file.execute(sql, bindings)
+            self._file.noted += self._file.connection.total_changes() - before
 
     def __iter__(self) -> Iterator[str]:
         return iter([row[0] for row in self._file.rows("SELECT key FROM meta")])

@@ -116,6 +116,7 @@ class SqliteIndex(IndexFile):
 
     def _recreate(self) -> None:
         """Drop everything but the vectors, and take on the current identity."""
+        self._manifest = None
         self.execute("CREATE TEMP TABLE IF NOT EXISTS kept(key BLOB PRIMARY KEY, vector BLOB)")
         about_vectors = {key: self.meta[key] for key in KEPT_META if key in self.meta}
         tables = {row[0] for row in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -146,13 +147,15 @@ class SqliteIndex(IndexFile):
 
         last = int(self.rows("SELECT coalesce(max(id), 0) FROM passages")[0][0])
         own = not self.connection.in_transaction  # otherwise who began the transaction ends it
-        with ThreadPoolExecutor(1, "commonplace-index") as writer:
+        with self._carried() as manifest, ThreadPoolExecutor(1, "commonplace-index") as writer:
             writing: Future[None] | None = None
             try:
                 for batch in batches:
                     if writing is not None:
                         writing.result()
                     self._stage(batch, own)
+                    for state, content in ((entry.state, entry.hash) for entry in batch):
+                        manifest[state.key] = Known(state.mtime_ns, state.size, content)
                     writing = writer.submit(self._publish, own)
             finally:
                 if writing is not None:
@@ -199,11 +202,18 @@ class SqliteIndex(IndexFile):
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
         """Record the time and size of unchanged files, and remove others, in one transaction."""
+        touched, gone = list(touched), list(gone)
         rows = [(state.mtime_ns, state.size, *state.key) for state in touched]
         sql = "UPDATE notes SET mtime_ns = ?, size = ? WHERE collection = ? AND path = ?"
-        with self.lock, schema.translated(self.path), schema.transaction(self.connection):
-            self.connection.executemany(sql, rows)
-            self._delete(gone)
+        with self._carried() as manifest:
+            with self.lock, schema.translated(self.path), schema.transaction(self.connection):
+                self.connection.executemany(sql, rows)
+                self._delete(gone)
+            for state in touched:
+                if (known := manifest.get(state.key)) is not None:
+                    manifest[state.key] = known._replace(mtime_ns=state.mtime_ns, size=state.size)
+            for key in gone:
+                manifest.pop(key, None)
 
     def _delete(self, keys: Iterable[Key]) -> None:
         ranges = "first_section, last_section, first_passage, last_passage"
@@ -233,11 +243,24 @@ class SqliteIndex(IndexFile):
 
     def manifest(self) -> dict[Key, Known]:
         """Every indexed file with its time, size and hash; remembered until a change."""
-        version = self.version
+        version = self.others_version
         if self._manifest is None or self._manifest[0] != version:
             rows = self.rows("SELECT collection, path, mtime_ns, size, hash FROM notes")
             self._manifest = (version, {(c, p): Known(m, s, h) for c, p, m, s, h in rows})
         return self._manifest[1]
+
+    @contextmanager
+    def _carried(self) -> Iterator[dict[Key, Known]]:
+        """Take on in the manifest, if it is known, what changes of it; forget it where that is not committed.
+
+        Changes of other connections show in its version.
+        """
+        own = not self.connection.in_transaction
+        known, self._manifest = self._manifest, None
+        manifest = dict(known[1]) if known is not None else {}
+        yield manifest
+        if known is not None and own:
+            self._manifest = known[0], manifest
 
     def statistics(self) -> Statistics:
         """Count what there is; the write-ahead log belongs to the size."""
