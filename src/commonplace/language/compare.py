@@ -29,6 +29,7 @@ TIMED = 3  # words behind a time (`- 14:05 …`) that make it the hour of writin
 # The share of the shorter text's words that a note and a transcript of one event have in common, and the
 # words that it takes to tell an event.
 EVENT_SHARE, EVENT_WORDS = 0.7, 4
+_REMEMBERED = 2000  # characters: questions read the same statements and passages again and again
 
 # Words that a copy may have or lack anywhere.
 _IDLE = rules.words("omissible")
@@ -63,6 +64,10 @@ def read(text: str) -> Wording:
 
     Headings are all there is of a text that has nothing else.
     """
+    return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
+
+
+def _read(text: str) -> Wording:
     text = language.fold(text).casefold()
     if "’" in text:
         text = text.replace("’", "'")
@@ -81,6 +86,9 @@ def read(text: str) -> Wording:
         words -= _IDLE
     plain = _TURNING.isdisjoint(words) and "".join(words).isalpha()
     return Wording(tuple(tokens), words, () if plain else tuple(filter(_turns, tokens)))
+
+
+_remembered = lru_cache(1024)(_read)
 
 
 def verbatim(text: str) -> Wording:

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,7 +52,7 @@ class Around(NamedTuple):
     """
 
     start: int
-    lines: Sequence[str]
+    lines: tuple[str, ...]
     begins: bool
     ends: bool
     fence: str = ""
@@ -147,7 +147,7 @@ def _sections(passages: Passages, admitted: Admitted, owns: Sequence[Candidate])
             ends = last - own.id < REACH if run.ends is None else run.ends
             key = first, begins, ends
             if key not in read:
-                read[key] = _Section(_joined(run.passages, begins, ends, fence))
+                read[key] = _section(_joined(run.passages, begins, ends, fence))
             sections[own.id] = read[key]
     return sections
 
@@ -219,7 +219,7 @@ def _joined(passages: Sequence[Candidate], begins: bool, ends: bool, fence: str)
     for one in passages:
         lines += [""] * (one.start_line - start - len(lines))
         lines += one.text.split("\n")
-    return Around(start, lines, begins, ends, fence)
+    return Around(start, tuple(lines), begins, ends, fence)
 
 
 # --- what stands by itself ------------------------------------------------------------------------------
@@ -375,6 +375,12 @@ class _Section:
 
     def _size(self, numbers: Iterable[int]) -> int:
         return sum(self._widths[number - 1] for number in numbers)
+
+
+@lru_cache(256)
+def _section(around: Around) -> _Section:
+    """Read the lines around a passage; a warm server shows the same ones again and again."""
+    return _Section(around)
 
 
 def _width(line: str) -> int:

@@ -401,14 +401,14 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
 
 
 # Each of a head is compared with those at its top, and few get as far as to be read for it.
-@lru_cache(256)
+@lru_cache(1024)
 def _values(text: str) -> Mapping[str, frozenset[str]]:
     from commonplace.language import values
 
     return values.read(language.fold(text).lower()).values
 
 
-@lru_cache(256)
+@lru_cache(1024)
 def _words(text: str) -> frozenset[str]:
     """Words that say something, without their commonest endings, and pairs of CJK characters."""
     folded = language.fold(text).lower()
