@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from functools import cache, lru_cache, partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -428,8 +429,9 @@ def standing(
     words = _matter(text)
     newest: dict[frozenset[str], _Near] = {}
     copies: dict[tuple[str, int], _Near] = {}
+    known = cache(partial(_known, workspace))  # several hits may stand in one note
     for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)):
-        for statement, note in _stated(workspace, hit):
+        for statement, note in _stated(known(hit.path), hit):
             lines = range(written.start_line, written.end_line + 1)
             is_new = statement.path == written.path and statement.first in lines
             if is_new or not _holds(statement, today):
@@ -464,6 +466,7 @@ class _Near(NamedTuple):
     statement: Statement
 
 
+@lru_cache(1024)
 def _matter(text: str) -> frozenset[str]:
     """The stems of a text without figures and days: what it is about, whatever it says of it."""
     words = compare.timeless(compare.read(text).tokens)
@@ -472,30 +475,50 @@ def _matter(text: str) -> frozenset[str]:
 
 def _when(statement: Statement, note: Note, today: date) -> tuple[str, str, int]:
     """The day that a statement names or was written on, as far as one is known, and its place."""
+    written = statement.said.get("since") or note.date or ""
+    seen = date.fromisoformat(written) if metadata.date_of(written) else today
+    return _last_day(statement.text, seen) or written, statement.path, statement.first
+
+
+@lru_cache(1024)
+def _last_day(text: str, seen: date) -> str:
+    """The last day that begins a time which a text names, as seen from a day; empty where it names none."""
     from commonplace.language import dates
 
-    written = statement.said.get("since") or note.date or ""
-    spans = dates.spans(statement.text, date.fromisoformat(written) if metadata.date_of(written) else today)
-    day = max((span.first.isoformat() for span in spans), default=written)
-    return day, statement.path, statement.first
+    return max((span.first.isoformat() for span in dates.spans(text, seen)), default="")
 
 
-def _stated(workspace: paths.Workspace, hit: Hit) -> Iterator[tuple[Statement, Note]]:
-    """The statements of a hit, with their note; none of a note that cannot be read.
+class _Known(NamedTuple):
+    """A note with its statements, and the lines of its conversations."""
+
+    note: Note
+    statements: Sequence[Statement]
+    chats: Sequence[tuple[int, int]]
+
+
+def _known(workspace: paths.Workspace, path: str) -> _Known | None:
+    """Read a note; None of one that cannot be read."""
+    try:
+        data = workspace.files.read(path, limit=_LARGEST)
+    except OSError:
+        return None
+    note = parse(decode(data), path)
+    parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
+    chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
+    return _Known(note, statements.read(note), chats)
+
+
+def _stated(known: _Known | None, hit: Hit) -> Iterator[tuple[Statement, Note]]:
+    """The statements of a hit, with their note.
 
     In a conversation they are what the owner says: nobody corrects what others said.
     """
-    try:
-        data = workspace.files.read(hit.path, limit=_LARGEST)
-    except OSError:
+    if known is None:
         return
-    note = parse(decode(data), hit.path)
-    parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
-    chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
-    for statement in _on(statements.read(note), hit.start_line, hit.end_line):
-        is_turn = any(first <= statement.first <= last for first, last in chats)
+    for statement in _on(known.statements, hit.start_line, hit.end_line):
+        is_turn = any(first <= statement.first <= last for first, last in known.chats)
         if not is_turn or turns.speaker(statement.text, chat=True) in turns.OWNER:
-            yield statement, note
+            yield statement, known.note
 
 
 def _holds(statement: Statement, today: date) -> bool:

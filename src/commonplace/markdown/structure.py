@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.expressions import lazy
-from commonplace.language import fold, rules
+from commonplace.language import fold, fold_cases, rules
 from commonplace.markdown import turns
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def is_silent(line: str) -> bool:
         return True
     if not 0 < len(bare) <= _LONGEST_BYLINE or ITEM.match(bare) or bare[-1] in ".!?。！？":
         return False
-    return rules.pattern("bylines").fullmatch(fold(bare.strip("*_#> ·|—–-").lower())) is not None
+    words = fold(fold_cases(bare.strip("*_#> ·|—–-")).lower())
+    return rules.pattern("bylines").fullmatch(words) is not None
 
 
 def is_front_matter(text: str) -> bool:

@@ -32,8 +32,10 @@ def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
     """The best weighted score of each passage in any list."""
     best: dict[int, float] = {}
     for scores, weight in lists:
-        for passage, score in scores.items():
-            best[passage] = max(best.get(passage, weight * score), weight * score)
+        weighted = {passage: weight * score for passage, score in scores.items()}
+        for passage in best.keys() & weighted.keys():
+            weighted[passage] = max(best[passage], weighted[passage])
+        best |= weighted
     return best
 
 

@@ -332,7 +332,7 @@ def _asks_for_newest(question: Question) -> bool:
 
 def asks_for_state(query: Query) -> bool:
     """Tell whether a question may be answered by what was said last: it does not ask for what once was."""
-    return not rules.pattern("formerly").search(language.fold(query.text))
+    return not rules.holds(language.fold(query.text), "formerly")
 
 
 def _asked(query: Query) -> _Asked:
@@ -340,10 +340,10 @@ def _asked(query: Query) -> _Asked:
 
     text = language.fold(query.text)
     kinds: tuple[str, ...] = ()
-    if rules.pattern("value_questions").search(text) and not rules.pattern("spans_of_time").search(text):
-        known = (each for name, each in _ASKED_KINDS.items() if rules.pattern(name).search(text))
+    if rules.holds(text, "value_questions") and not rules.holds(text, "spans_of_time"):
+        known = (each for name, each in _ASKED_KINDS.items() if rules.holds(text, name))
         kinds = next(known, values.KINDS)
-    present = rules.pattern("presently").search(text) is not None
+    present = rules.holds(text, "presently")
     is_exact = bool(kinds) and kinds != values.KINDS
     names = _words(" ".join(_NAME.findall(query.words)))
     return _Asked(_words(query.words), names, kinds, is_exact, len(text) <= SHORT, present)
@@ -395,7 +395,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
                 text = "\n".join(
                     entries.clock(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
                 )
-            changes = rules.pattern("changes").search(text) is not None
+            changes = rules.holds(text, "changes")
             statements.append(_Statement(item, text, place, changes, not own.turns and "since" in said(own)))
     return statements
 

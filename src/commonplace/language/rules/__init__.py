@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.base.root import Root
+from commonplace.language import fold_cases
 
 _FOLDER = Path(__file__).parent
 # Each has a file here, and a module for how its dates are written (`dates_en`); nothing else names them all.
@@ -53,10 +54,17 @@ def lines(name: str) -> tuple[str, ...]:
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Compile a list of expressions in all languages, in any case; of languages with blanks whole words."""
+    """Compile a list of expressions in all languages, for texts in small letters; of languages with blanks
+    whole words. To match any case takes several times as long, and to compile for it twice.
+    """
     spaced = expression(name, filter(has_blanks, LANGUAGES))
     other = expression(name, (language for language in LANGUAGES if not has_blanks(language)))
-    return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])), re.IGNORECASE)
+    return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])))
+
+
+def holds(text: str, name: str) -> bool:
+    """Tell whether a text holds an expression of a list, in any case."""
+    return pattern(name).search(fold_cases(text).lower()) is not None
 
 
 @cache

@@ -168,7 +168,7 @@ def _ends(sentence: str, day: date) -> bool:
     days = [key[:10] for key in times if key[4:5] == "-"]
     if doubts(sentence) or _turns(sentence) & _TO_COME or min(days, default="") > day.isoformat():
         return False
-    return bool(_turns(sentence) & _OVER) or rules.pattern("over").search(sentence) is not None
+    return bool(_turns(sentence) & _OVER) or rules.holds(sentence, "over")
 
 
 def subject(text: str) -> str:
