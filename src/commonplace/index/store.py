@@ -220,10 +220,10 @@ class Store:
             found = states(listings)
             if (self.empty or self._is_cheap(found)) and self._try_sync(found):
                 return 0
-            return self._hold(started, len(found))  # until somebody syncs
+            return self._hold(time.monotonic() - started, len(found))  # until somebody syncs
         whole = fingerprint(listings)
         if whole == index.meta.get("scan"):
-            return self._hold(started)
+            return self._hold(time.monotonic() - started)
         return self._compare_files(states(listings), whole, started)
 
     def _compare_files(self, files: list[FileState], whole: bytes, started: float) -> int:
@@ -236,11 +236,12 @@ class Store:
         if not difference.stale:
             if not waiting:  # else the same files would count as read when they have rested
                 self._keep(whole)
-            return self._hold(started)
+            return self._hold(time.monotonic() - started)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
+        took_s = time.monotonic() - started
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
-            return 0
+            return self._hold(took_s)
         self._unread = closed + _unreadable(changed)
         if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
             self._take(in_memory(self._identity, BEGUN))
@@ -266,9 +267,9 @@ class Store:
         few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
         return few or self.in_memory
 
-    def _hold(self, started: float, stale: int = 0) -> int:
-        """Let a slow comparison hold for a while; return how many files it found stale."""
-        if time.monotonic() - started > SLOW_SCAN_S:
+    def _hold(self, took_s: float, stale: int = 0) -> int:
+        """Let a slow comparison hold for a while; return how many files it left stale."""
+        if took_s > SLOW_SCAN_S:
             self._holds_until, self._held = time.monotonic() + SCAN_HOLDS_S, stale
         return stale
 
