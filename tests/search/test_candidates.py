@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from commonplace import Memory
@@ -132,7 +133,27 @@ def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
     for kind in ("query", "passage"):
         for deadline_s in (None, 5.0):
             with pytest.raises(ProviderError, match="mine: gone"):
-                answering.QuestionEmbedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
+                answering.QuestionEmbedder(Failing(), {}, deadline_s)("text", kind)  # type: ignore[arg-type]
+
+
+def test_a_question_that_is_asked_again_is_embedded_once() -> None:
+    class Counting:
+        name, fingerprint, scripts = "counting", "counting-1", frozenset({"latin"})
+        asked = 0
+
+        def embed_words(self, texts, starts):
+            self.asked += 1
+            return np.eye(1, 4, dtype=np.float32), [np.eye(2, 4, dtype=np.float32)]
+
+    model, known = Counting(), {}
+    for _ in range(3):
+        embed = answering.QuestionEmbedder(model, known)  # type: ignore[arg-type]
+        assert embed("which desk", "query").tolist() == [1, 0, 0, 0]
+        assert embed.words("which desk").shape == (2, 4)
+    assert model.asked == 1
+    for number in range(2 * answering.REPEATED):
+        answering.QuestionEmbedder(model, known)(f"which desk {number}")  # type: ignore[arg-type]
+    assert len(known) == answering.REPEATED
 
 
 # --- triggers: whole words, any script --------------------------------------------------------------------

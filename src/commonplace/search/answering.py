@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from commonplace.search.request import Outcome, Request
     from commonplace.types import Hit, Level, Status
 
+    # The vector of a question, (d,) float32, and those of its words, (n, d), by the model and the text.
+    Known = dict[tuple[str, str], tuple[Floats, Floats]]
+
 LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
 BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
+REPEATED = 64  # questions whose vectors are kept: who asks asks again, with a filter or another limit
 OTHER_VECTORS = "the index holds another model's vectors"
 
 
@@ -343,6 +347,7 @@ class QuestionModel:
     def __init__(self, store: Store, current: CurrentModel, settings: config.settings.Embedding) -> None:
         """Bind to an index and to the model that the settings choose; nothing is loaded yet."""
         self._store, self._current, self._settings = store, current, settings
+        self._known: Known = {}
 
     def asked(self) -> Embedder | None:
         """Return the model for questions: the index's own, while the vectors of another are not complete."""
@@ -372,11 +377,11 @@ class QuestionModel:
     def embedder(self, model: Embedder, request: Request) -> QuestionEmbedder:
         """Return what embeds a question and its lines."""
         if not request.lines:
-            return QuestionEmbedder(model)
+            return QuestionEmbedder(model, self._known)
         from commonplace.providers import opening
 
         deadline_s = self._settings.query_deadline_s if opening.is_remote(model) else None
-        return QuestionEmbedder(model, deadline_s, foreign=MOST)
+        return QuestionEmbedder(model, self._known, deadline_s, foreign=MOST)
 
     def warnings(self, request: Request) -> list[str]:
         """Say what kept vectors from answering a question, or from answering it whole."""
@@ -414,12 +419,15 @@ class QuestionModel:
 class QuestionEmbedder:
     """Embeds one question, its lines, and where the model gives them its words."""
 
-    def __init__(self, model: Embedder, deadline_s: float | None = None, foreign: float = 1.0) -> None:
+    def __init__(
+        self, model: Embedder, known: Known, deadline_s: float | None = None, foreign: float = 1.0
+    ) -> None:
         """Embed with a model, but no text with more than a share of `foreign` script.
 
-        `deadline_s` bounds a passage too, which a model behind a server may otherwise take minutes for.
+        `known` keeps what is embedded for the next questions. `deadline_s` bounds a passage too, which a
+        model behind a server may otherwise take minutes for.
         """
-        self._model, self._deadline_s, self._foreign = model, deadline_s, foreign
+        self._model, self._known, self._deadline_s, self._foreign = model, known, deadline_s, foreign
         self.gives_words = gives_words(model)
         self._words: dict[str, Floats] = {}
 
@@ -431,8 +439,13 @@ class QuestionEmbedder:
                 return None
             text = query.latin(text)  # the rest would be noise
         if kind == "query" and gives_words(model) and not has_han(text):
-            rows, (self._words[text],) = model.embed_words([text], [0])
-            return rows[0]
+            if (key := (model.fingerprint, text)) not in self._known:
+                if len(self._known) >= REPEATED:
+                    del self._known[next(iter(self._known))]
+                rows, (words,) = model.embed_words([text], [0])
+                self._known[key] = rows[0], words
+            vector, self._words[text] = self._known[key]
+            return vector
         if kind == "query" or self._deadline_s is None:
             return model.embed([text], kind)[0]
         from commonplace.base.deadline import Deadline
