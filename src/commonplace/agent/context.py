@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from commonplace.agent.pieces import Piece, joined, newness_of
 from commonplace.agent.seen import Injected, trimmed
@@ -50,20 +50,16 @@ GIVEN = "in this session already"
 SAID = "said above"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some lines of one note in the block: of which part, their text, and where they come from."""
+class Part(NamedTuple):
+    """Some lines of one note in the block: of which part, where they come from, and their text."""
 
     name: str
-    text: str
-    tokens: int
     citation: str
+    tokens: int
+    text: str
 
-    JSON: ClassVar = "name citation tokens text"
 
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """What did not get into the block, why, and about how many tokens it has, where that is known."""
 
     what: str
@@ -353,7 +349,7 @@ class Block:
     def _show(self, name: str, hits: Sequence[Hit]) -> None:
         self._passages += hits
         for hit, text in pack.blocks(hits):
-            self._parts.append(Part(name, text, estimates.about(text), hit.citation))
+            self._parts.append(Part(name, hit.citation, estimates.about(text), text))
 
 
 def _near_best(message: str, recall: Recall) -> list[Hit]:

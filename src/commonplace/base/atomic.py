@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import stat
 import sys
 import time
@@ -215,6 +214,8 @@ def _closed(path: Path) -> str:
         folder = folder.parent
     if os.access(folder, os.W_OK | os.X_OK):
         return ""
+    import shlex
+
     shown = paths.shown(folder)
     mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
     remedy = f"chmod u+w {shlex.quote(shown)}" if mine else "ask its owner, or keep a workspace of your own"

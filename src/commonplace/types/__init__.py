@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from commonplace.types.events import *  # noqa: F403
     from commonplace.types.imports import *  # noqa: F403
     from commonplace.types.notes import *  # noqa: F403
+    from commonplace.types.recall import *  # noqa: F403
     from commonplace.types.reports import *  # noqa: F403
     from commonplace.types.results import *  # noqa: F403
 
 _MODULES = {
     "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
+    "recall": "Recall",
     "notes": "Cited Heading Note NoteKind Passage Section Statement",
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
@@ -28,7 +30,7 @@ _MODULES = {
     ),
     "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
     "reports": (
-        "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse Recall State"
+        "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse State"
         " Status SyncReport Timeline Unanswered Usage UsageDay Written"
     ),
 }

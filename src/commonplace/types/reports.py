@@ -1,4 +1,4 @@
-"""What the other calls give back: recall, reading, writing, keeping up, use, an examination."""
+"""What the other calls give back: reading, writing, keeping up, use, an examination."""
 
 from __future__ import annotations
 
@@ -7,40 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from commonplace.types.data import cite
-from commonplace.types.results import Hit, Level
+from commonplace.types.results import Level
 
 if TYPE_CHECKING:
     from commonplace.types.notes import Cited
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
-
-    `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
-    `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
-    block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
-    where nothing clearly answers, and a `listing` where the question is filters or days alone. `tentative`
-    counts guesses that answer as well as what stands in the block, and are left out for being guesses.
-    `confidence` is that of the search.
-    """
-
-    query: str
-    text: str
-    tokens: int
-    budget: int
-    hits: tuple[Hit, ...]
-    level: Level
-    left_out: int = 0
-    stale: int = 0
-    warnings: tuple[str, ...] = ()
-    all_tokens: int = 0
-    layers: tuple[str, ...] = ()
-    repeated: int = 0
-    weak: bool = False
-    listing: bool = False
-    tentative: int = 0
-    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

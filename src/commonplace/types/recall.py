@@ -1,0 +1,37 @@
+"""What a recall gives back: a hook waits for it, and would wait for every dataclass of `reports` as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.types.results import Hit, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
+
+    `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
+    `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
+    block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
+    where nothing clearly answers, and a `listing` where the question is filters or days alone. `tentative`
+    counts guesses that answer as well as what stands in the block, and are left out for being guesses.
+    `confidence` is that of the search.
+    """
+
+    query: str
+    text: str
+    tokens: int
+    budget: int
+    hits: tuple[Hit, ...]
+    level: Level
+    left_out: int = 0
+    stale: int = 0
+    warnings: tuple[str, ...] = ()
+    all_tokens: int = 0
+    layers: tuple[str, ...] = ()
+    repeated: int = 0
+    weak: bool = False
+    listing: bool = False
+    tentative: int = 0
+    confidence: float | None = None
