@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from commonplace.config import Reach
+    from commonplace.config import Settings
+    from commonplace.memory import Memory
+
+    Work = Callable[[], object]
 
 DEADLINE_MS = 300  # of all of it
 STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
@@ -129,26 +132,35 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
 
 def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> bytes:
     """Answer an event in this process, by full text; or in another one, where nobody waits."""
+    # At once, before all else is imported: reading JSON takes a third of what the client waits for. None
+    # writes the letters of a name in another way than as they are.
+    is_answered = any(name.encode() in data for name in ANSWERED)
+    is_alone = not is_answered and _forked()
+    if not (is_answered or is_alone):
+        return b""
     import json
 
     event = json.loads(data)
     if not isinstance(event, dict):
         return b""
-    # At once, before all else is imported.
-    is_alone = event.get("hook_event_name") not in ANSWERED and _forked()
-    if event.get("hook_event_name") not in ANSWERED and not is_alone:
+    if is_answered and event.get("hook_event_name") not in ANSWERED and not (is_alone := _forked()):
         return b""
     from commonplace import config
     from commonplace.base import paths
+    from commonplace.memory import Memory
 
     folder = paths.resolve_workspace(root, os.environ)
     reach = config.reach([os.fspath(folder)] if is_named else [], agent, started=folder)
+    overrides = None if is_alone else _TEXT_ALONE
+    settings = config.load(reach.home, overrides=overrides, agent=agent)
+    memory = Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides)
     if is_alone:
-        _start_server(folder, reach.home, agent)
-        _alone(reach, agent, event)
+        _start_server(folder, settings)
+        _compose(memory, agent, event, later=lambda work: work())
         os._exit(0)
-    _alone(reach, agent, event, overrides=_TEXT_ALONE)
-    _start_server(folder, reach.home, agent)
+    # The queue of sessions is left to whoever is not waited for.
+    _compose(memory, agent, event, later=lambda work: None)
+    _start_server(folder, settings)
     return b""
 
 
@@ -156,27 +168,20 @@ def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> by
 _TEXT_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync_on_search": False}
 
 
-def _alone(
-    reach: Reach, agent: str, event: dict[str, Any], overrides: Mapping[str, object] | None = None
+def _compose(
+    memory: Memory, agent: str, event: dict[str, Any], *, later: Callable[[Work], object]
 ) -> None:
     """Answer an event in this process: print what goes into the conversation, then note it as given."""
-    from commonplace import config
     from commonplace.agent.client_events import ClientEvents
-    from commonplace.memory import Memory
 
-    settings = config.load(reach.home, overrides=overrides, agent=agent)
-    with Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides) as memory:
-        # The queue of sessions is left to whoever is not waited for.
-        later = (lambda work: None) if overrides else (lambda work: work())
+    with memory:
         text, given = ClientEvents(memory, agent, later=later).compose(event)
         _print(text.encode())
         given()
 
 
-def _start_server(root: Path, home: Path, agent: str) -> None:
-    from commonplace import config
-
-    if config.load(home, agent=agent).server.start != "never":
+def _start_server(root: Path, settings: Settings) -> None:
+    if settings.server.start != "never":
         local.launch(root)
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from commonplace.base import tokens
@@ -342,6 +343,7 @@ def _cite(hit: Hit) -> str:
     return screen.name(f"From {hit.citation}{f' ({about})' if about else ''}:")
 
 
+@lru_cache(256)  # a block is composed anew with each hit that may fit into it
 def _harmless(text: str) -> str:
     """Text that can neither close the frame it stands in nor steer the terminal it may be printed on."""
     return disarm(screen.clean(text))
