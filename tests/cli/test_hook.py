@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from commonplace import Memory
 from commonplace.agent import client_events
 from commonplace.cli import hook
 from commonplace.servers import local
@@ -227,6 +229,42 @@ def test_it_imports_next_to_nothing_where_a_server_runs(workspace: Path, sockets
         "click",
         "commonplace.base.paths",
         "commonplace.config",
+    }
+
+
+def test_what_a_tool_did_is_handed_over_before_it_is_read(workspace: Path) -> None:
+    done = subprocess.run(
+        command("-w", str(workspace), "hook", "--debug"),
+        input=RAN, capture_output=True, timeout=60,
+        env=environment(PYTHONPROFILEIMPORTTIME="1", COMMONPLACE_SERVER_START="never"),
+    )  # fmt: skip
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert "commonplace.servers.local" in modules
+    assert not modules & {"json", "re", "commonplace.config"}
+
+
+def test_it_imports_what_full_text_takes_and_no_more(workspace: Path) -> None:
+    with Memory.open(workspace) as memory:
+        memory.sync(embed=False)
+    program = (
+        "import sys; from commonplace.cli import hook;"
+        "hook.run(sys.argv[1], 'claude-code', debug=True); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(workspace)],
+        input=event("UserPromptSubmit", prompt="what about deploys?"), capture_output=True, check=True,
+        timeout=60, env=environment(COMMONPLACE_SERVER_START="never"),
+    )  # fmt: skip
+    modules = set(done.stderr.decode().split())
+    assert {"commonplace.memory", "commonplace.types.recall"} <= modules
+    assert not modules & {
+        "click",
+        "commonplace.search.query_document",
+        "commonplace.types.reports",
+        "numpy",
+        "onnxruntime",
+        "shlex",
+        "tokenizers",
     }
 
 

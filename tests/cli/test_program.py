@@ -16,7 +16,7 @@ from tests.cli.conftest import Program, Run, command, environment
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "sqlite_vec", "rich", "yaml", "watchfiles", "tomlkit"]
 IDLE = ["click", "commonplace.config.editing", "commonplace.index.sync", "commonplace.notes.layout", "datetime",
-        "inspect", "ipaddress", "ntpath", "string"]  # fmt: skip
+        "inspect", "ipaddress", "ntpath", "shlex", "string"]  # fmt: skip
 
 
 # --- start-up ---------------------------------------------------------------------------------------

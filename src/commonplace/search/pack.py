@@ -20,7 +20,6 @@ from commonplace.markdown import structure
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
 from commonplace.render import hits as render
 from commonplace.render import screen
-from commonplace.search import query_document
 from commonplace.search.dedupe import SENTENCE, Repeats
 from commonplace.types import Hit, Recall, SearchResult
 
@@ -120,6 +119,8 @@ def compose(hits: Sequence[Hit], budget: int) -> Block:
 
 def mix(hits: Sequence[Hit], budget: int, question: str, settings: Settings) -> Block:
     """Compose a block in layers, as scores and counts allow; what does not fit may in a lower layer."""
+    from commonplace.search import query_document  # a hook asks for whole passages
+
     pattern = screen.matcher(query_document.words(question))
 
     def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
