@@ -8,10 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base.tokens import about
+from commonplace.base.tokens import about, quarters
 from commonplace.config.settings import Recall as Settings
 from commonplace.render import screen
 from commonplace.render.hits import files
+from commonplace.search import pack
 from commonplace.search.pack import WEAK_HITS, compose, enclosed, framed, recall
 from commonplace.types import Factor, Hit, SearchResult
 
@@ -43,6 +44,13 @@ def test_the_budget_is_kept(hits: list[Hit], budget: int) -> None:
         assert text.endswith("</recalled-notes>")
     else:
         assert chosen == ()
+
+
+@given(HITS, st.lists(st.sampled_from([pack.FULL, pack.INDEX]), min_size=12, max_size=12))
+def test_hits_together_are_no_larger_than_each_alone(hits: list[Hit], layers: list[str]) -> None:
+    chosen = list(zip(layers, hits, strict=False))
+    most = quarters(framed((), pack._ROWS)) + sum(pack._quarters(*one) for one in chosen)
+    assert quarters(pack._text(chosen)) <= most
 
 
 def test_files_stand_together_and_lines_in_order() -> None:

@@ -88,7 +88,7 @@ def _read(text: str) -> Wording:
     return Wording(tuple(tokens), words, () if plain else tuple(filter(_turns, tokens)))
 
 
-_remembered = lru_cache(1024)(_read)
+_remembered = lru_cache(2048)(_read)
 
 
 def verbatim(text: str) -> Wording:

@@ -486,10 +486,11 @@ def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozense
 def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> list[Entry]:
     """Put a passage into the group it belongs to; a note takes along all transcripts of what it tells."""
     # Nearly all pairs of notes are told apart by what costs next to nothing; transcripts are rare.
+    is_transcript, said = one.is_transcript, one.said
     own = [
         group
         for group in groups
-        if (one.is_transcript or group[0].is_transcript or compare.may_be_same(one.said, group[0].said))
+        if (is_transcript or compare.may_be_same(said, group[0].said) or group[0].is_transcript)
         and _belongs(one, group, asked)
     ]
     own.sort(key=lambda group: not _notes(group))

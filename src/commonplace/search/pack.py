@@ -139,13 +139,21 @@ def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
     chosen: list[tuple[str, Hit]] = []
     repeats = Repeats()
     left_out = repeated = 0
+    most = tokens.quarters(framed((), _ROWS))  # quarters of tokens that the block has, at most
     for hit in worth_telling(hits):
         rest = repeats.rest(hit)
         if rest is None:
             repeated += 1
             continue
         for layer, shown in layers(rest, [layer for layer, _ in chosen]):
-            if shown is not None and tokens.about(_text([*chosen, (layer, shown)])) <= budget:
+            if shown is None:
+                continue
+            larger = most + _quarters(layer, shown)
+            if larger > 4 * budget:  # all of it is composed anew only where that decides
+                exact = tokens.quarters(_text([*chosen, (layer, shown)]))
+                larger = exact + len(_ROWS) + 2 if exact <= 4 * budget else 0
+            if larger:
+                most = larger
                 chosen.append((layer, shown))
                 repeats.add(shown)
                 repeated += rest is not hit
@@ -154,6 +162,12 @@ def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
             left_out += 1
     shown_hits, taken = tuple(hit for _, hit in chosen), tuple(layer for layer, _ in chosen)
     return Block(_text(chosen) if chosen else "", shown_hits, taken, left_out, repeated)
+
+
+def _quarters(layer: str, hit: Hit) -> int:
+    """What a hit adds to a block at most, in quarters of tokens: less where it goes on from another."""
+    text = _harmless(render.row(hit).text) if layer == INDEX else framed([hit]).removeprefix(OPENING)
+    return tokens.quarters(text) + 1
 
 
 def _text(chosen: Sequence[tuple[str, Hit]]) -> str:
