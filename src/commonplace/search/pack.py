@@ -139,7 +139,7 @@ def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
     chosen: list[tuple[str, Hit]] = []
     repeats = Repeats()
     left_out = repeated = 0
-    most = tokens.quarters(framed((), _ROWS))  # quarters of tokens that the block has, at most
+    most = tokens.quarters(framed((), f"{_ROWS}\n"))  # quarters of tokens that the block has, at most
     for hit in worth_telling(hits):
         rest = repeats.rest(hit)
         if rest is None:
