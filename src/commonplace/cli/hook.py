@@ -15,7 +15,7 @@ from commonplace.servers import local
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -168,9 +168,7 @@ def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> by
 _TEXT_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync_on_search": False}
 
 
-def _compose(
-    memory: Memory, agent: str, event: dict[str, Any], *, later: Callable[[Work], object]
-) -> None:
+def _compose(memory: Memory, agent: str, event: dict[str, Any], *, later: Callable[[Work], object]) -> None:
     """Answer an event in this process: print what goes into the conversation, then note it as given."""
     from commonplace.agent.client_events import ClientEvents
 
