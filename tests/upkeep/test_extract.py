@@ -46,6 +46,12 @@ def test_calls_are_counted_and_the_newest_are_told() -> None:
     assert "另有 4 项；" in extract(said, "zh").done
 
 
+def test_calls_of_our_own_tools_are_not_told() -> None:
+    names = ("memory_search", "mcp__commonplace__memory_get", "exec")
+    calls = tuple(Call("", name, '{"query": "ferry"}') for name in names)
+    assert extract([Turn("user", "When?"), Turn("assistant", "", calls=calls)], "en").done == "exec ferry"
+
+
 def test_long_words_of_both_are_cut() -> None:
     said = [Turn("user", "Move the deploy. " * 300), Turn("assistant", "部署已经改到了周四。" * 300)]
     text = compose(extract(said, "en"), "en", 200)

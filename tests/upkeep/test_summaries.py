@@ -15,10 +15,11 @@ from commonplace.markdown.document import parse
 from commonplace.providers.llm.client import Client
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import prose
-from commonplace.upkeep.summaries import Summarizer, written
+from commonplace.upkeep.summaries import Summarizer, foreign_turns, written
 from tests.providers.conftest import server  # noqa: F401
 from tests.providers.llm.conftest import answer, model_at, refusal
 from tests.providers.server import Reply, Server
+from tests.transcripts.conversations import ASKED, SAMPLES
 from tests.upkeep.conversations import (
     ANSWER,
     CHINESE,
@@ -52,6 +53,15 @@ def test_a_summary_stands_in_the_note_of_the_last_message(memory: Memory) -> Non
         "  - Decided – The deploy is on Thursday, because the vendor is late.\n"
         "  - Open – Rotate the token and tell Lin.\n"
     )
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_of_a_hosts_transcript_the_words_of_the_user_are_read_alone(name: str, tmp_path: Path) -> None:
+    sample = SAMPLES[name]()
+    path = tmp_path / f"s1{sample.ending}"
+    path.write_bytes(sample.data)
+    said = [turn.text.strip() for turn in foreign_turns(str(path)) if turn.role == "user"]
+    assert set(said) == {ASKED}
 
 
 def test_who_wrote_it_can_be_read_back(memory: Memory) -> None:

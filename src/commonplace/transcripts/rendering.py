@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from commonplace.redaction.recalled import strip_blocks, without_blocks
@@ -145,6 +145,17 @@ def clean(text: str) -> str:
     """Take out what is injected, private or secret, then fold: the line breaks mark what is injected."""
     text = without_injected(text).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     return " ".join(redact(strip_private(text))[0].split())
+
+
+def spoken(turns: Iterable[Turn]) -> list[Turn]:
+    """Return turns in which the user says what somebody said; without those in which only the host speaks."""
+    said: list[Turn] = []
+    for turn in turns:
+        if turn.role != "user":
+            said.append(turn)
+        elif text := without_injected(turn.text).strip():
+            said.append(replace(turn, text=text))
+    return said
 
 
 def without_injected(text: str) -> str:

@@ -37,7 +37,7 @@ from commonplace.transcripts import session as transcript
 from commonplace.transcripts.session import Transcript
 from commonplace.types.changes import Provenance
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep import dialogue, prose
+from commonplace.upkeep import dialogue, observations, prose
 from commonplace.upkeep.labels import DASH, LABELS
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
 from commonplace.upkeep.watermarks import InUse, Mark, Pending
@@ -138,8 +138,11 @@ class Transcripts:
 
 
 def foreign_turns(path: str) -> list[Turn]:
-    """Return the messages of a host's transcript, of whichever format. Raises NoteUnreadable."""
-    from commonplace.transcripts import formats
+    """Return the messages of a host's transcript, of whichever format, without what the host put into them.
+
+    Raises NoteUnreadable.
+    """
+    from commonplace.transcripts import formats, rendering
 
     place = Path(path)
     try:
@@ -147,7 +150,7 @@ def foreign_turns(path: str) -> list[Turn]:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST_FOREIGN:
                 raise NoteUnreadable(paths.shown(path), f"{size:,} bytes; {LARGEST_FOREIGN:,} are read")
-            return [place.turn for place in formats.turns(file, path, AUTO)]
+            return rendering.spoken(place.turn for place in formats.turns(file, path, AUTO))
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
@@ -572,8 +575,12 @@ def _opening(text: str, most: int) -> str:
 
 
 def _actions(turns: Sequence[Turn], language: Language) -> str:
-    """The calls of tools in short, each once with how often it was made, the most recent ones last."""
-    calls = [plain(dialogue.action(call)) for turn in turns for call in turn.calls]
+    """The calls of tools in short, each once with how often it was made, the most recent ones last.
+
+    Those of our own tools are left out: what they found and wrote is memory already.
+    """
+    made = (call for turn in turns for call in turn.calls if not observations.is_own(call.name))
+    calls = [plain(dialogue.action(call)) for call in made]
     actions = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
     if (left := len(actions) - MOST_ACTIONS) > 0:
         actions = [_MORE[language].format(left), *actions[-MOST_ACTIONS:]]
