@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.test_hosts import HOSTS, PROGRAMS
+from tests.clients.test_hosts import HOSTS, NPM_PROGRAMS, PROGRAMS
 
 CLONE = Path(__file__).parents[1]
 # Says where it was started, with what; a program of `python -`, as the script asks for groups, is read, and
@@ -40,6 +40,9 @@ def clone(tmp_path: Path) -> Path:
         subprocess.run(
             ["/bin/sh", "-c", f"{{ {stamp}; }} | cksum | tr ' ' '-' >'{name}/stamp'"], cwd=folder, check=True
         )
+    for name in NPM_PROGRAMS:
+        (folder / f".venv-client-{name}").mkdir()
+        shutil.copy2(folder / ".venv-mcp1" / "stamp", folder / f".venv-client-{name}" / "stamp")
     return folder
 
 
@@ -87,12 +90,46 @@ def test_tests_that_are_named_run_in_one_process(clone: Path, arguments: list[st
 
 def test_clients_are_tested_in_environments_of_their_own(clone: Path, tmp_path: Path) -> None:
     python = clone / ".venv" / "bin" / "python"
-    python.write_text(PYTHON.replace('"$PWD|$*"', '"$*|$CLIENT_OPENAI_AGENTS_PYTHON"'))
+    python.write_text(PYTHON.replace('"$PWD|$*"', '"$*|$CLIENT_OPENAI_AGENTS_PYTHON|$CLIENT_CODEX_NPM"'))
     (line,) = run(clone / "run", tmp_path, "test", "--clients", "-x")
-    assert (
-        line
-        == f"-m pytest tests/clients --numprocesses=2 --dist=load -x|{clone}/.venv-client-openai-agents/bin/python"
+    assert line.split("|") == [
+        "-m pytest tests/clients --numprocesses=2 --dist=load -x",
+        f"{clone}/.venv-client-openai-agents/bin/python",
+        f"{clone}/.venv-client-codex",
+    ]
+
+
+def test_clients_of_npm_are_installed_once_and_wait_for_an_npm(clone: Path, tmp_path: Path) -> None:
+    """The packages are those of pyproject.toml, none of which runs anything; without npm they are passed over."""
+    client, programs = clone / ".venv-client-qmd", tmp_path / "bin"
+    shutil.rmtree(client)
+    programs.mkdir()
+    for name in ("cat", "cksum", "dirname", "mkdir", "python3", "rm", "sed", "sleep", "sh", "tr"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    python = clone / ".venv" / "bin" / "python"
+    python.write_text(
+        PYTHON.replace(
+            "exec cat >/dev/null", '{ cat >/dev/null; [ "$2" != client-qmd ] || echo a-{platform}; exit; }'
+        )
     )
+
+    def start() -> str:
+        done = subprocess.run(
+            [clone / "run", "test", "--clients"], cwd=clone, capture_output=True, text=True, timeout=60,
+            env={**os.environ, "PATH": str(programs)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "no npm: the tests of client-qmd are skipped" in start()
+    for name, says in (("npm", 'echo "$*" >>"$0.log"'), ("node", "echo plan-9")):
+        (programs / name).write_text(f"#!/bin/sh\n{says}\n")
+        (programs / name).chmod(0o755)
+    assert f"setting up {client}" in start()
+    assert start() == ""
+    (line,) = (programs / "npm.log").read_text().splitlines()
+    assert line.startswith(f"install --prefix {client} --ignore-scripts ")
+    assert line.endswith(" a-plan-9")
 
 
 def test_a_folder_that_is_gone_is_one_line(clone: Path, tmp_path: Path) -> None:

@@ -10,20 +10,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.clients.environments import ROOT, interpreter
+
 # A host and its test module; `./run test --clients` makes an environment for each and says where it is.
 HOSTS = ["nanobot", "openai-agents", "pydantic-ai", "anthropic", "langgraph"]
-PROGRAMS = ["claude-code"]  # which are started, with what `commonplace install` wrote
-
-
-def interpreter(host: str) -> str:
-    """The Python of a host's environment."""
-    variable = f"CLIENT_{host.upper().replace('-', '_')}_PYTHON"
-    found = os.environ.get(variable) or str(ROOT / f".venv-client-{host}" / "bin" / "python")
-    if not os.path.exists(found):
-        assert variable not in os.environ, f"{variable} names no file"
-        pytest.skip(f"no {host} here; ./run test --clients makes an environment for it")
-    return found
+PROGRAMS = ["claude-code", "fastmcp"]  # that Python's packages bring
+NPM_PROGRAMS = ["codex", "inspector", "qmd", "typescript"]
 
 
 @pytest.mark.timeout(600)
@@ -52,14 +44,20 @@ def test_the_adapter_keeps_its_promises_in_its_host(host: str, tmp_path: Path) -
     )
 
 
-def test_every_host_has_a_group_an_extra_and_a_place_in_the_script() -> None:
+def test_every_client_has_a_group_and_a_place_in_the_script() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    groups = {
-        name.removeprefix("client-") for name in declared["dependency-groups"] if name.startswith("client-")
-    }
-    script = re.search(r"^CLIENTS='(.*)'$", (ROOT / "run").read_text(), re.MULTILINE)
-    assert script is not None
-    assert {*HOSTS, *PROGRAMS} == groups == set(script[1].split())
+    script = (ROOT / "run").read_text()
+
+    def named(table: dict[str, object]) -> set[str]:
+        return {name.removeprefix("client-") for name in table if name.startswith("client-")}
+
+    def listed(variable: str) -> set[str]:
+        line = re.search(rf"^{variable}='(.*)'$", script, re.MULTILINE)
+        assert line is not None
+        return set(line[1].split())
+
+    assert {*HOSTS, *PROGRAMS} == named(declared["dependency-groups"]) == listed("CLIENTS")
+    assert {*NPM_PROGRAMS} == named(declared["tool"]["commonplace"]["npm"]) == listed("NPM_CLIENTS")
     assert set(HOSTS) <= declared["project"]["optional-dependencies"].keys()
     assert all(
         (ROOT / "tests" / "integrations" / f"test_{host.replace('-', '_')}.py").exists() for host in HOSTS
