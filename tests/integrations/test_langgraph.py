@@ -13,7 +13,13 @@ import pytest
 
 pytest.importorskip("langgraph", reason="no langgraph here; ./run test --clients makes an environment for it")
 
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import create_react_agent
 from langgraph.runtime import Runtime
 from langgraph.store import base
 from langgraph.store.memory import InMemoryStore
@@ -21,9 +27,22 @@ from langgraph.store.memory import InMemoryStore
 from commonplace import ConfigError
 from commonplace.integrations.langgraph import NoteStore
 from tests.cli.conftest import environment
-from tests.integrations.contract import KEY, TURNS, documented, files_with, indexed, locked, synced, workspace
+from tests.integrations.connected import Target, target, ten_turns_by_tools
+from tests.integrations.contract import (
+    KEY,
+    TURNS,
+    Call,
+    Heard,
+    Step,
+    documented,
+    files_with,
+    indexed,
+    locked,
+    synced,
+    workspace,
+)
 
-__all__ = ["indexed", "workspace"]
+__all__ = ["indexed", "target", "workspace"]
 ANN = ("users", "Ann")
 
 
@@ -269,6 +288,51 @@ def test_a_graph_of_ten_turns_remembers_by_its_store(meaningful: NoteStore) -> N
         asked.append(str(number))
         state = asyncio.run(graph.ainvoke({"message": message, "answer": ""}))
         assert evidence in state["answer"], (message, state)
+
+
+class Scripted(BaseChatModel):
+    """A chat model that says what a test tells it, and keeps what it was asked."""
+
+    script: list[Any]
+    asked: list[list[BaseMessage]]
+    _llm_type = "scripted"
+
+    def bind_tools(self, tools: Any, **options: Any) -> Scripted:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *arguments: Any, **options: Any) -> ChatResult:
+        self.asked.append(messages)
+        step, number = self.script.pop(0), len(self.asked)
+        said = AIMessage(step if isinstance(step, str) else "")
+        if isinstance(step, Call):
+            said.tool_calls = [{"name": step.tool, "args": step.arguments, "id": f"c{number}"}]
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+def test_an_agent_of_ten_turns_searches_by_its_mcp_adapters(workspace: Path, target: Target) -> None:
+    model = Scripted(script=[], asked=[])
+    connection: Any = {"transport": "stdio", **target}
+    if "url" in target:
+        headers = {"Authorization": f"Bearer {target['token']}"}
+        connection = {"transport": "streamable_http", "url": target["url"], "headers": headers}
+
+    def words(message: BaseMessage) -> str:
+        return (
+            message.content
+            if isinstance(message.content, str)
+            else "\n".join(part["text"] for part in message.content)
+        )
+
+    tools = asyncio.run(MultiServerMCPClient({"memory": connection}).get_tools())
+    agent = create_react_agent(model, tools, checkpointer=InMemorySaver())
+
+    def say(message: str, *steps: Step) -> Heard:
+        model.script, before = list(steps), len(model.asked)
+        turn = agent.ainvoke({"messages": [("user", message)]}, {"configurable": {"thread_id": "s1"}})
+        answer = asyncio.run(turn)["messages"][-1]
+        return Heard(["\n".join(map(words, asked)) for asked in model.asked[before:]], words(answer))
+
+    ten_turns_by_tools(say, workspace)
 
 
 def test_compared_values_of_odd_types_are_no_matches(store: NoteStore) -> None:

@@ -23,6 +23,8 @@ from nanobot.agent.tools.context import ToolContext
 from commonplace.agent.seen import KIND
 from commonplace.integrations import nanobot as adapter
 from tests.agent.model_server import Model, Say, model_serving
+from tests.cli import conftest as cli
+from tests.integrations.connected import ten_turns_by_tools
 from tests.integrations.contract import (
     Call,
     Contract,
@@ -72,13 +74,17 @@ def configured(tmp_path: Path, model: Model, metadata: Path, monkeypatch: pytest
     """A configuration of nanobot whose model is the scripted one."""
     monkeypatch.syspath_prepend(str(metadata))
     importlib.invalidate_caches()
-    own = tmp_path / "nanobot"
-    own.mkdir()
     file = tmp_path / "config.json"
+    file.write_text(configuration(tmp_path / "nanobot", model))
+    return file
+
+
+def configuration(own: Path, model: Model) -> str:
+    """What nanobot's file says of its own workspace, which is made, and of its model."""
+    own.mkdir()
     defaults = {"workspace": str(own), "model": "scripted", "provider": "custom"}
     providers = {"custom": {"apiKey": "none", "apiBase": model.url}}
-    file.write_text(json.dumps({"agents": {"defaults": defaults}, "providers": providers}))
-    return file
+    return json.dumps({"agents": {"defaults": defaults}, "providers": providers})
 
 
 def words(content: Any) -> str:
@@ -186,6 +192,23 @@ def test_a_second_agent_on_one_bus_observes_no_turn_twice(talk: Talk) -> None:
     talk.tool._attachment.close()
     again._attachment.close()
     assert synced(talk.workspace).count("Wrote out.txt") == 1
+
+
+def test_ten_turns_by_the_server_that_install_enters(
+    workspace: Path, model: Model, private_home: Path, tmp_path: Path
+) -> None:
+    """nanobot starts the server, and its model calls the tools; the plugin has a workspace of its own, empty."""
+    file = private_home / ".nanobot" / "config.json"
+    file.parent.mkdir()
+    file.write_text(configuration(tmp_path / "nanobot", model))
+    line = cli.command("-w", workspace, "install", "nanobot")
+    subprocess.run(line, capture_output=True, env=cli.environment(), check=True, timeout=60)
+    with asyncio.Runner() as runner:
+        talk = Talk(workspace, model, file, runner)
+        ten_turns_by_tools(talk.say, workspace, "mcp_memory_")
+        offered = [tool["function"]["name"] for tool in model.requests[-1]["tools"]]
+        assert sum(name.startswith("mcp_memory_") for name in offered) == 7
+        runner.run(talk.bot._loop.close_mcp())
 
 
 @pytest.fixture
