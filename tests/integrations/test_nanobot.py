@@ -208,7 +208,7 @@ def test_ten_turns_by_the_server_that_install_enters(
         ten_turns_by_tools(talk.say, workspace, "mcp_memory_")
         offered = [tool["function"]["name"] for tool in model.requests[-1]["tools"]]
         assert sum(name.startswith("mcp_memory_") for name in offered) == 7
-        runner.run(talk.bot._loop.close_mcp())
+        runner.run(talk.bot.aclose())
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
 INDEXING_S = 1800.0
 _COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
 _MOST_BYTES = 16 << 20  # of what it prints
-_SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n\n?")
+_SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n")
 
 
 class Found(NamedTuple):
@@ -110,7 +110,9 @@ def _found(row: Mapping[str, object], folder: str) -> Found:
     if match := _SNIPPET.match(text):
         first, count, text = int(match[1]), int(match[2] or 1), text[match.end() :]
     start = first if isinstance(first, int) and first > 0 else 1
-    lines = count if count is not None else text.count("\n") + 1
+    if count is not None:  # which counts blank lines around what it shows, and one behind the last
+        start += len(text) - len(text.lstrip("\n"))
+    lines = text.strip("\n").count("\n") + 1
     score = row.get("score")
     contexts = tuple(filter(None, _text(row, "context").split("\n\n")))
     return Found(
