@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
@@ -100,12 +101,15 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
 
 def score(index: Index, means: Means, text: str) -> Level:
     """Return the scores of the best passages for a question, as its confidence counts them."""
-    asked, request, outcome = query.parse(text), Request(text), Outcome()
+    asked, request, outcome = _parsed(text), Request(text), Outcome()
     question = _question(index, means, asked, request, ALL, None, outcome)
     found = candidates.gather(question, means.embed, outcome)
     passages = index.passages(sorted(question.promising(found)))
     evidence = _evidence(question, found, passages, means)
     return confidence.best(ranking.rank(passages, evidence, means.ranking), evidence.reference)
+
+
+_parsed = lru_cache(maxsize=256)(query.parse)  # the null questions, which are the same each time
 
 
 def _question(
