@@ -88,7 +88,7 @@ def entries(root: Path) -> list[str]:
     return [line.split("entry ")[1].split()[0] for line in text.splitlines() if "entry " in line]
 
 
-@several(12, 100)
+@several(12, 40)
 def test_eight_writers_lose_nothing_while_another_syncs(root: Path, number: int) -> None:
     reader = start(SYNC, root)
     writers = [start(WRITE, root, name, number) for name in range(8)]

@@ -126,6 +126,19 @@ def test_a_damaged_note_of_levels_is_measured_anew(memory: Memory, damaged: str)
         assert levels(opened)["version"] == confidence.VERSION
 
 
+def test_a_level_is_asked_for_once_where_struck_statements_wait_for_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text("# A\n\n- Deploys are on Tuesdays.\n")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        memory.correct("Deploys are on Tuesdays.", "Deploys are on Thursdays.")
+        memory.search("deploys")
+        monkeypatch.setattr(confidence.Levels, "measure", lambda *arguments: pytest.fail("asked again"))
+        memory.search("deploys")
+        memory.sync()
+
+
 def test_an_empty_memory_answers_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as opened:
         opened.sync()

@@ -157,6 +157,6 @@ def _is_pair(value: object) -> bool:
 
 
 def _amounts(index: Index) -> tuple[int, int]:
-    """How many passages there are, and how many of them wait for no vector."""
+    """How many passages there are that are not struck, and about how many of them wait for no vector."""
     passages = index.frequencies(())[1]
-    return passages, passages - index.vectors.pending()
+    return passages, max(0, passages - index.vectors.pending())  # struck ones wait as well
