@@ -21,6 +21,7 @@ from commonplace.base import tokens
 from commonplace.config.settings import Prompt
 from commonplace.servers import local
 from tests.cli.conftest import command, environment
+from tests.integrations.connected import stop_server
 
 # What is said, and what the memory holds of it; nothing where nothing of it is to be given.
 TURNS = (
@@ -76,6 +77,7 @@ def warm(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         yield launch
         stop = command("-w", workspace, "serve", "stop")
         subprocess.run(stop, capture_output=True, env=environment(), timeout=60)
+        stop_server(workspace)
 
 
 def install(client: str, workspace: Path, project: Path, hooks: Path) -> None:

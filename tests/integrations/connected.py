@@ -37,12 +37,20 @@ def target(request: pytest.FixtureRequest, workspace: Path) -> Iterator[Target]:
         line = command("-w", workspace, "install", "generic")
         done = subprocess.run(line, capture_output=True, env=environment(), check=True, timeout=60)
         yield json.loads(done.stdout)["mcpServers"]["memory"]
+        stop_server(workspace)
         return
     service = Service(lambda: Memory.open(workspace))
     served = Served(service, Access(Secret(TOKEN)))
     yield {"url": served.url, "token": TOKEN}
     served.end()
     service.close()
+
+
+def stop_server(workspace: Path) -> None:
+    """End the warm server that one who was started without most variables has started."""
+    bare = {name: value for name, value in environment().items() if not name.startswith("XDG_")}
+    line = command("-w", workspace, "serve", "stop")
+    subprocess.run(line, capture_output=True, env=bare, timeout=60)
 
 
 def ten_turns_by_tools(say: Callable[..., Heard], workspace: Path, prefix: str = "") -> None:

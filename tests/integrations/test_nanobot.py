@@ -24,7 +24,7 @@ from commonplace.agent.seen import KIND
 from commonplace.integrations import nanobot as adapter
 from tests.agent.model_server import Model, Say, model_serving
 from tests.cli import conftest as cli
-from tests.integrations.connected import ten_turns_by_tools
+from tests.integrations.connected import stop_server, ten_turns_by_tools
 from tests.integrations.contract import (
     Call,
     Contract,
@@ -209,6 +209,7 @@ def test_ten_turns_by_the_server_that_install_enters(
         offered = [tool["function"]["name"] for tool in model.requests[-1]["tools"]]
         assert sum(name.startswith("mcp_memory_") for name in offered) == 7
         runner.run(talk.bot.aclose())
+    stop_server(workspace)
 
 
 @pytest.fixture

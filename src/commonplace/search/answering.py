@@ -265,16 +265,16 @@ class Answerer:
     def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
         """Ask the null questions of a language with a model, or by words alone; None where it fails."""
         index = self.store.index
-        known: dict[str, Floats] = {}
+        vectors: dict[str, Floats] = {}
         if model is not None:
             words = [query.parse(text).words for text in confidence.questions(language)]
             try:
-                known = dict(zip(words, model.embed(words, "query"), strict=False))
+                vectors = dict(zip(words, model.embed(words, "query"), strict=False))
             except (ProviderError, BudgetExceeded):
                 return None
         served = model.scripts if model is not None else frozenset()
         means = pipeline.Means(
-            (lambda text, kind="query": known.get(text)) if model is not None else None,
+            (lambda text, kind="query": vectors.get(text)) if model is not None else None,
             None,
             self._ranking,
             served=served,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from commonplace.redaction.recalled import strip_blocks, without_blocks
@@ -147,15 +147,13 @@ def clean(text: str) -> str:
     return " ".join(redact(strip_private(text))[0].split())
 
 
-def spoken(turns: Iterable[Turn]) -> list[Turn]:
-    """Return turns in which the user says what somebody said; without those in which only the host speaks."""
-    said: list[Turn] = []
+def spoken(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Yield turns in which the user says what somebody said; without those in which only the host speaks."""
     for turn in turns:
         if turn.role != "user":
-            said.append(turn)
+            yield turn
         elif text := without_injected(turn.text).strip():
-            said.append(replace(turn, text=text))
-    return said
+            yield replace(turn, text=text)
 
 
 def without_injected(text: str) -> str:

@@ -150,7 +150,7 @@ def foreign_turns(path: str) -> list[Turn]:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST_FOREIGN:
                 raise NoteUnreadable(paths.shown(path), f"{size:,} bytes; {LARGEST_FOREIGN:,} are read")
-            return rendering.spoken(place.turn for place in formats.turns(file, path, AUTO))
+            return list(rendering.spoken(place.turn for place in formats.turns(file, path, AUTO)))
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
@@ -579,8 +579,8 @@ def _actions(turns: Sequence[Turn], language: Language) -> str:
 
     Those of our own tools are left out: what they found and wrote is memory already.
     """
-    made = (call for turn in turns for call in turn.calls if not observations.is_own(call.name))
-    calls = [plain(dialogue.action(call)) for call in made]
+    others = (call for turn in turns for call in turn.calls if not observations.is_own(call.name))
+    calls = [plain(dialogue.action(call)) for call in others]
     actions = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
     if (left := len(actions) - MOST_ACTIONS) > 0:
         actions = [_MORE[language].format(left), *actions[-MOST_ACTIONS:]]
