@@ -8,25 +8,23 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
 
 def interpreter(client: str) -> str:
     """The Python of a client's environment."""
-    return str(_place(client, "PYTHON", ROOT / f".venv-client-{client}" / "bin" / "python"))
+    return str(_place(client, "PYTHON"))
 
 
 def modules(client: str) -> Path:
     """The folder of packages that npm installed for a client."""
-    return _place(client, "NPM", ROOT / f".venv-client-{client}") / "node_modules"
+    return _place(client, "NPM") / "node_modules"
 
 
-def _place(client: str, kind: str, usual: Path) -> Path:
+def _place(client: str, kind: str) -> Path:
     variable = f"CLIENT_{client.upper().replace('-', '_')}_{kind}"
-    place = Path(os.environ.get(variable) or usual)
-    if place.exists():
-        return place
-    if kind == "NPM" and shutil.which("npm") is None:
+    if variable not in os.environ:
+        pytest.skip(f"no {client} here; ./run test --clients makes an environment for it")
+    place = Path(os.environ[variable])
+    if not place.exists() and kind == "NPM" and shutil.which("npm") is None:
         pytest.skip(f"no npm here, which installs {client}")
-    assert variable not in os.environ, f"{variable} names no file"
-    pytest.skip(f"no {client} here; ./run test --clients makes an environment for it")
+    assert place.exists(), f"{variable} names no file"
+    return place
