@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.environments import ROOT, interpreter
+from tests.clients.environments import interpreter
 
 # A host and its test module; `./run test --clients` makes an environment for each and says where it is.
 HOSTS = ["nanobot", "openai-agents", "pydantic-ai", "anthropic", "langgraph"]
 PROGRAMS = ["claude-code", "fastmcp"]  # that Python's packages bring
 NPM_PROGRAMS = ["codex", "inspector", "qmd", "typescript"]
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.timeout(600)
