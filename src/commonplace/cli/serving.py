@@ -274,9 +274,10 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
 
 def _apart(ctx: click.Context) -> list[tuple[str, str]]:
     """What is served by itself: each agent with memories of its own, each workspace of several."""
-    reach = session.asking(ctx).reach()
+    asking = session.asking(ctx)
+    reach, agents = asking.reach(), shortcut.agents_of(asking)
     named = [reach.name, *reach.others] if reach.others else []
-    return [*(("/agents/", name) for name in config.limited()), *(("/workspaces/", name) for name in named)]
+    return [*(("/agents/", name) for name in agents), *(("/workspaces/", name) for name in named)]
 
 
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:

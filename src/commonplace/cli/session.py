@@ -31,18 +31,23 @@ AGENT_VARIABLE = "COMMONPLACE_AGENT"  # as `config` has it, whose import a warm 
 
 
 class Caller(NamedTuple):
-    """Who asks, and which memory: a workspace, whether somebody named it, and which others beside it."""
+    """Who asks, and which memory: a workspace, whether somebody named it, and which others beside it.
+
+    With `alone` it is that workspace and nothing else, whatever the agent reads beside it.
+    """
 
     root: str
     agent: str
     is_named: bool = False
     beside: tuple[str, ...] = ()
     everything: bool = False
+    alone: bool = False
 
     @property
     def asked(self) -> dict[str, Any]:
         """What a server must know of it, apart from workspace and agent."""
-        fields = {"named": self.is_named, "beside": list(self.beside), "everything": self.everything}
+        fields = {"named": self.is_named, "beside": list(self.beside)}
+        fields |= {"everything": self.everything, "alone": self.alone}
         return {name: value for name, value in fields.items() if value}
 
     def reach(self) -> Reach:
@@ -52,7 +57,10 @@ class Caller(NamedTuple):
         from commonplace import config
 
         folders = [self.root, *self.beside] if self.is_named else []
-        return config.reach(folders, self.agent, started=Path(self.root), everything=self.everything)
+        started = Path(self.root)
+        return config.reach(
+            folders, self.agent, started=started, everything=self.everything, alone=self.alone
+        )
 
 
 def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
@@ -60,7 +68,8 @@ def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
     beside = request.get("beside", [])
     if not isinstance(beside, list) or not all(isinstance(one, str) for one in beside):
         raise ConfigError("workspace", "beside others a list of folders must stand")
-    return Caller(root, agent, request.get("named") is True, tuple(beside), request.get("everything") is True)
+    is_named, everything, alone = (request.get(name) is True for name in ("named", "everything", "alone"))
+    return Caller(root, agent, is_named, tuple(beside), everything, alone)
 
 
 def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything: bool = False) -> Caller:

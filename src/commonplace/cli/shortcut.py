@@ -157,6 +157,17 @@ def services_of(root: str) -> Services:
     return Services(make)
 
 
+def agents_of(asking: Caller) -> list[str]:
+    """Return the agents that are served by themselves beside who asks: who is limited serves no other.
+
+    Raises ConfigError.
+    """
+    from commonplace import config
+
+    limited = config.limited()
+    return [asking.agent] if asking.agent in limited else limited
+
+
 def apart_of(asking: Caller) -> Callable[[str, str], Service]:
     """Make what returns who serves an agent, or a workspace of those that are asked, by itself.
 
@@ -164,18 +175,17 @@ def apart_of(asking: Caller) -> Callable[[str, str], Service]:
     """
     from functools import cache
 
-    from commonplace import config
     from commonplace.base.errors import ConfigError
 
     of = cache(services_of)  # by the workspace
 
     def apart(kind: str, name: str) -> Service:
-        if kind == "agents" and name in config.limited():
+        if kind == "agents" and name in agents_of(asking):
             return of(asking.root).of(name, {})
         reach = asking.reach()
         roots = {reach.name: reach.home, **reach.others}
         if kind != "workspaces" or name not in roots:
             raise ConfigError(kind, f"{name!r} is not served")
-        return of(os.fspath(roots[name])).of(asking.agent, {"named": True})
+        return of(os.fspath(roots[name])).of(asking.agent, {"named": True, "alone": True})
 
     return apart

@@ -34,7 +34,7 @@ _ENDS_S = 10.0  # for what is being answered when a server ends
 _WAITING = 64  # connections that nobody has taken yet
 MCP, STATUS, RETIRE = "mcp", "status", "retire"
 # What of a request says which memory is asked, and in which manner: whether somebody named the workspace.
-ASKED = ("named", "beside", "everything", "structured")
+ASKED = ("named", "beside", "everything", "alone", "structured")
 # What answers a call: a value, written as JSON, or a `Reply`.
 Door = Callable[["Service", Mapping[str, Any]], object]
 
