@@ -52,9 +52,13 @@ class Access(NamedTuple):
         written = (self.home,) if self.home else (HERE,) if self.writes == HERE else ()
         return tuple(dict.fromkeys((*written, *reads)))
 
-    def may_read(self, root: str | Path) -> bool:
-        """Whether it may read a workspace that it is started in, or that is named."""
-        return not self.is_limited or HERE in self.readable or os.path.realpath(root) in self.readable
+    def may_read(self, root: str | Path, *, is_here: bool = True) -> bool:
+        """Whether it may read a workspace that it is started in, or (not `is_here`) any other one."""
+        return (
+            not self.is_limited
+            or (is_here and HERE in self.readable)
+            or os.path.realpath(root) in self.readable
+        )
 
     def may_write(self, root: str | Path) -> bool:
         """Whether it may write to a workspace that it is started in."""
@@ -62,9 +66,9 @@ class Access(NamedTuple):
             return os.path.realpath(root) == self.home
         return self.writes != NOWHERE and self.may_read(root)
 
-    def check(self, root: str | Path) -> None:
+    def check(self, root: str | Path, *, is_here: bool = True) -> None:
         """Raise AccessDenied for a workspace that it may not read; no other is named."""
-        if not self.may_read(root):
+        if not self.may_read(root, is_here=is_here):
             raise AccessDenied(
                 self.agent, f"may not read {paths.shown(root)}: [agents.{self.agent}] does not name it"
             )

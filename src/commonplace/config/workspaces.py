@@ -51,25 +51,26 @@ def reach(
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     path = user_file(environ)
     user = File(path, True, loading.read(path))
-    allowed = loading.access_of(user, name, environ)
-    names = loading.names_in(user)
+    with loading.discreet(user, name):
+        allowed, names = loading.access_of(user, name, environ), loading.names_in(user)
     if started is None and not folders and (named := environ.get(paths.WORKSPACE_VARIABLE)):
         folders = [named]
-    every = [Path(root) for root in known(environ) if allowed.may_read(root)] if everything else []
+    all_known = known(environ) if everything else []
+    every = [Path(root) for root in all_known if allowed.may_read(root, is_here=False)]
     try:
-        home = _home(folders, started, allowed, names, environ)
+        home = first = _home(folders, started, allowed, names, environ)
     except WorkspaceNotFound:
         if folders or not every:
             raise
-        home = every[0]
+        home = first = every[0]
     if allowed.home and not (folders if alone else folders[1:]):
         home = _existing(allowed.home)
-    roots = [_resolved(folder, names, environ) for folder in folders[1:]]
+    roots = [_resolved(folder, allowed, names, environ) for folder in folders[1:]]
     for root in roots:
-        allowed.check(root)
+        allowed.check(root, is_here=False)
     roots += every
     if not alone and not folders[1:]:
-        roots += [Path(root) for root in allowed.readable if root != access.HERE]
+        roots += [first if root == access.HERE else Path(root) for root in allowed.readable]
     called = _named([home, *roots], names)
     reader = None if allowed.may_write(home) else name
     return Reach(home, called[0][0], dict(called[1:]), reader)
@@ -95,7 +96,9 @@ def _home(
 ) -> Path:
     """The workspace that is named first, or started in; what nobody named gives way to an agent's own."""
     try:
-        first = started if started and not folders else _resolved([*folders, None][0], names, environ)
+        first = (
+            started if started and not folders else _resolved([*folders, None][0], allowed, names, environ)
+        )
         allowed.check(first)
     except (WorkspaceNotFound, AccessDenied):
         own = [root for root in allowed.readable if root != access.HERE]
@@ -111,12 +114,17 @@ def _existing(root: str) -> Path:
     return Path(root)
 
 
-def _resolved(folder: str | None, names: Mapping[str, str], environ: Mapping[str, str]) -> Path:
-    """The workspace of a folder, or of a name that the user gave one where no such folder is."""
+def _resolved(
+    folder: str | None, allowed: Access, names: Mapping[str, str], environ: Mapping[str, str]
+) -> Path:
+    """The workspace of a folder, or of a name that the user gave one where no such folder is.
+
+    A name that an agent may not read is as unknown to it as any other.
+    """
     try:
         return paths.resolve_workspace(folder, environ)
     except WorkspaceNotFound:
-        called = [root for root, name in names.items() if name == folder]
+        called = [root for root, name in names.items() if name == folder and allowed.may_read(root)]
         if not called:
             raise
         return _existing(called[0])
