@@ -75,13 +75,18 @@ class Journal:
         return self._settings.record
 
     @property
+    def _may_write(self) -> bool:
+        """Whether who asks is to be recorded: who only reads a workspace leaves nothing in it."""
+        return self.records and self._workspace.reader is None
+
+    @property
     def path(self) -> Path:
         """Where the record lies, whether it exists or not."""
         return self._folder / self._workspace.usage.name if self._folder else place(self._workspace)
 
     def asked(self, kind: Kind, answer: SearchResult | Recall, started: float) -> None:
         """Record an answer that was worked on since `started` (of `time.perf_counter`). Never raises."""
-        if not self.records:
+        if not self._may_write:
             return
         ms = (time.perf_counter() - started) * 1000
         now = time.time()
@@ -106,7 +111,7 @@ class Journal:
 
     def opened(self, excerpts: Sequence[Excerpt]) -> None:
         """Record that lines of notes were read, where questions have been. Never raises."""
-        if not (self.records and excerpts and _is_there(self.path)):
+        if not (self._may_write and excerpts and _is_there(self.path)):
             return
         now = time.time()
         rows = [(now, self._agent, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
