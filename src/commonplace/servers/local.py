@@ -219,7 +219,8 @@ def launch(root: str | os.PathLike[str]) -> int | None:
     """
     if address(root) is None:
         return None
-    environment = {name: _value(name) for name in os.environ}
+    # Who starts it is nobody to those that it serves, who say themselves as whom they come.
+    environment = {name: _value(name) for name in os.environ if name not in _NOT}
     # Nothing is imported from the folder that a program happens to be started in.
     entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
     places = [os.path.abspath(entry) for entry in entries if entry]
