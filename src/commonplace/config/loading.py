@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -103,22 +104,18 @@ def trace(
     user_path, path = user_file(environ), paths.Workspace(root).settings
     user, workspace = File(user_path, True, read(user_path)), File(path, False, read(path))
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    allowed = access_of(user, name, environ)
+    with discreet(user, name):
+        allowed, agents, own = access_of(user, name, environ), _agents(user), _own(user, root)
     allowed.check(root)
     groups: dict[str, dict[str, object]] = {group: {} for group in GROUPS}
     origins: dict[str, str] = {}
     warnings: list[str] = []
-    for layer in _layers(user, workspace, name, environ, overrides or {}):
+    for layer in _layers(user, workspace, agents, name, environ, overrides or {}):
         for key, value in layer.values.items():
             group, _, field = key.partition(".")
             groups[group][field] = value
         origins |= layer.origins
         warnings += layer.warnings
-    # What the user's file says about this workspace, by real path.
-    own: dict[str, Any] = {}
-    for folder, content in _workspaces(user):
-        if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(root):
-            own |= content
     collections = collections_in(own, root, user.path, outside=True)
     foreign, left = restricted(
         collections_in(workspace.content, root, path, outside=False), os.fspath(root), paths.shown(path)
@@ -126,7 +123,9 @@ def trace(
     collections = with_updates(collections | foreign, updates_in(own, user.path))
     if allowed.is_limited:
         folders = [os.fspath(root), *(one.path for one in collections.values())]
-        access.check_apart(allowed, root, folders, _anybodys(user, environ))
+        with discreet(user, name):
+            others = _anybodys(user, environ)
+        access.check_apart(allowed, root, folders, others)
     contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
     contexts |= contexts_in(workspace.content, path)
     tables: dict[str, Any] = {group: make(**groups[group]) for group, make in GROUPS.items()}
@@ -134,14 +133,49 @@ def trace(
     return Loaded(settings, origins)
 
 
+@contextmanager
+def discreet(user: File, agent: str) -> Iterator[None]:
+    """Keep mistakes in the user's file from an agent that is limited: they may be about what is another's.
+
+    Those in its own table it is told. Raises ConfigError.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        agents = user.content.get("agents")
+        content = agents.get(agent) if isinstance(agents, Mapping) else None
+        is_limited = isinstance(content, Mapping) and any(key in content for key in access.KEYS)
+        if not is_limited or error.key in [
+            f"agents.{agent}",
+            *(f"agents.{agent}.{key}" for key in access.KEYS),
+        ]:
+            raise
+        told = f"{paths.shown(user.path)} has a mistake, which is shown to its owner alone"
+        raise ConfigError("settings", told) from None
+
+
+def _own(user: File, root: Path) -> dict[str, Any]:
+    """What the user's file says about a workspace, by real path."""
+    own: dict[str, Any] = {}
+    for folder, content in _workspaces(user):
+        if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(root):
+            own |= content
+    return own
+
+
 def _layers(
-    user: File, workspace: File, agent: str, environ: Mapping[str, str], overrides: Mapping[str, object]
+    user: File,
+    workspace: File,
+    agents: Mapping[str, Layer],
+    agent: str,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, object],
 ) -> Iterator[Layer]:
     """The layers, the weakest first: both files in general, then both about one agent; all is checked."""
     yield Layer({}, {key.name: key.default for key in KEYS})
     yield _scalars(user, user.content, "")
     yield _scalars(workspace, workspace.content, "")
-    for tables in (_agents(user), _agents(workspace)):
+    for tables in (agents, _agents(workspace)):
         if agent in tables:
             yield tables[agent]
     yield _environment(environ)
@@ -166,6 +200,7 @@ def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) 
     """Return what the user's file allows an agent. Raises ConfigError."""
     every = table("agents", user.content.get("agents", {}), user.path)
     if agent not in every:
+        _check_case(agent, every)
         return Access(agent)
     content = table(f"agents.{agent}", every[agent], user.path)
     if not any(key in content for key in access.KEYS):
@@ -174,16 +209,23 @@ def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) 
     return access.access_in(content, agent, names, user.path, paths.home(environ))
 
 
+def _check_case(agent: str, tables: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a name that is limited in another case: it would be limited to nothing."""
+    for name, content in tables.items():
+        if (
+            name.casefold() == agent.casefold()
+            and isinstance(content, Mapping)
+            and {*access.KEYS} & {*content}
+        ):
+            raise ConfigError("agent", f"{agent!r} is written {name!r} in your config.toml; write it so here")
+
+
 def _anybodys(user: File, environ: Mapping[str, str]) -> set[str]:
-    """The workspaces that agents of the user's file read and write, by real path. Raises ConfigError."""
+    """The workspaces of the user's file, and those that its agents read and write. Raises ConfigError."""
     agents = table("agents", user.content.get("agents", {}), user.path)
-    try:
-        every = [access_of(user, name, environ).readable for name in agents]
-    except ConfigError as error:  # what another agent may do is not said to this one
-        raise ConfigError(
-            "agents", "a table of the user's settings has a mistake; its owner sees it"
-        ) from error
-    return {root for roots in every for root in roots if root != access.HERE}
+    every = [access_of(user, name, environ).readable for name in agents]
+    roots = [*folders_in(user), *(root for readable in every for root in readable)]
+    return {root for root in roots if root != access.HERE}
 
 
 def names_in(user: File) -> dict[str, str]:
