@@ -114,11 +114,11 @@ def agents(case: Case) -> Iterator[Finding]:
     """See that agents with memories of their own reach all of them, and none that is another's."""
     edit = "commonplace config edit"
     try:
-        names = config.limited(case.environ)
+        names, asking = config.limited(case.environ), case.environ.get(AGENT_VARIABLE)
     except CommonplaceError as error:
         yield Finding("settings.agents", "wrong", str(error), edit)
         return
-    for name in names:
+    for name in [asking] if asking in names else names:  # who is limited is told of itself alone
         try:
             reach = config.reach((), name, case.environ, started=case.place)
             roots = {reach.name: reach.home, **reach.others}
