@@ -80,9 +80,9 @@ def client(workspace: Path) -> Iterator[Client]:
 class Served:
     """A server over HTTP in a thread, what it records, and where it is."""
 
-    def __init__(self, service: Service, allowed: Access) -> None:
+    def __init__(self, service: Service, allowed: Access, apart: http.Apart | None = None) -> None:
         self.lines: list[str] = []
-        app = http.build(service, allowed, self.lines.append, identity="abc")
+        app = http.build(service, allowed, self.lines.append, identity="abc", apart=apart)
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
         self.ready = threading.Event()
         self.server = _Server(config, self.ready.set)
