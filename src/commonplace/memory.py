@@ -736,7 +736,11 @@ def _day(when: date | str | None, now: date | None) -> date | None:
 
 
 def clear_usage(memory: Memory) -> int:
-    """Delete the record of what was asked and opened; return how many questions it held."""
+    """Delete the record of what was asked and opened; return how many questions it held.
+
+    Raises AccessDenied.
+    """
+    memory.workspace.check_writable()
     return Journal(memory.workspace, memory.settings.usage).clear()
 
 

@@ -196,7 +196,7 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     """
     from commonplace.upkeep import following
 
-    added = following.follow(Path(session.workspace_root(ctx)), place, name=name, kind=kind)
+    added = following.follow(Path(session.writable_root(ctx)), place, name=name, kind=kind)
     session.write(f"following {added.path} as {added.name}; `commonplace sync` reads it")
 
 
@@ -238,7 +238,7 @@ def unfollow(ctx: click.Context, name: str) -> None:
     """Search a collection's transcripts no longer; the files are not touched."""
     from commonplace.upkeep import following
 
-    following.unfollow(Path(session.workspace_root(ctx)), name)
+    following.unfollow(Path(session.writable_root(ctx)), name)
     session.write(f"unfollowed {name}; its files are untouched")
 
 

@@ -27,7 +27,7 @@ _ADD_CONTEXT = "commonplace context add PREFIX TEXT"
 
 
 def _root(ctx: click.Context) -> Path:
-    return Path(session.workspace_root(ctx))
+    return Path(session.writable_root(ctx))
 
 
 @command("add")

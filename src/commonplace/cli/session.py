@@ -175,6 +175,13 @@ def workspace_root(ctx: click.Context) -> str:
     return os.fspath(_reach(ctx).home)
 
 
+def writable_root(ctx: click.Context) -> str:
+    """Find the folder of a workspace whose settings are to be changed. Raises AccessDenied."""
+    found = workspace_of(ctx)
+    found.check_writable()
+    return os.fspath(found.root)
+
+
 def workspace_of(ctx: click.Context) -> Workspace:
     """Return where everything of the workspace lies, without opening it."""
     from commonplace.base.paths import Workspace
