@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -160,14 +160,14 @@ def live(realm: Realm) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Realm:
     """The realm, used by everybody once; tests of it read."""
     folder = tmp_path_factory.mktemp("realm")
     realm = build(folder)
     with pytest.MonkeyPatch.context() as patch:
         enter(realm, patch)
         live(realm)
-    yield realm
+    return realm
 
 
 def enter(realm: Realm, patch: pytest.MonkeyPatch) -> None:

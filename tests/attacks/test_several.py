@@ -29,7 +29,7 @@ PLAIN = [
     "context list", "context check", "collection list", "config show", "config list", "config get search.limit",
     "workspaces", "workspaces list --format json", "serve status", "serve status --show-token", "schedule status",
     "costs", "cache stats", "consolidate --dry-run", "rollup --dry-run", "summarize --dry-run",
-    f"correct {EVERYWHERE} nothing --dry-run", f"forget {EVERYWHERE} --dry-run", "import --dry-run",
+    f"correct {EVERYWHERE} nothing --dry-run", f"forget --text {EVERYWHERE} --dry-run", "import --dry-run",
     "doctor --offline -v", "-w nowhere search x", "-w plan search x", "--agent", "search",
 ]  # fmt: skip
 # Commands that name what is somebody else's: by its name, its folder, or words of it.
@@ -58,7 +58,7 @@ AIMED = [
     "-w {own} -w {root} ls", "-w {own} -w {root} status", "-w {own} -w {root} timeline 2026-02-13",
     "-w {own} -w {root} prompt harbour", "-w {own} -w {root} multi-get *",
     "correct {told} nothing --dry-run", "correct {named}:MEMORY.md:5 nothing --dry-run", "confirm {named}:MEMORY.md:5",
-    "forget {told} --dry-run", "forget --note {named}:MEMORY.md --dry-run", "forget --lines {named}:MEMORY.md:5 --dry-run",
+    "forget --text {told} --dry-run", "forget {named}:MEMORY.md --dry-run", "forget {named}:MEMORY.md:5 --dry-run",
     "sessions show {named}-talk", "sessions show sessions/{named}-talk.jsonl", "workspaces remove {named} --help",
 ]  # fmt: skip
 
@@ -72,9 +72,9 @@ def realm(built: Realm, monkeypatch: pytest.MonkeyPatch) -> Realm:
 @pytest.mark.parametrize("agent", LIMITED)
 @pytest.mark.parametrize("line", PLAIN)
 def test_a_command_tells_nothing_of_what_is_closed(realm: Realm, agent: str, line: str) -> None:
-    for folder in (realm.readable(agent)[0].root, realm.home, realm["owner"].root):
-        done = called("--agent", agent, *line.split(), cwd=folder)
-        assert realm.leaks(agent, done.stdout, done.stderr, echoed=[str(folder)]) == []
+    folder = realm["owner"].root  # where none of them may read
+    done = called("--agent", agent, *line.split(), cwd=folder)
+    assert realm.leaks(agent, done.stdout, done.stderr, echoed=[str(folder)]) == []
 
 
 @pytest.mark.parametrize("agent", LIMITED)

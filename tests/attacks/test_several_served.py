@@ -139,8 +139,10 @@ def by_itself(realm: Realm, agent: str) -> Iterator[Ask]:
     def ask(method: str, params: dict[str, Any]) -> Any:
         return respond({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, connection, service)
 
-    yield ask
-    service.close()
+    try:
+        yield ask
+    finally:
+        service.close()
 
 
 @contextmanager
@@ -178,11 +180,13 @@ def by_socket(realm: Realm, agent: str) -> Iterator[Ask]:
                 connection.sendall(json.dumps(message).encode() + b"\n")
                 return json.loads(source.readline())
 
-            ask("initialize", GREETING)
-            yield ask
-        connection.close()
-        server.end()
-        thread.join(60)
+            try:
+                ask("initialize", GREETING)
+                yield ask
+            finally:
+                connection.close()
+                server.end()
+                thread.join(60)
 
 
 def post(port: int, path: str, token: str, method: str, params: object = None) -> tuple[int, Any]:
@@ -203,9 +207,11 @@ def over_http(asking: Caller, allowed: Access) -> Iterator[Served]:
     """Serve whoever asks over HTTP, and all that is served by itself there."""
     service = shortcut.service_of(asking)
     server = Served(service, allowed, shortcut.apart_of(asking))
-    yield server
-    server.end()
-    service.close()
+    try:
+        yield server
+    finally:
+        server.end()
+        service.close()
 
 
 @contextmanager
@@ -217,9 +223,7 @@ def by_address(realm: Realm, agent: str) -> Iterator[Ask]:
         assert post(server.port, "/mcp", TOKEN.reveal(), *tool("search", query=EVERYWHERE))[0] == 200
 
         def ask(method: str, params: dict[str, Any]) -> Any:
-            status, answer = post(server.port, f"{place}/mcp", own, method, params)
-            assert status == 200
-            return answer
+            return post(server.port, f"{place}/mcp", own, method, params)[1]
 
         yield ask
         assert realm.leaks(agent, "\n".join(server.lines)) == []
@@ -235,7 +239,7 @@ def as_server(realm: Realm, agent: str) -> Iterator[Ask]:
 WAYS = (by_itself, by_process, by_socket, by_address, as_server)
 # One way is asked everything, the others some of it; with --slow all of it.
 STEPS = [
-    *(pytest.param(way, 1 if way is by_itself else 7, id=way.__name__) for way in WAYS),
+    *(pytest.param(way, 2 if way is by_itself else 9, id=way.__name__) for way in WAYS),
     *(pytest.param(way, 1, id=f"{way.__name__}-all", marks=pytest.mark.slow) for way in WAYS[1:]),
 ]
 
