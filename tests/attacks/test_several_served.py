@@ -167,7 +167,8 @@ def by_socket(realm: Realm, agent: str) -> Iterator[Ask]:
         assert server.listen()
         thread = threading.Thread(target=server.serve)
         thread.start()
-        local.call(root, "search", "", {"words": [EVERYWHERE], "options": {}}, 30)
+        asked = {"question": EVERYWHERE, "options": {}, "screens": [[False, False, None]] * 2}
+        assert "printed" in local.call(root, "search", "", asked, 30)
         connection = local.connect(root)
         assert connection is not None
         connection.settimeout(None)

@@ -151,3 +151,19 @@ def test_nothing_but_a_file_is_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="name a file with --token-file, or serve without one"):
         access.own_token(tmp_path / "file" / "a.token")
+
+
+def test_each_place_has_a_token_of_its_own() -> None:
+    parts = [access.part(TOKEN, place) for place in ("/agents/a", "/agents/b", "/workspaces/a", "/agents/A")]
+    assert len({one.reveal() for one in (TOKEN, *parts)}) == 5
+    assert access.part(Secret("another-token-than-that"), "/agents/a") != parts[0]
+    for place, given, expected in (
+        ("/agents/a", parts[0], 200), ("/agents/a", TOKEN, 200), ("/agents/a", parts[1], 401),
+        ("/agents/a", parts[2], 401), ("", parts[0], 401), ("/agents/a/mcp", parts[0], 401),
+    ):  # fmt: skip
+        headers = {"host": "localhost", "authorization": f"Bearer {given.reveal()}"}
+        found = access.denied(Access(TOKEN), headers, place=place)
+        assert (found.status if found else 200) == expected
+    open_to_all = access.denied(Access(), {"host": "localhost"}, place="/agents/a")
+    assert open_to_all is not None
+    assert open_to_all.status == 403

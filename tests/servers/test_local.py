@@ -23,7 +23,7 @@ from commonplace.cli.doors import DOORS
 from commonplace.servers import local
 from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
-from tests.cli.conftest import command, environment
+from tests.cli.conftest import SOURCE, command, environment
 from tests.servers.conftest import Client
 
 GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -195,12 +195,48 @@ def test_a_door_that_is_not_there_is_said(served: LocalServer, workspace: Path) 
     assert local.call(workspace, "erase", "", {}, 5) == {"unknown": "erase"}
 
 
+def test_whoever_starts_a_server_is_nobody_to_it(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that an agent starts in a workspace that it may not read serves those who may."""
+    (tmp_path / "own").mkdir()
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[agents.a]\nwrites = "{tmp_path}/own"\n')
+    monkeypatch.setenv("COMMONPLACE_AGENT", "a")
+    monkeypatch.setenv("COMMONPLACE_WORKSPACE", str(tmp_path / "own"))
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    connection = local.connect_or_launch(workspace)
+    assert connection is not None
+    connection.close()
+    asked = {"question": "deploy", "options": {}, "screens": [[False, False, None]] * 2, "named": True}
+    assert "may not read" in local.call(workspace, "search", "a", asked, 30)["error"]
+    assert "Thursday" in str(local.call(workspace, "search", "", asked, 30))
+
+
 def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> None:
     (workspace / "commonplace.toml").write_text("[agents.short.search]\nlimit = 1\n")
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
     few = local.call(workspace, "search", "short", request, 30)["printed"][1]
     more = local.call(workspace, "search", "", request, 30)["printed"][1]
     assert len(few.splitlines()) == 1 < len(more.splitlines())
+
+
+def test_a_workspace_alone_is_served_without_what_an_agent_reads_beside_it(
+    served: LocalServer, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own" / "memory").mkdir(parents=True)
+    (tmp_path / "own" / "MEMORY.md").write_text("# Own\n\nThe deploy of the heron.\n")
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[agents.a]\nreads = ["{workspace}"]\nwrites = "{tmp_path}/own"\n')
+    asked = {"question": "deploy", "options": {}, "screens": [[False, False, None]] * 2, "named": True}
+    both, alone = (
+        str(local.call(workspace, "search", "a", {**asked, **more}, 30)) for more in ({}, {"alone": True})
+    )
+    assert "heron" in both
+    assert "Thursday" in alone
+    assert "heron" not in alone
 
 
 def test_agents_without_end_are_refused(workspace: Path) -> None:

@@ -1,0 +1,109 @@
+"""`workspaces …`, and commands for several: what is listed, named, asked and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.config import loading
+from tests.cli.conftest import called
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    monkeypatch.setenv("COMMONPLACE_OUTPUT_FRAME", "never")
+    made = [tmp_path / "a" / "notes", tmp_path / "b" / "notes"]
+    for root in made:
+        assert called("init", root).returncode == 0
+        (root / "MEMORY.md").write_text(f"# Memory\n\n- The harbour of {root.parent.name}.\n")
+    monkeypatch.chdir(made[0])
+    return made
+
+
+def out(*arguments: str | Path) -> str:
+    done = called(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def error(*arguments: str | Path) -> str:
+    done = called(*arguments)
+    assert done.returncode != 0
+    assert done.stdout == b""
+    return done.stderr.decode()
+
+
+def test_what_was_made_is_known_named_and_forgotten(
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert json.loads(out("workspaces", "list", "--format", "json")) == [
+        {"name": "notes", "folder": str(folders[0])},
+        {"name": "b-notes", "folder": str(folders[1])},
+    ]
+    assert out("workspaces", "add", folders[1], "--name", "team") == f"team: {folders[1]}\n"
+    assert "team:MEMORY.md" in out("--all-workspaces", "search", "--format", "files", "harbour")
+    assert "of b" in out("-w", "team", "get", "MEMORY.md")
+    assert "of b" in out("-w", folders[0], "-w", "team", "get", "team:MEMORY.md")
+    assert "two workspaces" in error("workspaces", "add", folders[0], "--name", "team")
+    assert "no name" in error("workspaces", "add", folders[0], "--name", "here")
+    assert "no workspace" in error("workspaces", "add", tmp_path / "none")
+    monkeypatch.chdir(tmp_path)  # the one in use is listed in any case
+    out("workspaces", "remove", "notes")
+    assert "is not noted" in error("workspaces", "remove", tmp_path)
+    assert str(folders[0]) not in out("workspaces")
+    assert (folders[0] / "MEMORY.md").exists()
+
+
+def test_a_link_is_the_workspace_that_it_leads_to(folders: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folders[0])
+    out("workspaces", "add", tmp_path / "link")
+    assert len(out("workspaces").splitlines()) == 2
+    hits = json.loads(
+        out("-w", tmp_path / "link", "--all-workspaces", "search", "harbour", "--format", "json")
+    )
+    assert len(hits) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["remember x", "sync", "correct x y", "undo", "log", "usage", "config set search.limit 5 --in-workspace"],
+)
+def test_what_changes_a_memory_takes_one(folders: list[Path], line: str) -> None:
+    for several in (("-w", folders[0], "-w", folders[1]), ("--all-workspaces",)):
+        assert "questions alone are put to several" in error(*several, *line.split())
+
+
+def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
+    out("workspaces", "add", folders[1], "--name", "team")
+    path = loading.user_file()
+    path.write_text(path.read_text() + '[agents.guest]\nreads = ["team"]\nwrites = "none"\n')
+    assert json.loads(out("--agent", "guest", "workspaces", "list", "--format", "json")) == [
+        {"name": "team", "folder": str(folders[1]), "use": "reads"}
+    ]
+    assert "of b" in out("--agent", "guest", "search", "harbour")
+    for line in (
+        "remember x",
+        "config set search.limit 5 --in-workspace",
+        "context add / x",
+        "usage --clear --yes",
+    ):
+        assert "reads" in error("--agent", "guest", *line.split())
+    for line in (f"-w {folders[0]} search harbour", f"-w team -w {folders[0]} search harbour"):
+        assert "may not read" in error("--agent", "guest", *line.split())
+    assert not (folders[1] / "commonplace.toml").exists()
+
+
+def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
+    path = loading.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n[agents.other]\nwrites = "{folders[1]}"\n')
+    every = called("doctor", "--offline", "-v").stdout.decode()
+    assert "guest writes to" in every
+    assert "other writes to" in every
+    own = called("--agent", "guest", "doctor", "--offline", "-v").stdout.decode()
+    assert "guest writes to" in own
+    assert "other writes to" not in own
+    assert str(folders[1]) not in own
