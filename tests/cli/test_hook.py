@@ -62,7 +62,7 @@ def until(holds: Any, wait_s: float = 30.0) -> None:
 
 
 def event(name: str, **more: Any) -> bytes:
-    return json.dumps({"hook_event_name": name, "session_id": "s1", "cwd": "/", **more}, indent=1).encode()
+    return json.dumps({"hook_event_name": name, "session_id": "s1", "cwd": "/"} | more, indent=1).encode()
 
 
 def run(workspace: Path, data: bytes, *arguments: str) -> str:
@@ -277,6 +277,21 @@ def test_the_session_of_a_hook_is_forgotten_with_everything_of_it(workspace: Pat
     until(lambda: folder.is_dir() and os.listdir(folder))
     assert run("forget", "--session", "s1", "--yes").exit_code == 0
     assert os.listdir(folder) == []
+
+
+def test_an_agent_is_given_its_own_memory_wherever_it_is_started(workspace: Path, tmp_path: Path) -> None:
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[workspaces."{workspace}"]\nname = "mine"\n[agents.a]\nwrites = "mine"\n')
+    (tmp_path / "plain").mkdir()  # no workspace
+    for number, options in enumerate((["--agent", "a"], ["-w", "mine"])):
+        done = subprocess.run(
+            command(*options, "hook", "--debug"),
+            input=event("SessionStart", source="startup", session_id=f"s{number}"), cwd=tmp_path / "plain",
+            env=environment(COMMONPLACE_SERVER_START="never"), capture_output=True, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"Aged white tea" in done.stdout
 
 
 def test_the_events_that_are_waited_for_are_the_same_everywhere() -> None:

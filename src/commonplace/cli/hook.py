@@ -76,7 +76,7 @@ def run(
         if STARTS in event:  # once a session, and nobody has written anything yet
             end[0] = began + STARTING * limit_s
         name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
-        root = _root(workspace)
+        root = _root(workspace, name)
         is_named = bool(workspace or os.environ.get("COMMONPLACE_WORKSPACE"))
         if event and root is not None:
             left_s = began + SERVER_SHARE * limit_s - time.monotonic()
@@ -99,14 +99,20 @@ def _read() -> bytes:
     return bytes(data).replace(b"\n", b" ").strip()
 
 
-def _root(workspace: str | None) -> str | None:
+def _root(workspace: str | None, agent: str) -> str | None:
     """The folder of the workspace, as far as it takes no look at it."""
     named = workspace or os.environ.get("COMMONPLACE_WORKSPACE")
     if named and os.path.isabs(named):
         return named
     from commonplace.base import paths
+    from commonplace.base.errors import WorkspaceNotFound
 
-    return os.fspath(paths.resolve_workspace(workspace, os.environ))
+    try:
+        return os.fspath(paths.resolve_workspace(workspace, os.environ))
+    except WorkspaceNotFound:  # the name of one, or that of an agent
+        from commonplace import config
+
+        return os.fspath(config.reach([workspace] if workspace else [], agent).home)
 
 
 def _end_at(end: Sequence[float]) -> None:
