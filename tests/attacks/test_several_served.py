@@ -318,6 +318,21 @@ def test_no_address_leads_to_another_agent(realm: Realm, allowed: Access) -> Non
         assert realm.leaks("bob", "\n".join(server.lines)) == []
 
 
+def test_no_words_of_an_address_are_recorded(realm: Realm) -> None:
+    with over_http(Caller(str(realm["owner"].root), ""), Access(TOKEN)) as server:
+        for path in (
+            "/heron/heron/mcp",
+            "/agents/heron/mcp",
+            "/x/heron%0Aheron/mcp",
+            "/heron/x/mcp%0A",
+            "/mcp%0A",
+        ):
+            post(server.port, path, TOKEN.reveal(), *SEARCH)
+        post(server.port, "/agents/alice/mcp", TOKEN.reveal(), *SEARCH)
+        assert server.recorded("/agents/alice/mcp")
+        assert not any("heron" in line or "\n" in line for line in server.lines)
+
+
 def test_a_server_of_a_limited_agent_serves_no_other(realm: Realm) -> None:
     with over_http(Caller(str(realm["alice"].root), "alice"), Access(TOKEN)) as server:
         for place in (

@@ -148,8 +148,9 @@ class Guard:
         finally:
             took_ms = (time.perf_counter() - started) * 1000
             # Only names that this program defines are recorded: anything else may be somebody's words.
-            is_known = "route" in scope or scope["path"] in (ENDPOINT, HEALTH)
-            path = scope["path"] if is_known and (not place or _PLACE in scope) else "-"
+            is_ours = "route" in scope and not scope.get("path_params")
+            is_known = is_ours or _PLACE in scope or scope["path"] in (ENDPOINT, HEALTH)
+            path = scope["path"].strip() if is_known else "-"
             method = f" {scope[_METHOD]}" if _METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
