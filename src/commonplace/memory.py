@@ -316,7 +316,9 @@ class Memory:
         asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
         if not isinstance(asked, Erasure):
             asked = [
-                replace(one, value=self._written_here(one.value)) if one.kind in ("lines", "note") else one
+                replace(one, value=self._written_here(one.value))
+                if isinstance(one, Selection) and one.kind in ("lines", "note")
+                else one
                 for one in asked
             ]
         context = self._context()

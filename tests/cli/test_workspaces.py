@@ -90,7 +90,8 @@ def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
         "context add / x",
         "usage --clear --yes",
     ):
-        assert "reads" in error("--agent", "guest", *line.split())
+        told = error("--agent", "guest", *line.split())
+        assert "reads" in told or "changes no settings" in told
     for line in (f"-w {folders[0]} search harbour", f"-w team -w {folders[0]} search harbour"):
         assert "may not read" in error("--agent", "guest", *line.split())
     assert not (folders[1] / "commonplace.toml").exists()
@@ -107,3 +108,39 @@ def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
     assert "guest writes to" in own
     assert "other writes to" not in own
     assert str(folders[1]) not in own
+
+
+def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Path], tmp_path: Path) -> None:
+    file = loading.user_file()
+    file.write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
+    before = file.read_bytes()
+    for arguments in (
+        ("workspaces", "add", folders[1], "--name", "team"),
+        ("workspaces", "remove", folders[1]),
+        ("collection", "add", folders[1], "--name", "x"),
+        ("context", "add", "memory", "What is noted."),
+        ("config", "set", "forget.by_agents", "allow"),
+        ("config", "unset", "search.limit"),
+    ):
+        assert "changes no settings" in error("--agent", "mira", *arguments), arguments
+    assert file.read_bytes() == before
+    assert not (folders[0] / "commonplace.toml").exists()
+    assert called("workspaces", "add", folders[1], "--name", "team").returncode == 0  # its owner may
+
+
+def test_a_collection_that_leads_into_a_known_workspace_is_closed_to_agents(folders: list[Path]) -> None:
+    assert called("collection", "add", folders[1], "--name", "x").returncode == 0
+    file = loading.user_file()
+    file.write_text(file.read_text() + f'\n[agents.mira]\nreads = ["{folders[0]}"]\n')
+    told = error("--agent", "mira", "search", "harbour")
+    assert "overlaps" in told
+    assert str(folders[1]) not in told
+    assert "of b" in out("search", "harbour")
+
+
+def test_a_file_is_no_workspace(folders: list[Path]) -> None:
+    assert "MEMORY.md is a file; name its folder" in error("-w", "MEMORY.md", "search", "harbour")
+
+
+def test_one_that_is_named_must_be_there(folders: list[Path], tmp_path: Path) -> None:
+    assert "no workspace" in error("-w", folders[0], "-w", tmp_path / "none", "search", "harbour")

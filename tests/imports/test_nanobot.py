@@ -62,3 +62,14 @@ def test_home_and_workspace_are_one_source(root: Path, home: Path, bring: Bring)
     again = bring(home / "workspace", "nanobot")
     assert {one.outcome for one in (*again.files, *again.settings)} == {"same"}
     assert written(root) == before
+
+
+def test_a_note_that_is_not_utf8_is_left_out_and_named(root: Path, home: Path, bring: Bring) -> None:
+    note = home / "workspace" / "memory" / "旧笔记.md"
+    note.write_bytes("# 旧\n\n- 茶。\n".encode("gbk"))
+    done = bring(home)
+    assert "is not UTF-8 (line 1); convert it, then import again" in [left.reason for left in done.left_out]
+    assert not any("旧笔记" in path for path in written(root))
+    note.write_text("# 旧\n\n- 茶。\n", "utf-8")
+    bring(home)
+    assert "茶" in written(root)["memory/旧笔记.md"]

@@ -167,6 +167,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         raise WorkspaceNotFound("the current folder, which is gone") from error
     if named:
         folder = Path(os.path.abspath(cwd / expanded))
+        if os.path.isfile(folder):
+            raise ConfigError("workspace", f"{shown(folder)} is a file; name its folder")
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
         if not _is_workspace(folder, os.path.realpath(home(environ))):

@@ -52,6 +52,7 @@ WORDS: Mapping[str, str] = {
     "undo": "it can be taken back",
     "undo.run": "undoing {0} takes the last undo back, which does that change again",
     "usage.never": "in the whole list",
+    "workspace.name": "name it in your own config.toml",
 }
 _spoken: Mapping[str, str] = {}
 _here = _local()  # of a thread that speaks to somebody else than the process does

@@ -44,6 +44,8 @@ def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
             options["is_named"] = True
         elif word == "--debug":
             options["debug"] = True
+        elif name in _OPTIONS and _OPTIONS[name] in options:
+            return None  # which of two counts, click knows
         elif name in _OPTIONS and (equals or rest) and not (equals and name == "-w"):
             options[_OPTIONS[name]] = value if equals else rest.pop(0)
         else:

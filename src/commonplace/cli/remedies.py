@@ -44,4 +44,5 @@ WORDS: Mapping[str, str] = {
     "undo": "`commonplace undo` would take it back",
     "undo.run": "`commonplace undo {0}` takes the last undo back, which does that change again",
     "usage.never": "`commonplace usage --never`",
+    "workspace.name": "`commonplace workspaces add DIR --name NAME` gives one",
 }

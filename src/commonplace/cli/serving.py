@@ -56,7 +56,7 @@ def hook(ctx: click.Context, deadline: int) -> None:
     from commonplace.cli import hook as events
 
     state = ctx.ensure_object(State)
-    folder = state.workspace[-1] if state.workspace else None  # whatever is said, it must not fail
+    folder = state.workspace[0] if state.workspace else None  # whatever is said, it must not fail
     ctx.exit(events.run(folder, state.agent, deadline=deadline))
 
 
@@ -255,29 +255,36 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
     if not place:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
         return
-    apart = [f"{kind}{name}" for kind, name in _apart(ctx)]
+    asking = session.asking(ctx)
+    limited = config.limited()
+    if asking.agent in limited:  # of a server that others use as well it is shown what is its own
+        own = f"/agents/{asking.agent}"
+        if show:
+            session.write(f"{server.url}{own}/mcp  {_header(server, own)}")
+        return
+    reach = asking.reach()
+    named = [reach.name, *reach.others] if reach.others else []
+    apart = [*(f"/agents/{name}" for name in limited), *(f"/workspaces/{name}" for name in named)]
     if show:
-        from commonplace.servers import access
-
-        token = access.token("" if place.startswith("$") else place)
-        if not token:
-            raise ConfigError("serve", f"the server has its token from {place}, which is not set here")
-        session.write(f"Authorization: Bearer {token.reveal()}")
+        session.write(_header(server))
         for one in apart:
-            session.write(f"{server.url}{one}/mcp  Authorization: Bearer {access.part(token, one).reveal()}")
+            session.write(f"{server.url}{one}/mcp  {_header(server, one)}")
         return
     shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
     session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
     if apart:
-        session.write(f"by themselves, each with a token of its own (--show-token): {', '.join(apart)}")
+        each = ", ".join(f"{one}/mcp" for one in apart)
+        session.write(f"by themselves, each with a token of its own (--show-token): {each}")
 
 
-def _apart(ctx: click.Context) -> list[tuple[str, str]]:
-    """What is served by itself: each agent with memories of its own, each workspace of several."""
-    asking = session.asking(ctx)
-    reach, agents = asking.reach(), shortcut.agents_of(asking)
-    named = [reach.name, *reach.others] if reach.others else []
-    return [*(("/agents/", name) for name in agents), *(("/workspaces/", name) for name in named)]
+def _header(server: Running, place: str = "") -> str:
+    """The header that lets in at a server, or at one place of it alone. Raises ConfigError."""
+    from commonplace.servers import access
+
+    token = access.token("" if server.token.startswith("$") else server.token)
+    if not token:
+        raise ConfigError("serve", f"the server has its token from {server.token}, which is not set here")
+    return f"Authorization: Bearer {(access.part(token, place) if place else token).reveal()}"
 
 
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.base.errors import CommonplaceError, ConfigError, WorkspaceNotFound
+from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError, WorkspaceNotFound
 from commonplace.cli.failures import warn
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything:
 
     name = os.environ.get(AGENT_VARIABLE, "") if agent is None else agent
     is_named = bool(folders or os.environ.get(paths.WORKSPACE_VARIABLE))
+    if folders[1:]:  # here, as a server goes on without one that goes missing later
+        from commonplace import config
+
+        config.reach(folders, name)
     beside = tuple(os.path.abspath(one) if os.path.isdir(one) else one for one in folders[1:])
     try:
         root = paths.resolve_workspace(folders[0] if folders else None, os.environ)
@@ -177,9 +181,20 @@ def workspace_root(ctx: click.Context) -> str:
 
 def writable_root(ctx: click.Context) -> str:
     """Find the folder of a workspace whose settings are to be changed. Raises AccessDenied."""
+    check_owner(ctx)
     found = workspace_of(ctx)
     found.check_writable()
     return os.fspath(found.root)
+
+
+def check_owner(ctx: click.Context) -> None:
+    """Raise AccessDenied for an agent with memories of its own: what it may do is not for it to say."""
+    from commonplace import config
+
+    name = asking_agent(ctx)
+    if name and name in config.limited():
+        message = "changes no settings and names no workspaces: its table limits it; leave out --agent"
+        raise AccessDenied(name, message)
 
 
 def workspace_of(ctx: click.Context) -> Workspace:

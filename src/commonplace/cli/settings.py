@@ -115,6 +115,7 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
     """
     from commonplace.base.paths import root_of
 
+    session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
     file = Workspace(root).settings if root else settings.user_file()
     before = loading.content(file)
@@ -242,6 +243,7 @@ def _shown(value: object) -> str:
 
 def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> None:
     """Set or remove a key, and say so if it makes no difference."""
+    session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
     agent = session.agent(ctx) or ""
     file = Workspace(root).settings if root else settings.user_file()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from operator import itemgetter
 from pathlib import Path
 
@@ -26,9 +26,8 @@ def list_(ctx: click.Context, form: str) -> None:
     With `--agent` those that it uses from here: the one that it writes to first, then what it reads.
     """
     agent, rows = session.asking_agent(ctx), list[tuple[str, str, str]]()
-    with suppress(WorkspaceNotFound):
-        asking = session.asking(ctx, everything=not agent)
-        reach = asking.reach()
+    with nullcontext() if agent else suppress(WorkspaceNotFound):
+        reach = session.asking(ctx, everything=not agent).reach()
         home = ("writes" if reach.reader is None else "reads") if agent else ""
         rows.append((reach.name, os.fspath(reach.home), home))
         rows += [(name, os.fspath(root), "reads" if agent else "") for name, root in reach.others.items()]
@@ -46,8 +45,10 @@ def list_(ctx: click.Context, form: str) -> None:
 @command("add")
 @click.argument("folder", metavar="DIR")
 @option("--name", metavar="N", help="What it is called: in hits, with -w, and for [agents.NAME].")
-def add(folder: str, name: str | None) -> None:
+@click.pass_context
+def add(ctx: click.Context, folder: str, name: str | None) -> None:
     """Note a workspace that was not made here, or give one another name."""
+    session.check_owner(ctx)
     root = Path(os.path.abspath(os.path.expanduser(folder)))
     if not root.is_dir():
         raise WorkspaceNotFound(paths.shown(root))
@@ -61,14 +62,21 @@ def add(folder: str, name: str | None) -> None:
 
 @command("remove")
 @click.argument("folder", metavar="DIR|NAME")
-def remove(folder: str) -> None:
+@click.pass_context
+def remove(ctx: click.Context, folder: str) -> None:
     """Forget that there is a workspace; nothing in its folder is touched."""
+    session.check_owner(ctx)
     named = {name: os.fspath(root) for name, root in workspaces.called(workspaces.known())}
     root = Path(named.get(folder, os.path.abspath(os.path.expanduser(folder))))
-    if not workspaces.drop(root):
-        failures.warn(f"{paths.shown(root)} is not noted; what your config.toml names stays known")
-        click.get_current_context().exit(failures.NOTHING_FOUND)
-    session.write(f"{paths.shown(root)} is no longer noted")
+    is_noted = workspaces.drop(root)
+    if is_noted:
+        session.write(f"{paths.shown(root)} is no longer noted")
+    if os.path.realpath(root) in workspaces.known():
+        failures.warn(f"{paths.shown(root)} stays known: your config.toml names it, or it is your own")
+    elif not is_noted:
+        failures.warn(f"{paths.shown(root)} is not noted")
+    if not is_noted:
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 group = Group(

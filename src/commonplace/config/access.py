@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import AccessDenied, ConfigError
 from commonplace.config import keys
 
@@ -20,6 +20,7 @@ HERE, NOWHERE = "here", "none"
 KEYS = ("reads", "writes")
 NAME = "name"
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_LIST, _LARGEST = "workspaces", 1 << 20  # bytes
 _NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # which mean something else where a name may stand
 
 
@@ -74,22 +75,26 @@ class Access(NamedTuple):
             )
 
 
-def check_apart(access: Access, root: Path, folders: Iterable[str], others: Iterable[str]) -> None:
+def check_apart(
+    access: Access, root: Path, folders: Iterable[str], others: Iterable[str], known: Iterable[str]
+) -> None:
     """Raise AccessDenied where the notes of a workspace overlap with those of one that an agent may not read.
 
-    `folders` are where its notes lie, `others` all workspaces that are anybody's; none of these is named.
+    `folders` are where its notes lie, `others` all workspaces that are anybody's, `known` those of this
+    machine, which may lie around it but not in it; none of these is named.
     """
     if not access.is_limited:
         return
     own = {os.path.realpath(root), *access.readable}
     real = [os.path.realpath(folder) for folder in folders]
-    for other in set(others) - own:
-        if any(paths.is_within(other, one) or paths.is_within(one, other) for one in real):
-            raise AccessDenied(
-                access.agent,
-                f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
-                f" workspace that [agents.{access.agent}] does not name; keep them side by side",
-            )
+    around = [other for other in {*others} - own if any(paths.is_within(one, other) for one in real)]
+    inside = [other for other in {*others, *known} - own if any(paths.is_within(other, one) for one in real)]
+    if around or inside:
+        raise AccessDenied(
+            access.agent,
+            f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
+            f" workspace that [agents.{access.agent}] does not name; keep them side by side",
+        )
 
 
 def access_in(
@@ -115,7 +120,10 @@ def access_in(
             return names[text]
         expanded = os.path.join(home, text[2:]) if text.startswith("~/") else os.path.expanduser(text)
         if "\0" in text or not os.path.isabs(expanded):
-            wrong = f"{keys.quoted(text)} {where} is neither an absolute path nor the name of a workspace"
+            wrong = (
+                f"{keys.quoted(text)} {where} is neither a full path nor a name that a workspace was given"
+                f"; {remedies.say('workspace.name')}"
+            )
             raise ConfigError(f"{place}.{key}", wrong)
         return os.path.realpath(expanded)
 
@@ -140,3 +148,21 @@ def label(root: str | Path) -> str:
     folder = os.path.basename(os.path.realpath(root))
     called = re.sub(r"[^\w.-]+|^[\W_]+", "-", folder.encode("utf-8", "replace").decode()).strip("-.")[:64]
     return called if _NAME.fullmatch(called) and called not in _NO_NAMES else "workspace"
+
+
+# --- the workspaces of this machine ---------------------------------------------------------------------
+
+
+def place(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the list of workspaces that are noted: a real path a line, among the user's settings."""
+    return paths.user_config_dir(environ) / _LIST
+
+
+def listed(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the real paths of the workspaces that are noted, whether they are there or not."""
+    path = place(environ)
+    try:
+        data = paths.root_of(path).read(path, limit=_LARGEST)
+    except (OSError, ValueError):
+        return []
+    return [line for line in data.decode("utf-8", "surrogateescape").split("\n") if os.path.isabs(line)]

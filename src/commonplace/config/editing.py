@@ -204,7 +204,7 @@ def set_name(root: Path, name: str, *, environ: Mapping[str, str] | None = None)
 
     Raises ConfigError for what cannot be a name, or is that of another.
     """
-    access.check_name(name, access.NAME, location(None, environ))
+    access.check_name(name, access.NAME, Path("the command"))
     _edit_home(root, True, environ, lambda home: home.update({access.NAME: name}))
 
 

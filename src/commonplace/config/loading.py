@@ -125,7 +125,7 @@ def trace(
         folders = [os.fspath(root), *(one.path for one in collections.values())]
         with discreet(user, name):
             others = _anybodys(user, environ)
-        access.check_apart(allowed, root, folders, others)
+        access.check_apart(allowed, root, folders, others, access.listed(environ))
     contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
     contexts |= contexts_in(workspace.content, path)
     tables: dict[str, Any] = {group: make(**groups[group]) for group, make in GROUPS.items()}
@@ -234,6 +234,10 @@ def names_in(user: File) -> dict[str, str]:
     for folder, content in _workspaces(user):
         if access.NAME in content:
             key = f'workspaces."{folder}".{access.NAME}'
+            if not os.path.isabs(os.path.expanduser(folder)):
+                raise ConfigError(
+                    key, f"{keys.quoted(folder)} in {paths.shown(user.path)} must be a full path"
+                )
             name = access.check_name(content[access.NAME], key, user.path)
             if name in found.values():
                 raise ConfigError(key, f"{name!r} is the name of two workspaces; choose another")
@@ -321,7 +325,7 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
             _check_place(group, inner, file)
             continue
         if group not in GROUPS:
-            near = keys.near(group, [*GROUPS, *(() if place else _NAMED)])
+            near = keys.near(group, [*GROUPS, *(access.KEYS if place else _NAMED)])
             raise ConfigError(
                 paths.shown(_below(place, group)), f"unknown table in {paths.shown(file.path)}{near}"
             )

@@ -18,9 +18,6 @@ from commonplace.config import access, loading
 from commonplace.config.access import Access
 from commonplace.config.loading import AGENT_VARIABLE, File, agent_name, user_file
 
-_LIST = "workspaces"
-_LARGEST = 1 << 20  # bytes of the list
-
 
 class Reach(NamedTuple):
     """The home and the other workspaces that are read, by name; `reader` is who may not write to the home."""
@@ -65,7 +62,12 @@ def reach(
         home = first = every[0]
     if allowed.home and not (folders if alone else folders[1:]):
         home = _existing(allowed.home)
-    roots = [_resolved(folder, allowed, names, environ) for folder in folders[1:]]
+    roots = [
+        Path(folder)  # one that went away while a server runs is a warning of each search
+        if started is not None and os.path.isabs(folder)
+        else _resolved(folder, allowed, names, environ)
+        for folder in folders[1:]
+    ]
     for root in roots:
         allowed.check(root, is_here=False)
     roots += every
@@ -159,9 +161,8 @@ def known(environ: Mapping[str, str] | None = None) -> list[str]:
     They stand in the list, or in the user's settings, or are the user's own. Raises ConfigError.
     """
     path = user_file(environ)
-    listed = [*_listed(environ), *loading.folders_in(File(path, True, loading.read(path)))]
-    own = paths.default_workspace(environ)
-    roots = [*listed, os.path.realpath(own)]
+    named = loading.folders_in(File(path, True, loading.read(path)))
+    roots = [*access.listed(environ), *named, os.path.realpath(paths.default_workspace(environ))]
     return [root for root in dict.fromkeys(roots) if os.path.isdir(root)]
 
 
@@ -174,10 +175,10 @@ def called(roots: Iterable[str | Path], environ: Mapping[str, str] | None = None
 def note(root: Path, environ: Mapping[str, str] | None = None) -> None:
     """Note a workspace in the list. Raises NoteUnreadable."""
     real = os.path.realpath(root)
-    if "\n" in real or real in _listed(environ):
+    if "\n" in real or real in access.listed(environ):
         return
     with _locked(environ):
-        kept = [one for one in _listed(environ) if os.path.isdir(one) and one != real]
+        kept = [one for one in access.listed(environ) if os.path.isdir(one) and one != real]
         _write([*kept, real], environ)
 
 
@@ -185,33 +186,20 @@ def drop(root: Path, environ: Mapping[str, str] | None = None) -> bool:
     """Take a workspace off the list; False where it does not stand there. Raises NoteUnreadable."""
     real = os.path.realpath(root)
     with _locked(environ):
-        listed = _listed(environ)
-        if real in listed:
-            _write([one for one in listed if one != real], environ)
-    return real in listed
-
-
-def _place(environ: Mapping[str, str] | None) -> Path:
-    return paths.user_config_dir(environ) / _LIST
+        noted = access.listed(environ)
+        if real in noted:
+            _write([one for one in noted if one != real], environ)
+    return real in noted
 
 
 def _locked(environ: Mapping[str, str] | None) -> AbstractContextManager[None]:
     from commonplace.base.locks import locked
 
-    return locked(_place(environ).with_suffix(".lock"))
-
-
-def _listed(environ: Mapping[str, str] | None) -> list[str]:
-    path = _place(environ)
-    try:
-        data = paths.root_of(path).read(path, limit=_LARGEST)
-    except (OSError, ValueError):
-        return []
-    return [line for line in data.decode("utf-8", "surrogateescape").split("\n") if os.path.isabs(line)]
+    return locked(access.place(environ).with_suffix(".lock"))
 
 
 def _write(roots: Sequence[str], environ: Mapping[str, str] | None) -> None:
-    path = _place(environ)
+    path = access.place(environ)
     door = paths.root_of(path)
     try:
         door.make_folder(path.parent)

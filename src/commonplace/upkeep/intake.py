@@ -17,7 +17,7 @@ from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.changes import diffs, runs, transaction
 from commonplace.markdown import metadata
-from commonplace.markdown.document import Document, decode
+from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import layout
 from commonplace.redaction.redact import redact
 from commonplace.types.changes import About, Change, Provenance
@@ -399,6 +399,11 @@ def _is_free(before: bytes | None, after: bytes, page: Page) -> bool:
 
 def _page(draft: _Draft, source: str, page: Page, day: str) -> bytes | None:
     """A note as it may be written, with where it came from; None where it may not."""
+    if (at := damage(page.data)) is not None:  # a copy with replaced letters would pass for what was written
+        line = page.data.count(b"\n", 0, at) + 1
+        reason = f"is not UTF-8 (line {line:,}); convert it, then import again"
+        draft.left_out.append(FileFailure(paths.shown(page.origin), reason))
+        return None
     text = decode(page.data)
     if not _is_closed(draft, page.origin, text):
         return None

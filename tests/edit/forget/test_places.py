@@ -32,7 +32,7 @@ FUNCTIONS = {
 def test_places_of_a_workspace_are_in_the_table() -> None:
     workspace = paths.Workspace(Path("/w"))
     places = {**vars(workspace), "memory_file": workspace.memory_file}
-    for name in ("root", "files", "derived"):
+    for name in ("root", "files", "derived", "reader"):
         del places[name]
     assert len(places) >= 11
     named = NAMED.split()
