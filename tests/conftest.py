@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from commonplace.providers.http import Endpoint
 
 _FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-for _name, _examples in (("default", 15), ("slow", 200)):
+for _name, _examples in (("default", 15), ("slow", 150)):
     settings.register_profile(
         _name,
         deadline=None,

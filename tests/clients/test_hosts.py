@@ -54,7 +54,7 @@ def test_every_client_has_a_group_and_a_place_in_the_script() -> None:
         return {name.removeprefix("client-") for name in table if name.startswith("client-")}
 
     def listed(variable: str) -> set[str]:
-        line = re.search(rf"^{variable}='(.*)'$", script, re.MULTILINE)
+        line = re.search(rf"^{variable}=(?:'|\$\{{{variable}-)([a-z -]*)['}}]", script, re.MULTILINE)
         assert line is not None
         return set(line[1].split())
 

@@ -153,14 +153,14 @@ def label(root: str | Path) -> str:
 # --- the workspaces of this machine ---------------------------------------------------------------------
 
 
-def place(environ: Mapping[str, str] | None = None) -> Path:
+def list_file(environ: Mapping[str, str] | None = None) -> Path:
     """Return the list of workspaces that are noted: a real path a line, among the user's settings."""
     return paths.user_config_dir(environ) / _LIST
 
 
 def listed(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return the real paths of the workspaces that are noted, whether they are there or not."""
-    path = place(environ)
+    path = list_file(environ)
     try:
         data = paths.root_of(path).read(path, limit=_LARGEST)
     except (OSError, ValueError):

@@ -195,11 +195,11 @@ def drop(root: Path, environ: Mapping[str, str] | None = None) -> bool:
 def _locked(environ: Mapping[str, str] | None) -> AbstractContextManager[None]:
     from commonplace.base.locks import locked
 
-    return locked(access.place(environ).with_suffix(".lock"))
+    return locked(access.list_file(environ).with_suffix(".lock"))
 
 
 def _write(roots: Sequence[str], environ: Mapping[str, str] | None) -> None:
-    path = access.place(environ)
+    path = access.list_file(environ)
     door = paths.root_of(path)
     try:
         door.make_folder(path.parent)
