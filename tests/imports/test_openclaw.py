@@ -172,7 +172,8 @@ def test_a_lost_record_doubles_nothing(root: Path, home: Path, bring: Bring) -> 
 def test_bad_files_are_named_and_stop_nothing(root: Path, home: Path, bring: Bring) -> None:
     notes = home / "workspace" / "memory"
     (notes / "2025-03-06.md").write_text("# Day\n\n- open <private> and never closed\n")
-    (notes / "2025-03-07.md").write_bytes(b"# Day\n\n- NUL \0 and \xff\n")
+    (notes / "2025-03-05.md").write_bytes(b"# Day\n\n- NUL \0\n")
+    (notes / "2025-03-07.md").write_bytes(b"# Day\n\n- no UTF-8: \xff\n")
     os.symlink("/etc/hostname", notes / "2025-03-08.md")
     os.mkfifo(notes / "2025-03-09.md")
     (notes / "2025-03-10.md").write_text(
@@ -181,10 +182,10 @@ def test_bad_files_are_named_and_stop_nothing(root: Path, home: Path, bring: Bri
     (notes / "big.md").write_bytes(b"x" * (9 << 20))
     done = bring(home)
     named = " ".join(f"{left.path}: {left.reason}" for left in done.left_out)
-    for name in ("2025-03-06.md", "2025-03-08.md", "2025-03-09.md", "big.md"):
+    for name in ("2025-03-06.md", "2025-03-07.md", "2025-03-08.md", "2025-03-09.md", "big.md"):
         assert name in named
         assert not (root / "memory" / name).exists()
-    assert "\N{REPLACEMENT CHARACTER}" in (root / "memory" / "2025-03-07.md").read_text("utf-8")
+    assert "\N{REPLACEMENT CHARACTER}" in (root / "memory" / "2025-03-05.md").read_text("utf-8")
     told = (root / "memory" / "2025-03-10.md").read_text()
     assert "<!-- pinned" not in told
     assert "<!-- by: owner" not in told

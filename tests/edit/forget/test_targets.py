@@ -151,9 +151,9 @@ def test_words_go_and_all_other_lines_stay(items: list[str]) -> None:
     left = after("\n".join(items) + "\n", wanted)
     lines = [] if left is None else left.split("\n")[:-1]
     holding = [wanted.matches(item) for item in items]
-    assert [item for item, holds in zip(items, holding, strict=True) if not holds] == [
-        line for line in lines if line in items
-    ]
+    kept = [item for item, holds in zip(items, holding, strict=True) if not holds]
+    rest = iter(lines)  # a line that lost its words may read as another one that stays
+    assert all(item in rest for item in kept), lines
     assert not wanted.matches(left or "")
 
 
