@@ -144,3 +144,14 @@ def test_a_file_is_no_workspace(folders: list[Path]) -> None:
 
 def test_one_that_is_named_must_be_there(folders: list[Path], tmp_path: Path) -> None:
     assert "no workspace" in error("-w", folders[0], "-w", tmp_path / "none", "search", "harbour")
+
+
+def test_a_list_that_cannot_be_read_opens_nothing(folders: list[Path], tmp_path: Path) -> None:
+    loading.user_file().write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
+    place = loading.user_file().with_name("workspaces")
+    place.rename(tmp_path / "moved")
+    place.symlink_to(tmp_path / "moved")
+    assert "a symlink" in error("--agent", "mira", "search", "harbour")
+    assert "a symlink" in error("--all-workspaces", "search", "harbour")
+    assert "of a" in out("search", "harbour")
+    assert called("init", tmp_path / "c").returncode == 0  # with a warning that it is not noted

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.base import paths, remedies
-from commonplace.base.errors import AccessDenied, ConfigError
+from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
 from commonplace.config import keys
 
 HERE, NOWHERE = "here", "none"
@@ -159,10 +159,15 @@ def list_file(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def listed(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the real paths of the workspaces that are noted, whether they are there or not."""
+    """Return the real paths of the workspaces that are noted, whether they are there or not.
+
+    Raises NoteUnreadable: what nobody can read must not count as none.
+    """
     path = list_file(environ)
     try:
         data = paths.root_of(path).read(path, limit=_LARGEST)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     return [line for line in data.decode("utf-8", "surrogateescape").split("\n") if os.path.isabs(line)]

@@ -73,9 +73,9 @@ def reach(
     roots += every
     if not alone and not folders[1:]:
         roots += [first if root == access.HERE else Path(root) for root in allowed.readable]
-    called = _named([home, *roots], names)
+    (home_name, _), *others = _named([home, *roots], names)
     reader = None if allowed.may_write(home) else name
-    return Reach(home, called[0][0], dict(called[1:]), reader)
+    return Reach(home, home_name, dict(others), reader)
 
 
 def limited(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -85,15 +85,14 @@ def search(
     chosen = listings or clear or list(results)
     hits = [_of(name, hit, is_home=name == home) for name in chosen for hit in results[name].hits]
     every, first = list(results.values()), results[chosen[0]]
-    heard = listings or list(
-        results
-    )  # of a day that some have notes of, nobody is told that others have none
+    # Of a day that some have notes of, nobody is told that others have none.
+    speaking = {name: results[name] for name in listings} or results
     return replace(
         first,
         hits=tuple(_in_order(hits, is_listing=bool(listings))[:limit]),
         level=max(one.level for one in every),
         stale=sum(one.stale for one in every),
-        warnings=(*_warnings({name: results[name] for name in heard}, home), *failures),
+        warnings=(*_warnings(speaking, home), *failures),
         timings_ms=_timings(every),
         all_tokens=sum(one.all_tokens for one in every),
         expanded=tuple(dict.fromkeys(line for one in every for line in one.expanded)),
@@ -170,11 +169,11 @@ def timeline(before: int, after: int, asks: Mapping[str, Callable[[], Timeline]]
     first, last = (anchors[0].date, anchors[-1].date) if anchors else ("", "")
     earlier = [one for one in moments if not one.is_anchor and one.date < first]
     later = [one for one in moments if not one.is_anchor and one.date > last]
-    told = [] if anchors else [line for answer in answers.values() for line in answer.warnings]
+    warnings = [] if anchors else [line for answer in answers.values() for line in answer.warnings]
     around = (*earlier[max(0, len(earlier) - before) :], *anchors, *later[:after])
     return replace(
         next(iter(answers.values())),
         moments=around if anchors else tuple(moments),
         stale=sum(answer.stale for answer in answers.values()),
-        warnings=(*dict.fromkeys(told), *failures),
+        warnings=(*dict.fromkeys(warnings), *failures),
     )

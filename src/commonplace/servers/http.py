@@ -48,7 +48,7 @@ _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  #
 _SMALL = 1 << 16  # bytes of a body that is read at once
 _LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
-AGENTS, WORKSPACES = APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
+APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
 _UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
