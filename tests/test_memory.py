@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,12 +193,18 @@ def test_a_scan_that_took_long_holds_for_a_while(
 ) -> None:
     plain.sync()
     monkeypatch.setattr(store, "SLOW_SCAN_S", -1.0)
+    monkeypatch.setattr(store, "SCAN_HOLDS", 1e12)
     monkeypatch.setattr(store, "SCAN_HOLDS_S", 3600.0)
+    plain.remember("anything", now=NOON)
     plain.search("certificate")
     plain.search("certificate")
     (root / "memory" / "2026-02-15.md").write_text("- walnut desk\n", "utf-8")
     assert plain.search("walnut").hits == ()
-    plain.remember("anything", now=NOON)
+    plain.remember("a quince tree", now=NOON)
+    assert plain.search("quince").hits
+    assert plain.search("walnut").hits == ()
+    plain.remember("a medlar", now=NOON + timedelta(1))  # in a note that nothing is known of
+    assert plain.search("medlar").hits
     assert plain.search("walnut").hits
 
 

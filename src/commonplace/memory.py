@@ -222,7 +222,7 @@ class Memory:
 
         from commonplace.notes import layout
 
-        self._store.written()
+        self._store.dismiss()
         now = now or datetime.now()
         written = layout.remember(
             self.workspace,
@@ -236,6 +236,7 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
+        self._store.written(written.path)
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written
         from commonplace.edit import resolve
@@ -851,6 +852,12 @@ def warm(memory: Memory) -> None:
     for other in memory._others.values():
         with suppress(CommonplaceError):  # the question that it cannot answer says so
             warm(other.memory)
+
+
+def refresh(memory: Memory) -> None:
+    """Read what changed on disk into the index, if that is cheap. Raises IndexUnavailable."""
+    with memory._reading() as reader:
+        reader.store.ask(reader.store.freshen)
 
 
 def written(memory: Memory) -> None:

@@ -60,6 +60,16 @@ def finds(kept: Store, word: str) -> bool:
     return bool(kept.index.match(f'"{word}"', 5))
 
 
+def hold(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Let what a comparison finds hold for an hour; what is returned grows with each comparison."""
+    monkeypatch.setattr(store, "SLOW_SCAN_S", -1.0)
+    monkeypatch.setattr(store, "SCAN_HOLDS", 1e12)
+    monkeypatch.setattr(store, "SCAN_HOLDS_S", 3600.0)
+    looked: list[object] = []
+    monkeypatch.setattr(store, "look", lambda sources: looked.append(sources) or look(sources))
+    return looked
+
+
 def test_a_cheap_change_is_read_at_once(kept: Store, root: Path) -> None:
     write(root, "b.md", "a brass lamp")
     (root / "memory" / "a.md").unlink()
@@ -105,10 +115,7 @@ def test_an_index_of_other_settings_is_not_compared_at_every_search(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "CHEAP_FILES", 0)
-    monkeypatch.setattr(store, "SLOW_SCAN_S", -1.0)
-    monkeypatch.setattr(store, "SCAN_HOLDS_S", 3600.0)
-    looked: list[object] = []
-    monkeypatch.setattr(store, "look", lambda sources: looked.append(sources) or look(sources))
+    looked = hold(monkeypatch)
     other = open_store(root, ChunkSettings(target=80))
     assert (other.freshen(), other.freshen(), len(looked)) == (1, 1, 1)
     other.close()
@@ -130,13 +137,36 @@ def test_a_rebuild_by_another_process_is_noticed(
 def test_a_deleted_index_is_made_again_whatever_held(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SLOW_SCAN_S", -1.0)
-    monkeypatch.setattr(store, "SCAN_HOLDS_S", 3600.0)
+    hold(monkeypatch)
     kept.freshen()
     for file in (root / ".commonplace").glob("index.sqlite*"):
         file.unlink()
     assert kept.freshen() == 0
     assert finds(kept, "walnut")
+
+
+def test_what_is_written_is_read_while_a_comparison_holds(
+    kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, "b.md", "a brass lamp")
+    looked = hold(monkeypatch)
+    kept.freshen()
+    for name in ("a.md", "b.md"):
+        write(root, name, "a quince tree")
+    kept.written("memory/a.md")
+    assert kept.freshen() == 0
+    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (1, 1)
+    kept.written()
+    kept.freshen()
+    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (2, 2)
+    write(root, "new.md", "a medlar")
+    kept.written("memory/new.md")  # of which nothing is known yet
+    kept.freshen()
+    assert finds(kept, "medlar")
+    (root / "memory" / "a.md").unlink()
+    kept.written("memory/a.md")
+    kept.freshen()
+    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (1, 4)
 
 
 def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
@@ -33,9 +34,10 @@ CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
 RETRY_S = 30.0  # how often one that searches the files themselves looks whether the index can be had again
-# Comparing some thousand files takes as long as a search. Where it took more than the first figure, what it
-# found holds for the second; a small workspace is compared at every search.
-SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
+# Comparing some thousand files takes as long as a search. Where it took more than the first figure, of this
+# thread's own time, what it found holds for so many times as long and at most for the third; a small
+# workspace is compared at every search.
+SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 100.0, 1.0
 
 
 T = TypeVar("T")
@@ -71,6 +73,7 @@ class Store:
         self._inode, self._version = 0, 0
         self._retry_at = 0.0
         self._holds_until, self._held = 0.0, 0
+        self._written: set[str] = set()  # own notes that were written while that holds
         self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
@@ -209,21 +212,22 @@ class Store:
         """
         self.settle()
         index = self.index
-        if time.monotonic() < self._holds_until:
+        if time.monotonic() < self._holds_until and self._read_written():
             return self._held
+        self._written.clear()
         if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
             return 0
-        started = time.monotonic()
+        started = time.thread_time()
         listings = look(self.sources)
         self._unread = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
             if (self.empty or self._is_cheap(found)) and self._try_sync(found):
                 return 0
-            return self._hold(time.monotonic() - started, len(found))  # until somebody syncs
+            return self._hold(time.thread_time() - started, len(found))  # until somebody syncs
         whole = fingerprint(listings)
         if whole == index.meta.get("scan"):
-            return self._hold(time.monotonic() - started)
+            return self._hold(time.thread_time() - started)
         return self._compare_files(states(listings), whole, started)
 
     def _compare_files(self, files: list[FileState], whole: bytes, started: float) -> int:
@@ -236,10 +240,10 @@ class Store:
         if not difference.stale:
             if not waiting:  # else the same files would count as read when they have rested
                 self._keep(whole)
-            return self._hold(time.monotonic() - started)
+            return self._hold(time.thread_time() - started)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
-        took_s = time.monotonic() - started
+        took_s = time.thread_time() - started
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return self._hold(took_s)
         self._unread = closed + _unreadable(changed)
@@ -270,8 +274,32 @@ class Store:
     def _hold(self, took_s: float, stale: int = 0) -> int:
         """Let a slow comparison hold for a while; return how many files it left stale."""
         if took_s > SLOW_SCAN_S:
-            self._holds_until, self._held = time.monotonic() + SCAN_HOLDS_S, stale
+            self._holds_until = time.monotonic() + min(SCAN_HOLDS_S, SCAN_HOLDS * took_s)
+            self._held = stale
         return stale
+
+    def _read_written(self) -> bool:
+        """Read the notes that were written since all files were compared; False where all are to be again.
+
+        That is so for a note that is new, and where these cannot be read now.
+        """
+        if not self._written:
+            return True
+        index, own = self.index, self.sources[0]
+        if index.rebuild_reason is not None:
+            return False
+        manifest, root, found = index.manifest(), os.path.realpath(own.root), []
+        while self._written:
+            path = self._written.pop()  # before it is looked at: another thread may write it again
+            try:
+                status = os.stat(f"{root}/{path}", follow_symlinks=False)
+            except OSError:
+                return False
+            if (own.name, path) not in manifest or not S_ISREG(status.st_mode):
+                return False
+            found.append(FileState(own.name, path, f"{root}/{path}", status.st_mtime_ns, status.st_size))
+        difference = changes.Difference([], found, [])
+        return self._attempt(lambda: self._read(found, difference))
 
     def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
@@ -297,9 +325,15 @@ class Store:
             self._scout.dismiss()
         self._scout = None
 
-    def written(self) -> None:
-        """Compare the files at the next search, whatever the last comparison found."""
-        self._holds_until = 0.0
+    def written(self, path: str = "") -> None:
+        """Read an own note that was written at the next search; without a path compare all files.
+
+        Whatever the last comparison found.
+        """
+        if path:
+            self._written.add(path)
+        else:
+            self._holds_until = 0.0
         self.dismiss()
 
     def stale(self) -> int:
@@ -333,10 +367,10 @@ class Store:
             return True
         return self._attempt(lambda: self._read(states))
 
-    def _read(self, states: Sequence[FileState]) -> None:
+    def _read(self, states: Sequence[FileState], difference: changes.Difference | None = None) -> None:
         from commonplace.index import sync  # reading and cutting: most searches find nothing changed
 
-        report = sync.sync_text(self.index, states, self.chunks, tell)
+        report = sync.sync_text(self.index, states, self.chunks, tell, difference)
         self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
 
     def _attempt(self, work: Callable[[], object]) -> bool:

@@ -35,8 +35,9 @@ def sync_text(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress = silent,
+    difference: Difference | None = None,
 ) -> SyncReport:
-    """Bring text and full text up to the files found by a scan.
+    """Bring text and full text up to the files found by a scan, or to what is known to differ of them.
 
     An index of another identity is rebuilt in one transaction; until it commits, readers see the old one.
     A passage whose text was embedded before gets that vector at once. Raises IndexUnavailable.
@@ -45,7 +46,7 @@ def sync_text(
     if reason is None:
         if CODE in index.identity and index.meta.get(CODE) != index.identity[CODE]:
             index.meta[CODE] = index.identity[CODE]  # before the first code is indexed
-        return _update(index, states, chunk, progress)
+        return _update(index, states, chunk, progress, difference)
     with index.transaction(anew=True):
         report = _update(index, states, chunk, progress)
         Vectors(index).prune()
@@ -57,6 +58,7 @@ def _update(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress,
+    difference: Difference | None = None,
 ) -> SyncReport:
     manifest = index.manifest()
     if others := reread(manifest, states, index.meta.get(FORMATS)):
@@ -64,7 +66,7 @@ def _update(
         manifest = index.manifest()
     if (told := formats(states)) and told != index.meta.get(FORMATS):
         index.meta[FORMATS] = told
-    difference = compare(states, manifest)
+    difference = difference or compare(states, manifest)
     reader = Reader(manifest, chunk)
     last = index.write(reader.batches([*difference.fresh, *difference.suspect], progress))
     if reader.touched or difference.gone:
