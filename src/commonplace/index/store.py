@@ -34,7 +34,7 @@ CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
 RETRY_S = 30.0  # how often one that searches the files themselves looks whether the index can be had again
-# Comparing some thousand files takes as long as a search. Where it took more than the first figure, of this
+# Looking at some thousand files takes as long as a search. Where it took more than the first figure, of this
 # thread's own time, what it found holds for so many times as long and at most for the third; a small
 # workspace is compared at every search.
 SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 100.0, 1.0
@@ -219,18 +219,19 @@ class Store:
             return 0
         started = time.thread_time()
         listings = look(self.sources)
+        took_s = time.thread_time() - started
         self._unread = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
             if (self.empty or self._is_cheap(found)) and self._try_sync(found):
                 return 0
-            return self._hold(time.thread_time() - started, len(found))  # until somebody syncs
+            return self._hold(took_s, len(found))  # until somebody syncs
         whole = fingerprint(listings)
         if whole == index.meta.get("scan"):
-            return self._hold(time.thread_time() - started)
-        return self._compare_files(states(listings), whole, started)
+            return self._hold(took_s)
+        return self._compare_files(states(listings), whole, took_s)
 
-    def _compare_files(self, files: list[FileState], whole: bytes, started: float) -> int:
+    def _compare_files(self, files: list[FileState], whole: bytes, took_s: float) -> int:
         """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
         closed, manifest = self._unread, self.index.manifest()
         if not manifest and not self.empty and self.index.faults:  # passages without notes
@@ -240,10 +241,9 @@ class Store:
         if not difference.stale:
             if not waiting:  # else the same files would count as read when they have rested
                 self._keep(whole)
-            return self._hold(time.thread_time() - started)
+            return self._hold(took_s)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
-        took_s = time.thread_time() - started
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return self._hold(took_s)
         self._unread = closed + _unreadable(changed)
@@ -251,7 +251,7 @@ class Store:
             self._take(in_memory(self._identity, BEGUN))
             self._try_sync(found)
             return 0
-        return _really_stale(difference, manifest)
+        return self._hold(took_s, _really_stale(difference, manifest))
 
     def _patient(self, found: list[FileState], manifest: Mapping[Key, Known]) -> tuple[list[FileState], int]:
         """Leave transcripts that are being written for later; return the files, and how many waited."""
