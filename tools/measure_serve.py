@@ -3,9 +3,10 @@
     python tools/measure_serve.py [CLIENTS [SECONDS [NOTES [FOLDER]]]]
 
 32 clients, 20 seconds and 1,000 notes if not said. The notes are made and indexed first, in FOLDER where they
-stay for the next run. Each client sends one call after the other: 40 % searches, 30 % reads, 10 % timelines, 10 % entries, 10 % lists and pings. An answer
-counts as lost that is not the one to its call, and as an error where it says so. Clients run in one process of
-their own and take part of the machine too.
+stay for the next run. Each client sends one call after the other: 40 % searches, 30 % reads, 10 % timelines,
+10 % entries, 10 % lists and pings. Calls of the first seconds do not count: the server starts its workers then.
+An answer counts as lost that is not the one to its call, and as an error where it says so. Clients run in one
+process of their own and take part of the machine too.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ WHY = (
     "so the next step is to ask the landlord|and the details are in the shared folder"
 ).split("|")
 SHARES = {"search": 40, "get": 30, "timeline": 10, "write": 10, "list": 5, "ping": 5}
+LEAD_S = 6.0  # before calls count
 FIRST_DAY = date(2023, 3, 1)
 HEAD = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
 
@@ -116,8 +118,8 @@ class Client:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stream = self._socket.makefile("rb")
 
-    def run(self, until: float) -> None:
-        """Call until a time of `time.perf_counter`."""
+    def run(self, since: float, until: float) -> None:
+        """Call until a time of `time.perf_counter`, and count from another one on."""
         number = 0
         while time.perf_counter() < until:
             number += 1
@@ -130,7 +132,8 @@ class Client:
                 self.wrong[f"lost: {kind} ({error})"] += 1
                 self._connect()
                 continue
-            self.took[kind].append(time.perf_counter() - started)
+            if started >= since:
+                self.took[kind].append(time.perf_counter() - started)
             if answer.get("id") != id_:
                 self.wrong[f"lost: {kind}"] += 1
             elif "error" in answer or answer["result"].get("isError"):
@@ -155,30 +158,39 @@ class Client:
 def load(port: int, clients: int, seconds: float, paths: list[str]) -> None:
     """Be the clients; print what they saw as JSON."""
     made = [Client(port, number, paths) for number in range(clients)]
-    until = time.perf_counter() + seconds
-    threads = [threading.Thread(target=client.run, args=(until,)) for client in made]
+    since = time.perf_counter() + LEAD_S
+    threads = [threading.Thread(target=client.run, args=(since, since + seconds)) for client in made]
     for thread in threads:
         thread.start()
+    time.sleep(LEAD_S)
+    before = time.process_time()
+    print("lead", flush=True)
     for thread in threads:
         thread.join()
     took = {kind: [one for client in made for one in client.took[kind]] for kind in SHARES}
     wrong = sum((client.wrong for client in made), Counter[str]())
-    print(json.dumps({"took": took, "wrong": wrong, "cpu_s": time.process_time()}))
+    print(json.dumps({"took": took, "wrong": wrong, "cpu_s": time.process_time() - before}))
 
 
 # --- the server ---------------------------------------------------------------------------------------------
 
 
+def family(pid: int) -> list[int]:
+    """Return a process and those that it started."""
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [pid, *(int(child) for one in found for child in one.read_text().split())]
+
+
 def resident_mb(pid: int) -> float:
-    """Return what a process holds in memory, in megabytes."""
-    (line,) = [one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmRSS")]
-    return int(line.split()[1]) / 1024
+    """Return what a process and its workers hold in memory, in megabytes."""
+    lines = [line for one in family(pid) for line in Path(f"/proc/{one}/status").read_text().splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def cpu_s(pid: int) -> float:
-    """Return what a process has used of processors, in seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Return what a process and its workers have used of processors, in seconds."""
+    each = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in family(pid)]
+    return sum(int(fields[11]) + int(fields[12]) for fields in each) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(workspace: Path, paths: list[str], clients: int, seconds: float) -> dict[str, Any]:
@@ -210,14 +222,17 @@ def measure(workspace: Path, paths: list[str], clients: int, seconds: float) -> 
                 question = {"name": "memory_search", "arguments": {"query": query}}
                 first.ask({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": question})
             memory["models loaded"] = resident_mb(server.pid)
-            before = cpu_s(server.pid)
-            arguments = ["load", str(port), str(clients), str(seconds)]
-            done = subprocess.run(
-                [sys.executable, "-P", __file__, *arguments], input=json.dumps(paths), text=True, check=True,
-                stdout=subprocess.PIPE,
-            )  # fmt: skip
+            load = [sys.executable, "-P", __file__, "load", str(port), str(clients), str(seconds)]
+            with subprocess.Popen(load, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as calling:
+                assert calling.stdin is not None
+                assert calling.stdout is not None
+                calling.stdin.write(json.dumps(paths))
+                calling.stdin.close()
+                calling.stdout.readline()
+                before, memory["with workers"] = cpu_s(server.pid), resident_mb(server.pid)
+                found = json.loads(calling.stdout.read())
             memory["at the end"] = resident_mb(server.pid)
-            return {**json.loads(done.stdout), "memory": memory, "server_cpu_s": cpu_s(server.pid) - before}
+            return {**found, "memory": memory, "server_cpu_s": cpu_s(server.pid) - before}
         finally:
             server.terminate()
 
@@ -227,7 +242,8 @@ def report(found: dict[str, Any], seconds: float) -> None:
     took: dict[str, list[float]] = found["took"]
     everything = [one for times in took.values() for one in times]
     print(f"{len(everything) / seconds:.0f} calls/s; processors: server {found['server_cpu_s'] / seconds:.2f}, "
-          f"clients {found['cpu_s'] / seconds:.2f}")  # fmt: skip
+          f"clients {found['cpu_s'] / seconds:.2f}; {1000 * found['server_cpu_s'] / len(everything):.1f} ms a call"
+    )  # fmt: skip
     print(f"{'':<9}{'calls':>7}{'p50':>9}{'p95':>9}{'p99':>9}{'most':>9}  ms")
     for kind, times in {**took, "all": everything}.items():
         if len(times) > 1:

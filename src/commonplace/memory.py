@@ -855,9 +855,10 @@ def warm(memory: Memory) -> None:
 
 
 def refresh(memory: Memory) -> None:
-    """Read what changed on disk into the index, if that is cheap. Raises IndexUnavailable."""
+    """Read what changed on disk into the index as a search does. Raises IndexUnavailable."""
     with memory._reading() as reader:
-        reader.store.ask(reader.store.freshen)
+        if memory.settings.index.sync_on_search:
+            reader.store.ask(reader.store.freshen)
 
 
 def written(memory: Memory) -> None:

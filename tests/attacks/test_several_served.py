@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.client import HTTPConnection
@@ -15,6 +16,7 @@ import pytest
 
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
+from commonplace.cli.serving import WORKER
 from commonplace.cli.session import Caller
 from commonplace.config.credentials import Secret
 from commonplace.servers import access, local
@@ -22,6 +24,7 @@ from commonplace.servers.access import Access
 from commonplace.servers.local_server import LocalServer
 from commonplace.servers.methods import respond
 from commonplace.servers.protocol import Connection
+from commonplace.servers.workers import Workers
 from tests.attacks.realm import AGENTS, DAY, EVERYWHERE, LIMITED, Place, Realm, build, enter, settings
 from tests.attacks.realm import built as built
 from tests.servers.conftest import Client, Served
@@ -237,7 +240,35 @@ def as_server(realm: Realm, agent: str) -> Iterator[Ask]:
         yield lambda method, params: post(server.port, "/mcp", TOKEN.reveal(), method, params)[1]
 
 
-WAYS = (by_itself, by_process, by_socket, by_address, as_server)
+@contextmanager
+def by_worker(realm: Realm, agent: str) -> Iterator[Ask]:
+    """A process beside a server, which the owner asks as well."""
+    asking = [Caller(str(realm["owner"].root), ""), Caller(str(realm.readable(agent)[0].root), agent)]
+    owner, own = [shortcut.service_of(one).place for one in asking]
+    assert owner is not None
+    assert own is not None
+    beside, connection = Workers(WORKER, 1), Connection("2025-11-25")
+    beside.start(owner)
+    end = time.monotonic() + 60
+    while not beside.is_ready and time.monotonic() < end:
+        time.sleep(0.02)
+
+    def ask(method: str, params: dict[str, Any]) -> Any:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = beside.answer(own, connection, message)
+        assert answer is not None
+        return answer
+
+    try:
+        method, params = tool("search", query=EVERYWHERE)
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert "result" in json.dumps(beside.answer(owner, connection, message))
+        yield ask
+    finally:
+        beside.close()
+
+
+WAYS = (by_itself, by_process, by_socket, by_address, as_server, by_worker)
 # One way is asked everything, the others some of it; with --slow all of it.
 STEPS = [
     *(pytest.param(way, 2 if way is by_itself else 9, id=way.__name__) for way in WAYS),

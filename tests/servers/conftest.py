@@ -21,6 +21,7 @@ from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
 from commonplace.servers.remedies import WORDS
 from commonplace.servers.running import Address, _Server, listening
+from commonplace.servers.workers import Workers
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
 
@@ -80,9 +81,15 @@ def client(workspace: Path) -> Iterator[Client]:
 class Served:
     """A server over HTTP in a thread, what it records, and where it is."""
 
-    def __init__(self, service: Service, allowed: Access, apart: http.Apart | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        allowed: Access,
+        apart: http.Apart | None = None,
+        beside: Workers | None = None,
+    ) -> None:
         self.lines: list[str] = []
-        app = http.build(service, allowed, self.lines.append, identity="abc", apart=apart)
+        app = http.build(service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside)
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
         self.ready = threading.Event()
         self.server = _Server(config, self.ready.set)

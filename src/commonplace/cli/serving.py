@@ -144,7 +144,11 @@ _OPTIONS = (
         ["--local"], is_flag=True,
         help="Serve your own programs alone, over a Unix socket, and end when idle.",
     ),
+    Option(["--worker"], is_flag=True, hidden=True, help="Answer what another server hands on."),
 )  # fmt: skip
+
+
+WORKER = ("serve", "--worker")  # what makes this program answer searches beside a server
 
 
 class _Serve(Group):
@@ -166,6 +170,7 @@ def _serve(
     show_token: bool,
     daemon: bool,
     local: bool,
+    worker: bool,
     structured: bool,
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
@@ -180,12 +185,16 @@ def _serve(
     if local:
         _serve_locally(ctx)
         return
+    if worker:
+        _work()
+        return
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
     from commonplace.servers import running
     from commonplace.servers.daemon import DETACHED_VARIABLE
+    from commonplace.servers.workers import Workers
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
@@ -202,7 +211,19 @@ def _serve(
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     with _local_server(ctx, None).beside():
         apart = shortcut.apart_of(asking)
-        running.serve(service, address, folder, detached=detached, tell=tell, apart=apart)
+        most = config.load(_home(ctx).root, agent=asking.agent).server.workers
+        beside = Workers(WORKER, most) if most else None
+        running.serve(service, address, folder, detached=detached, tell=tell, apart=apart, beside=beside)
+
+
+def _work() -> None:
+    """Answer what a server hands on, over standard input and output."""
+    from commonplace.servers import workers
+
+    source, sink = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what else is printed is no answer
+    with remedies.spoken(WORDS):
+        workers.work(shortcut.services_of, source, sink)
 
 
 def _serve_locally(ctx: click.Context) -> None:

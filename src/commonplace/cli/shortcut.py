@@ -125,7 +125,7 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
     client shows best what fails at the start.
     """
     from commonplace import config
-    from commonplace.servers.methods import Service
+    from commonplace.servers.methods import Place, Service
     from commonplace.servers.stdio import tell
 
     def open_memory() -> Memory:
@@ -143,7 +143,8 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
     def stamp() -> object:
         return [config.stamp(root) for root in roots]
 
-    return Service(open_memory, asking.agent, tell, stamp, structured=structured)
+    place = Place(asking.root, asking.agent, {**asking.asked, "structured": structured})
+    return Service(open_memory, asking.agent, tell, stamp, structured=structured, place=place)
 
 
 def services_of(root: str) -> Services:

@@ -325,6 +325,7 @@ class Server(NamedTuple):
     )
     idle_minutes: float = _own(20, "Minutes of rest after which such a server ends.", 0.01, 10**5)
     structured: bool = _own(False, "Whether tools answer clients of MCP with JSON beside the text.")
+    workers: int = _own(2, "Processes that answer searches beside `serve` where many wait; 0: none.", 0, 64)
 
 
 class Sessions(NamedTuple):

@@ -31,13 +31,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
-from commonplace.servers import access, progress, protocol
+from commonplace.servers import access, progress, protocol, workers
 from commonplace.servers.access import Access
-from commonplace.servers.methods import LANE, METHODS, QUICK, Service, is_heavy, respond
+from commonplace.servers.methods import LANE, METHODS, QUICK, Place, Service, is_heavy, respond
 from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Exchange, Questions, Refusal, mapping
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
+    from commonplace.servers.workers import Workers
 
 MOST_ASKING = 8  # questions to people that wait at once
 LIGHT = 8  # requests that are answered beside the lane of the heavy ones
@@ -71,15 +72,17 @@ def build(
     identity: str = "",
     apart: Apart | None = None,
     more: Sequence[BaseRoute] = (),
+    beside: Workers | None = None,
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and what else is to be served beside them.
 
     `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
     that was asked or answered. `apart` returns what serves an agent or a workspace by itself, by the kind and
-    the name that stand in the address, and raises CommonplaceError for what is not served.
+    the name that stand in the address, and raises CommonplaceError for what is not served. Processes
+    `beside` this one answer searches where many wait.
     """
 
-    door, doors = _Door(service), dict[Service, _Door]()
+    door, doors = _Door(service, beside), dict[Service, _Door]()
 
     async def mcp(request: Request) -> Response:
         return await _serve(door, request)
@@ -95,7 +98,7 @@ def build(
         except CommonplaceError:  # which may be about what is none of a client's business
             return JSONResponse({"error": "nothing of this name is served"}, 404)
         request.scope[_PLACE] = request.url.path
-        return await _serve(doors.setdefault(found, _Door(found)), request)
+        return await _serve(doors.setdefault(found, _Door(found, beside)), request)
 
     async def health(request: Request) -> Response:
         return JSONResponse(
@@ -167,9 +170,11 @@ class _Job:
 class _Door:
     """One service, what its clients have asked for, and the threads that answer it."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, beside: Workers | None) -> None:
         self.service, self.questions = service, Questions(MOST_ASKING)
+        self._workers, self._place = beside, service.place
         self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
+        self._beside = anyio.CapacityLimiter(beside.most) if beside else self.heavy
         self._jobs: dict[tuple[str, type, object], _Job] = {}
 
     @contextmanager
@@ -197,10 +202,31 @@ class _Door:
         if mapping(message).get("method") in _AT_ONCE:
             return respond(message, connection, self.service)
         exchange = Exchange(wanted=lambda: job.wanted)
+        if self._workers and self._place and workers.can_answer(message):
+            if self.heavy.statistics().tasks_waiting >= workers.CROWD:
+                self._workers.start(self._place)
+            if self._workers.is_ready:
+                return await anyio.to_thread.run_sync(
+                    self._answer_beside, self._workers, self._place, message, connection, exchange,
+                    limiter=self._beside,
+                )  # fmt: skip
         return await anyio.to_thread.run_sync(
-            respond, message, connection, self.service, exchange,
+            self.respond, message, connection, exchange,
             limiter=self.heavy if is_heavy(message) else self.light,
         )  # fmt: skip
+
+    def respond(self, message: object, connection: Connection, exchange: Exchange) -> object | None:
+        """Answer a message here; what it writes, workers find."""
+        answer = respond(message, connection, self.service, exchange)
+        if self._workers and self._workers.is_ready and is_heavy(message):
+            self.service.settle()
+        return answer
+
+    def _answer_beside(
+        self, beside: Workers, place: Place, message: object, connection: Connection, exchange: Exchange
+    ) -> object | None:
+        answer = beside.answer(place, connection, message) if exchange.wanted() else None
+        return answer or respond(message, connection, self.service, exchange)
 
 
 async def _serve(door: _Door, request: Request) -> Response:
@@ -318,7 +344,7 @@ async def _events(
         exchange = Exchange(ask, send, lambda: job.wanted)
 
         def work() -> None:
-            answer = respond(message, connection, door.service, exchange)
+            answer = door.respond(message, connection, exchange)
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 send(answer)
 

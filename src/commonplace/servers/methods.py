@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
@@ -55,6 +55,14 @@ LANE = max(2, os.cpu_count() or 2)
 _LIGHT = ("memory_get", "memory_timeline", "memory_status")
 
 
+class Place(NamedTuple):
+    """How another process makes the same service: by way of which workspace, as whom, and with what."""
+
+    root: str
+    agent: str
+    asked: Mapping[str, Any]
+
+
 class Service:
     """One memory and who it serves; safe to use from any thread."""
 
@@ -68,6 +76,7 @@ class Service:
         stamp: Callable[[], object] = lambda: None,
         *,
         structured: bool = False,
+        place: Place | None = None,
     ) -> None:
         """Serve what `open_memory` opens.
 
@@ -75,7 +84,7 @@ class Service:
         `stamp` differs from what it was, as of a settings file that changed, the memory is opened anew. With
         `structured` tools answer with JSON beside the text, which some clients show their models instead.
         """
-        self.agent, self.tell, self.structured = agent, tell, structured
+        self.agent, self.tell, self.structured, self.place = agent, tell, structured, place
         self.lane = threading.BoundedSemaphore(LANE)
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
@@ -111,6 +120,13 @@ class Service:
             if self._memory is not None:
                 self._memory.close()
                 self._memory = None
+
+    def settle(self) -> None:
+        """Bring into the index what was just written, for other processes that answer from it."""
+        from commonplace.memory import refresh
+
+        with suppress(CommonplaceError):  # the next question compares the files again
+            refresh(self.memory)
 
     def warm(self) -> None:
         """Load what the first question would have to wait for: the program, the index, a model in here.

@@ -40,6 +40,7 @@ from commonplace.servers.access import Access
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
 from commonplace.servers.remedies import WORDS
+from commonplace.servers.workers import Workers
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
@@ -70,8 +71,10 @@ def serve(
     detached: bool = False,
     tell: Callable[[Running], None],
     apart: http.Apart | None = None,
+    beside: Workers | None = None,
 ) -> None:
-    """Serve until a signal comes; `tell` is called once clients can connect, `apart` is that of `http.build`.
+    """Serve until a signal comes; `tell` is called once clients can connect, `apart` and `beside` are
+    those of `http.build`.
 
     Raises ConfigError where that cannot be, with what would help.
     """
@@ -107,7 +110,7 @@ def serve(
             _log(folder / daemon.LOG if detached else None)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
             config = uvicorn.Config(
-                http.build(service, allowed, log.info, identity=running.id, apart=apart),
+                http.build(service, allowed, log.info, identity=running.id, apart=apart, beside=beside),
                 http=Bounded,
                 ws="none",
                 loop="asyncio",
@@ -124,6 +127,8 @@ def serve(
                 _Server(config, lambda: tell(running), ending.is_set).run([bound])
             log.info("ended")
     service.close()
+    if beside is not None:
+        beside.close()
 
 
 def _token(address: Address, place: str) -> Secret:

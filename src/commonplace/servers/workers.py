@@ -1,0 +1,181 @@
+"""Processes that answer searches beside a server, since Python runs one thread of a process at a time.
+
+A worker is this program once more. It reads a line for each search from standard input, the message with who
+asks which memory, and writes the answer as a line, until its input ends or it has rested. Workers are started
+when searches wait for each other; what they do not answer the server answers itself.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import IO, TYPE_CHECKING
+
+from commonplace.base import installation
+from commonplace.base.errors import CommonplaceError
+from commonplace.servers import protocol
+from commonplace.servers.methods import respond
+from commonplace.servers.protocol import INTERNAL, Connection, Refusal, failure, id_of, mapping
+
+if TYPE_CHECKING:
+    from commonplace.servers.local_server import Services
+    from commonplace.servers.methods import Place
+
+CROWD = 2  # searches that wait for others before workers are started
+REST_S = 300.0  # without a search, after which a worker ends
+_PAUSE_S = 30.0  # from one start to the next, where workers end by themselves
+_ENDS_S = 5.0
+_PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+
+
+def can_answer(message: object) -> bool:
+    """Whether a worker may answer a message: a search, which changes no note and asks no person."""
+    method, name = mapping(message).get("method"), mapping(message, "params").get("name")
+    is_search = method == "prompts/get" or (method == "tools/call" and name == "memory_search")
+    return is_search and id_of(message) is not None
+
+
+# --- the side of the server -------------------------------------------------------------------------------
+
+
+class Workers:
+    """The workers of a server, `most` of them; safe from any thread."""
+
+    def __init__(self, command: Sequence[str], most: int) -> None:
+        """`command` is what makes this program a worker, as arguments of it."""
+        self.most = most
+        self._command = command
+        self._lock = threading.Lock()
+        self._free: list[_Worker] = []
+        self._all: set[_Worker] = set()
+        self._is_starting = self._over = False
+        self._next = 0.0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is one."""
+        return bool(self._all)
+
+    def start(self, place: Place) -> None:
+        """Start those that are missing, beside what is going on, with the memory of a place loaded."""
+        with self._lock:
+            waits = self._is_starting or self._over or time.monotonic() < self._next
+            if waits or len(self._all) >= self.most:
+                return
+            self._is_starting, self._next = True, time.monotonic() + _PAUSE_S
+        threading.Thread(target=self._start, args=(place,), name="commonplace-workers", daemon=True).start()
+
+    def _start(self, place: Place) -> None:
+        try:
+            while len(self._all) < self.most and not self._over:
+                worker = _Worker(self._command)
+                try:
+                    worker.ask(_call(place, Connection(), _PING))
+                except (OSError, ValueError):
+                    worker.end()
+                    return
+                with self._lock:
+                    self._all.add(worker)
+                    self._free.append(worker)
+        except OSError:
+            return  # no process can be started, so the server answers
+        finally:
+            self._is_starting = False
+            if self._over:
+                self.close()
+
+    def answer(self, place: Place, connection: Connection, message: object) -> object | None:
+        """Return the answer of a worker; None where none is free, or it ended meanwhile."""
+        with self._lock:
+            if not self._free:
+                return None
+            worker = self._free.pop()
+        try:
+            answer: object = protocol.decode(worker.ask(_call(place, connection, message)))
+        except (OSError, ValueError, Refusal):
+            with self._lock:
+                self._all.discard(worker)
+            worker.end()
+            return None
+        with self._lock:
+            self._free.append(worker)
+        return answer
+
+    def close(self) -> None:
+        """End all of them."""
+        self._over = True
+        with self._lock:
+            ended, self._all, self._free = self._all, set(), []
+        for worker in ended:
+            worker.end()
+
+
+class _Worker:
+    """One process, which answers one call at a time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start it. Raises OSError."""
+        self._process = subprocess.Popen(
+            installation.python("-m", "commonplace", *command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=installation.environment(),
+            start_new_session=True,  # Ctrl-C is for the server, which ends it
+        )
+
+    def ask(self, call: bytes) -> bytes:
+        """Send a line and return the answer, a line too. Raises OSError, ValueError once it has ended."""
+        source, sink = self._process.stdout, self._process.stdin
+        assert source is not None
+        assert sink is not None
+        sink.write(call)
+        sink.flush()
+        if not (line := source.readline()).endswith(b"\n"):
+            raise ConnectionResetError("the worker ended")
+        return line
+
+    def end(self) -> None:
+        """End it, and wait for that."""
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                assert stream is not None
+                stream.close()
+        try:
+            self._process.wait(_ENDS_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _call(place: Place, connection: Connection, message: object) -> bytes:
+    return protocol.encode([*place, connection.version, connection.client, message]) + b"\n"
+
+
+# --- the side of the worker -------------------------------------------------------------------------------
+
+
+def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer the calls of a server, until it ends or has none for long.
+
+    `services_of` makes what serves those who come by way of a workspace.
+    """
+    of, warm = cache(services_of), set()
+    while select.select([source], [], [], REST_S)[0] and (line := source.readline()):
+        root, agent, asked, version, client, message = json.loads(line)
+        try:
+            service = of(root).of(agent, asked)
+            if service not in warm:
+                warm.add(service)
+                service.warm()
+            answer = respond(message, Connection(version, client), service)
+        except CommonplaceError as error:
+            answer = failure(id_of(message), Refusal(INTERNAL, str(error)))
+        sink.write(protocol.encode(answer) + b"\n")
+        sink.flush()
