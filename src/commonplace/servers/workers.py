@@ -142,16 +142,18 @@ class _Worker:
         return line
 
     def end(self) -> None:
-        """End it, and wait for that."""
-        for stream in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                assert stream is not None
-                stream.close()
+        """End it once it has answered, and wait for that."""
+        source, sink = self._process.stdout, self._process.stdin
+        assert source is not None
+        assert sink is not None
+        with suppress(OSError):
+            sink.close()
         try:
             self._process.wait(_ENDS_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        source.close()  # only now: a thread may wait for an answer from it
 
 
 def _call(place: Place, connection: Connection, message: object) -> bytes:
