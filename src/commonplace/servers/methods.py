@@ -9,8 +9,9 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace import __version__
+from commonplace.base import heap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.servers import completion, heap, resources
+from commonplace.servers import completion, resources
 from commonplace.servers.backlog import Backlog
 from commonplace.servers.progress import reported
 from commonplace.servers.prompts import PROMPTS

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace import language
+from commonplace.base import heap
 from commonplace.language import rules, scripts
 from commonplace.providers import runtime
 from commonplace.providers.embedding.shipped import File, Shipped, damaged
@@ -133,4 +134,6 @@ def load(folder: Path = FOLDER) -> Chinese:
     with ThreadPoolExecutor(1) as pool:
         session = pool.submit(runtime.session, "builtin", files.read(MODEL))
         lexicon = Lexicon(files.read(LEXICON))
-        return Chinese(lexicon, session.result(), runtime.tokenizer("builtin", files.read(TOKENIZER)))
+        loaded = Chinese(lexicon, session.result(), runtime.tokenizer("builtin", files.read(TOKENIZER)))
+    heap.trim()  # the encoder's weights were unpacked: 100 MB of steps in between
+    return loaded
