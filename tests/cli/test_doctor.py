@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.cli import hook
 from commonplace.config import user_file
 from commonplace.diagnosis import examination
 from tests.cli.conftest import Program, Run, called
@@ -70,6 +71,18 @@ def test_something_wrong_ends_with_1(run: Run, fine: Path) -> None:
     assert result.stderr == ""
     assert "  ✗ the index cannot be opened (damaged)" in result.stdout.splitlines()
     assert re.fullmatch(r"1 wrong, 0 warnings, of \d+ checks", result.stdout.splitlines()[-1])
+
+
+def test_the_last_hook_that_went_wrong_is_told(run: Run, fine: Path) -> None:
+    hook.note_trouble(f"no such option '--nonsense' {KEY}")
+    result = run("doctor")
+    assert result.exit_code == 0
+    [told] = [line for line in result.stdout.splitlines() if "a hook went wrong" in line]
+    assert "no such option '--nonsense'" in told
+    assert KEY not in result.output
+    assert "a hook went wrong" not in run("--agent", "guest", "doctor").stdout
+    os.utime(hook.trouble_file(), (1_770_000_000, 1_770_000_000))
+    assert "a hook went wrong" not in run("doctor").stdout
 
 
 def test_json(run: Run, fine: Path) -> None:

@@ -151,6 +151,80 @@ def test_a_workspace_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hook", "--nonsense"],
+        ["--nonsense", "hook"],
+        ["hook", "word"],
+        ["hook", "--deadline", "x"],
+        ["hook", "--deadline", "0"],
+        ["hook", "--deadline", "9" * 5000],
+        ["hook", "--deadline"],
+        ["hook", "--agent"],
+        ["hook", "-w"],
+        ["hook", "--agent", "../..", "--deadline", "60000"],
+        ["--agent", "a", "hook", "--format", "json"],
+    ],
+    ids=lambda arguments: " ".join(arguments)[:40],
+)
+def test_a_command_that_is_written_wrong_is_no_trouble(workspace: Path, arguments: list[str]) -> None:
+    """A client takes another exit code for a refusal of its user's message."""
+    done = subprocess.run(
+        command(*arguments), input=ASKED, capture_output=True, env=environment(), timeout=60, cwd=workspace
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert hook.trouble_file().read_text()
+
+
+def test_what_was_wrong_is_kept_for_its_owner(workspace: Path) -> None:
+    subprocess.run(command("hook", "--nonsense"), input=ASKED, check=True, env=environment(), timeout=60)
+    assert hook.trouble_file().read_text().startswith("no such option '--nonsense'")
+    run(workspace / "none", ASKED, "--deadline", "60000")  # the last one alone
+    assert hook.trouble_file().read_text().startswith("no workspace at or above")
+    assert hook.trouble_file().stat().st_mode & 0o077 == 0
+
+
+def test_words_of_an_event_are_not_kept_with_what_went_wrong(workspace: Path) -> None:
+    run(workspace, b'{"hook_event_name": "UserPromptSubmit", "prompt": "my secret', "--deadline", "60000")
+    assert hook.trouble_file().read_text() == "JSONDecodeError"
+
+
+def test_what_a_server_refuses_is_kept(workspace: Path, sockets: None) -> None:
+    start(workspace)
+    (workspace / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    assert run(workspace, ASKED, "--debug") == ""
+    assert "search.limit" in hook.trouble_file().read_text()
+
+
+def test_a_place_where_nothing_can_be_kept_is_no_trouble(workspace: Path, private_home: Path) -> None:
+    (private_home / "cache").write_text("a file")
+    assert run(workspace / "none", ASKED) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_called"),
+    [
+        (["hook", "--nonsense"], True),
+        (["-w", "/n", "--agent", "a", "--deadline", "9", "hook"], True),
+        (["--all-workspaces", "hook", "word"], True),
+        (["hook", "--help"], False),
+        (["hook", "--nonsense", "--debug"], False),
+        (["-w", "hook"], False),
+        (["search", "hook"], False),
+        (["--agent", "hook", "search"], False),
+        (["-w"], False),
+    ],
+)
+def test_which_command_it_is(arguments: list[str], is_called: bool) -> None:
+    assert hook.is_called(arguments) is is_called
+
+
+def test_its_help_is_shown(workspace: Path) -> None:
+    done = subprocess.run(command("hook", "--help"), capture_output=True, env=environment(), timeout=60)
+    assert (done.returncode, done.stdout[:24]) == (0, b"Usage: commonplace hook ")
+
+
 def test_broken_settings_are_no_trouble(workspace: Path) -> None:
     (workspace / "commonplace.toml").write_text("this is no table\n")
     for data in (ASKED, RAN, event("Stop")):
@@ -201,6 +275,7 @@ def test_a_hook_leaves_no_child_that_holds_the_clients_pipes(workspace: Path) ->
         (["hook", "--deadline", "50"], {"deadline": 50}),
         (["hook", "--deadline=x"], None),
         (["hook", "--deadline", "0"], None),
+        (["hook", "--deadline", "9" * 5000], None),
         (["hook", "--help"], None),
         (["hook", "word"], None),
         (["-w", "hook"], None),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ _MARKS: Mapping[State, tuple[str, str]] = {
 # States with their names, the worst first.
 _NAMED: Mapping[State, str] = {"wrong": "wrong", "warning": "to look at", "ok": "fine", "skipped": "skipped"}
 _TITLE_CELLS = 13
+_RECENT_S = 86_400.0  # a hook that went wrong before that is no news
 
 
 @command("doctor")
@@ -52,9 +54,10 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     examined = examination.present(session.workspace(ctx), environ, offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
-    for group, found in examination.examine(
-        examined, {"clients": {"clients.doors": partial(_doors, environ)}}
-    ):
+    of_clients = {"clients.doors": partial(_doors, environ)}
+    if not session.asking_agent(ctx):  # what went wrong may name what is another agent's
+        of_clients["clients.hooks"] = partial(_hooks, examined.now_s)
+    for group, found in examination.examine(examined, {"clients": of_clients}):
         findings += found
         if form == "text":
             session.write("\n".join(_group(group, found, look, verbose=verbose)))
@@ -82,6 +85,23 @@ def _doors(environ: Mapping[str, str]) -> Iterator[Finding]:
     except OSError:  # a folder that is gone
         project = paths.home(environ)
     return doors.answering(environ, project)
+
+
+def _hooks(now_s: float) -> Iterator[Finding]:
+    """Tell what the last hook that went wrong met, which it said to nobody."""
+    from commonplace.cli import hook
+    from commonplace.types import Finding
+
+    path = hook.trouble_file()
+    try:
+        since_s = now_s - path.stat().st_mtime
+        told = paths.root_of(path).read(path, limit=hook.LONGEST_TROUBLE).decode("utf-8", "replace")
+    except OSError:
+        return
+    if since_s < _RECENT_S:
+        when = f"{datetime.fromtimestamp(now_s - since_s):%Y-%m-%d %H:%M}"
+        remedy = f"mend that, then delete {paths.shown(path)}"
+        yield Finding("clients.hooks", "warning", f"a hook went wrong, last at {when}: {told}", remedy)
 
 
 def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:

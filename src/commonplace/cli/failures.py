@@ -49,7 +49,7 @@ def flush(code: int) -> int:
 def report(error: BaseException) -> int:
     """Print what went wrong and return the exit code."""
     line, code = describe(error)
-    print(f"commonplace: error: {_one_line(line)}", file=sys.stderr)
+    print(f"commonplace: error: {one_line(line)}", file=sys.stderr)
     return code
 
 
@@ -72,7 +72,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 def warn(message: str) -> None:
     """Print a warning."""
-    print(f"commonplace: {_one_line(message)}", file=sys.stderr)
+    print(f"commonplace: {one_line(message)}", file=sys.stderr)
 
 
 def _click(error: BaseException, name: str) -> click.ClickException | None:
@@ -87,7 +87,7 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Keep a message to one line that a terminal shows rather than obeys, and take keys out of it.
 
     A message may quote a value, and a key may have been put where another value belongs.

@@ -1,8 +1,9 @@
 """`commonplace hook`: an event of a coding client's session, read from standard input.
 
 Whatever happens, the exit code is 0 and nothing is said about trouble: an agent must not stop, and its user
-must not lose a message, because of a memory. Events that a client waits for have a deadline: a warm server
-answers them, otherwise full text does, otherwise nobody. All others are handed over and not waited for.
+must not lose a message, because of a memory. The last trouble is kept where `doctor` finds it. Events that a
+client waits for have a deadline: a warm server answers them, otherwise full text does, otherwise nobody. All
+others are handed over and not waited for.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full 
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
 _OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
+LONGEST_TROUBLE = 4096  # bytes of a line about what went wrong
 TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
 
 
@@ -51,9 +53,32 @@ def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
         else:
             return None
     named, deadline = options.pop("is_named", False), options.get("deadline", "1")
-    if not named or not deadline.isdecimal() or not 0 < int(deadline) < 10**6:
+    if not named or not deadline.isdecimal() or len(deadline) > 6 or not int(deadline):
         return None
     return {**options, "deadline": int(deadline)} if "deadline" in options else options
+
+
+def is_called(arguments: Sequence[str]) -> bool:
+    """Tell whether the command is `hook`, whatever its options are, and nobody wants help or a traceback."""
+    rest = iter(arguments)
+    for word in rest:
+        if word in _OPTIONS:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word == "hook" and not {"--help", "--debug"} & {*arguments}
+    return False
+
+
+def run_quietly(command: Callable[[], object]) -> int:
+    """Run what click makes of arguments that `parse` leaves to it, and return 0 whatever it says of them."""
+    import contextlib
+    import io
+
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+        command()
+    note_trouble(said.getvalue().removeprefix("commonplace: error: "))
+    return 0
 
 
 def run(
@@ -84,10 +109,35 @@ def run(
             left_s = began + SERVER_SHARE * limit_s - time.monotonic()
             answer = _ask_server(root, name, event, max(0.02, left_s), is_named=is_named)
             _print(answer if answer is not None else _without_server(root, name, event, is_named=is_named))
-    except BaseException:
+    except BaseException as error:
         if debug:
             raise
+        # Of what nobody foresaw the words may be those of a tool, or of its user.
+        is_ours = type(error).__module__ == "commonplace.base.errors"
+        note_trouble(str(error) if is_ours else type(error).__name__)
     return 0
+
+
+def trouble_file() -> Path:
+    """Return where the last trouble of a hook is kept."""
+    from commonplace.base import paths
+
+    return paths.user_cache_dir() / "hook.trouble"
+
+
+def note_trouble(text: str) -> None:
+    """Keep what went wrong in the place of what did before; nothing is said where that fails as well."""
+    try:
+        from commonplace.base import paths
+        from commonplace.cli import failures
+
+        if line := failures.one_line(text):
+            path = trouble_file()
+            door = paths.root_of(path)
+            door.make_folder(path.parent)
+            door.exchange(path, line.encode("utf-8", "surrogateescape"))
+    except BaseException:  # noqa: BLE001, S110 - a client is waiting, and must not learn of it
+        pass
 
 
 def _read() -> bytes:
@@ -135,7 +185,10 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
         answer = local.exchange(connection, line, wait_s)
     except local.Unanswered:
         return None
-    return answer[len(TAKEN) :].strip() if answer.startswith(TAKEN) else b""
+    if not answer.startswith(TAKEN):
+        note_trouble(answer.decode("utf-8", "replace"))
+        return b""
+    return answer[len(TAKEN) :].strip()
 
 
 def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> bytes:

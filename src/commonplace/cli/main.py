@@ -55,6 +55,10 @@ def main() -> NoReturn:
 
         if (options := hook.parse(sys.argv[1:])) is not None:
             os._exit(hook.run(**options))
+        if hook.is_called(sys.argv[1:]):
+            from commonplace.cli.application import cli
+
+            os._exit(hook.run_quietly(cli.main))
     from commonplace.cli import failures, shortcut
 
     code = shortcut.run(sys.argv[1:])
