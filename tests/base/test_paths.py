@@ -89,6 +89,26 @@ def test_order_of_resolution(tmp_path: Path, private_home: Path) -> None:
     assert resolve_workspace("~/commonplace", environ, here) == private_home / "commonplace"
 
 
+@pytest.mark.parametrize(
+    "content", ["MEMORY.md", ".commonplace/", "commonplace.toml", "memory/2026-02-13.md"]
+)
+def test_a_folder_of_a_workspace_is_none_unless_it_was_made_one(tmp_path: Path, content: str) -> None:
+    make(tmp_path, "outer/memory/", f"outer/{content}", "outer/project/deep/")
+    (tmp_path / "link").symlink_to(tmp_path / "outer" / "project")
+    for name in ("outer/memory", "outer/project/deep", "link"):
+        for environ, flag in (({}, name), ({paths.WORKSPACE_VARIABLE: name}, None)):
+            with pytest.raises(WorkspaceNotFound, match="it lies in the workspace") as error:
+                resolve_workspace(flag, environ, tmp_path)
+            assert error.value.around == str(tmp_path / "outer")
+    make(tmp_path, "outer/project/deep/.commonplace/")
+    assert resolve_workspace("outer/project/deep", {}, tmp_path) == tmp_path / "outer" / "project" / "deep"
+
+
+def test_a_folder_of_no_workspace_may_be_named(tmp_path: Path, private_home: Path) -> None:
+    make(private_home, ".commonplace/", "project/")
+    assert resolve_workspace("project", {}, private_home) == private_home / "project"
+
+
 def test_named_workspace_must_exist(tmp_path: Path) -> None:
     for environ, flag in (({}, "nowhere"), ({paths.WORKSPACE_VARIABLE: "nowhere"}, None)):
         with pytest.raises(WorkspaceNotFound, match="nowhere"):

@@ -69,6 +69,43 @@ def test_a_link_is_the_workspace_that_it_leads_to(folders: list[Path], tmp_path:
 
 @pytest.mark.parametrize(
     "line",
+    ["search x", "recall x", "prompt x", "get MEMORY.md", "ls", "status", "timeline today", "sync", "remember x", "mcp",
+     "config list", "workspaces", "--all-workspaces search x", "serve status"],
+)  # fmt: skip
+def test_no_command_but_init_makes_a_workspace_in_another(folders: list[Path], line: str) -> None:
+    inner = folders[0] / "memory"
+    inner.mkdir(exist_ok=True)
+    before = sorted(folders[0].rglob("*"))
+    told = error("-w", inner, *line.split())
+    assert f"use `-w {folders[0]}`, or make another one there with `commonplace init {inner}`" in told
+    assert "lies in the workspace" in error("-w", folders[1], "-w", inner, "search", "x")
+    assert "lies in the workspace" in error("workspaces", "add", inner)
+    assert sorted(folders[0].rglob("*")) == before
+
+
+def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    project = folders[0] / "project"
+    assert "made .commonplace" in out("init", project)
+    monkeypatch.chdir(project)
+    assert str(project) in out("workspaces", "list", "--format", "json")
+    out("remember", "The lighthouse.")
+    assert "0 notes" not in out("ls")
+    assert "lighthouse" not in out("-w", folders[0], "get", "MEMORY.md")
+
+
+def test_an_agent_learns_of_no_workspace_around_a_folder(folders: list[Path]) -> None:
+    inner = folders[1] / "memory"
+    inner.mkdir(exist_ok=True)
+    path = loading.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n')
+    told = error("--agent", "guest", "-w", inner, "search", "x")
+    assert "lies in" not in told
+    assert "init" not in told.partition(str(inner))[0]
+
+
+@pytest.mark.parametrize(
+    "line",
     ["remember x", "sync", "correct x y", "undo", "log", "usage", "config set search.limit 5 --in-workspace"],
 )
 def test_what_changes_a_memory_takes_one(folders: list[Path], line: str) -> None:

@@ -29,6 +29,19 @@ def test_one_that_is_named_and_missing(tmp_path: Path) -> None:
     assert found.remedy == f"commonplace init {tmp_path / 'gone'}"
 
 
+def test_a_folder_of_a_workspace_names_the_one_around(tmp_path: Path) -> None:
+    (tmp_path / "outer" / "memory").mkdir(parents=True)
+    (tmp_path / "outer" / "MEMORY.md").touch()
+    inner = tmp_path / "outer" / "memory"
+    found = by_check(checks.folder(present(str(inner))))["workspace.folder"]
+    assert (found.state, f"lies in the workspace {tmp_path / 'outer'}" in found.told) == ("wrong", True)
+    (inner / ".commonplace").mkdir()
+    found = by_check(checks.folder(present(str(inner))))["workspace.nested"]
+    assert (found.state, found.remedy.split(",")[0]) == ("warning", f"rm -r {inner / '.commonplace'}")
+    (inner / "MEMORY.md").touch()
+    assert "workspace.nested" not in states(checks.folder(present(str(inner))))
+
+
 def test_none_at_all(nobody: Path) -> None:
     found = by_check(checks.folder(present(None)))["workspace.folder"]
     assert (found.state, found.remedy) == ("warning", "commonplace init")

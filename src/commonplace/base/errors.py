@@ -5,7 +5,7 @@
     CommonplaceError
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
     ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
-    ├── WorkspaceNotFound      no workspace at or above a folder
+    ├── WorkspaceNotFound      no workspace at or above a folder, or not this folder: the one around it
     ├── NoteNotFound           no such note or line: the path and near misses
     ├── OutsideRoots           a path that leaves the workspace and its collections
     ├── UnknownCollection      a collection nobody added: the name and the known ones
@@ -43,13 +43,17 @@ class AccessDenied(CommonplaceError):
 
 
 class WorkspaceNotFound(CommonplaceError):
-    """No workspace at or above a folder."""
+    """No workspace at or above a folder, or a folder that is no workspace but lies in the one `around`."""
 
-    def __init__(self, start: str) -> None:
+    def __init__(self, start: str, around: str = "") -> None:
         from commonplace.base import remedies
 
-        super().__init__(f"no workspace at or above {start}; {remedies.say('init')}")
-        self.start = start
+        told = f"no workspace at or above {start}; {remedies.say('init')}"
+        if around:
+            remedy = remedies.say("workspace.around", around, start)
+            told = f"{start} is no workspace, it lies in the workspace {around}; {remedy}"
+        super().__init__(told)
+        self.start, self.around = start, around
 
 
 class NoteNotFound(CommonplaceError):

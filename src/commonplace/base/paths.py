@@ -151,8 +151,8 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
-    Any existing folder may be named outright, but one within the clone that this program runs from only if it
-    is a workspace already. Raises WorkspaceNotFound, ConfigError.
+    Any existing folder may be named outright, but one within another workspace, or within the clone that this
+    program runs from, only if it is a workspace already. Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     expanded = named or ""
@@ -171,8 +171,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
             raise ConfigError("workspace", f"{shown(folder)} is a file; name its folder")
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
-        if not _is_workspace(folder, os.path.realpath(home(environ))):
-            check_outside_clone(folder)
+        check_usable(folder, environ)
         return folder
     found = find_workspace(cwd, environ)
     if found is not None:
@@ -181,6 +180,19 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def check_usable(folder: Path, environ: Mapping[str, str] | None = None) -> None:
+    """Raise WorkspaceNotFound for a folder that lies in a workspace, ConfigError for one in the clone.
+
+    Unless it is a workspace: an index would make it one, and hide the one around from whoever stands there.
+    """
+    if _is_workspace(folder, os.path.realpath(home(environ))):
+        return
+    check_outside_clone(folder)
+    around = find_workspace(Path(os.path.realpath(folder)).parent, environ)
+    if around is not None:
+        raise WorkspaceNotFound(shown(folder), shown(around))
 
 
 def check_outside_clone(folder: Path, instead: str = "") -> None:

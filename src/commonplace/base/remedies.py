@@ -52,6 +52,7 @@ WORDS: Mapping[str, str] = {
     "undo": "it can be taken back",
     "undo.run": "undoing {0} takes the last undo back, which does that change again",
     "usage.never": "in the whole list",
+    "workspace.around": "open that, or make one of {1} first",
     "workspace.name": "name it in your own config.toml",
 }
 _spoken: Mapping[str, str] = {}

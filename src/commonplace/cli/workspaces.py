@@ -12,7 +12,7 @@ import click
 from commonplace.base import paths
 from commonplace.base.errors import WorkspaceNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, State, command, format_option, option
 from commonplace.config import editing, workspaces
 from commonplace.render import screen, to_json
 
@@ -26,7 +26,8 @@ def list_(ctx: click.Context, form: str) -> None:
     With `--agent` those that it uses from here: the one that it writes to first, then what it reads.
     """
     agent, rows = session.asking_agent(ctx), list[tuple[str, str, str]]()
-    with nullcontext() if agent else suppress(WorkspaceNotFound):
+    is_named = bool(ctx.ensure_object(State).workspace)
+    with nullcontext() if agent or is_named else suppress(WorkspaceNotFound):
         reach = session.asking(ctx, everything=not agent).reach()
         home = ("writes" if reach.reader is None else "reads") if agent else ""
         rows.append((reach.name, os.fspath(reach.home), home))
@@ -52,6 +53,7 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
     root = Path(os.path.abspath(os.path.expanduser(folder)))
     if not root.is_dir():
         raise WorkspaceNotFound(paths.shown(root))
+    paths.check_usable(root)
     if name is not None:
         editing.set_name(root, name)
     workspaces.note(root)

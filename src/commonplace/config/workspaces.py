@@ -121,12 +121,14 @@ def _resolved(
 ) -> Path:
     """The workspace of a folder, or of a name that the user gave one where no such folder is.
 
-    A name that an agent may not read is as unknown to it as any other.
+    A name that an agent may not read is as unknown to it as any other, and so is a workspace around a folder.
     """
     try:
         return paths.resolve_workspace(folder, environ)
-    except WorkspaceNotFound:
+    except WorkspaceNotFound as error:
         called = [root for root, name in names.items() if name == folder and allowed.may_read(root)]
+        if not called and error.around and not allowed.may_read(error.around):
+            raise WorkspaceNotFound(error.start) from None
         if not called:
             raise
         return _existing(called[0])

@@ -33,9 +33,9 @@ _PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"
 class Case:
     """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
 
-    `named` says that the owner named the place. `settings` are those in force or, where they cannot be
-    read, as many of them as can. `offline` keeps everything on this machine; `now_s` is the time, in seconds
-    of the epoch.
+    `named` says that the owner named the place, `around` in which workspace that lies. `settings` are those
+    in force or, where they cannot be read, as many of them as can. `offline` keeps everything on this
+    machine; `now_s` is the time, in seconds of the epoch.
     """
 
     root: Path | None
@@ -47,6 +47,7 @@ class Case:
     now_s: float = 0.0
     model_folder: Path = builtin.FOLDER
     chinese_folder: Path = chinese.FOLDER
+    around: str = ""
 
     @property
     def workspace(self) -> paths.Workspace | None:
@@ -63,13 +64,13 @@ def present(folder: str | None, environ: Mapping[str, str] | None = None, *, off
     """Find what is to be examined; never raises for what may be wrong with it."""
     environ = dict(os.environ if environ is None else environ)
     named = bool(folder or environ.get(paths.WORKSPACE_VARIABLE))
-    root, missing = None, ""
+    root, missing, around = None, "", ""
     try:
         root = paths.resolve_workspace(folder, environ)
     except WorkspaceNotFound as error:
-        missing = error.start
+        missing, around = error.start, error.around
     settings = settings_as_can_be(NOWHERE if root is None else root, environ)
-    return Case(root, settings, environ, missing, named, offline, time.time())
+    return Case(root, settings, environ, missing, named, offline, time.time(), around=around)
 
 
 def settings_as_can_be(root: Path, environ: Mapping[str, str]) -> Settings:

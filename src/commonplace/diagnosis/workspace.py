@@ -38,7 +38,11 @@ def folder(case: Case) -> Iterator[Finding]:
     """See that there is a workspace, that it can be written to, and that git leaves what is derived alone."""
     workspace = case.workspace
     if workspace is None:
-        if case.named:
+        if case.around:
+            told = f"{case.missing} is no workspace, it lies in the workspace {case.around}"
+            remedy = f"use -w {case.around}, or commonplace init {case.missing}"
+            yield Finding("workspace.folder", "wrong", told, remedy)
+        elif case.named:
             told, remedy = f"there is no folder {case.missing}", f"commonplace init {case.missing}"
             yield Finding("workspace.folder", "wrong", told, remedy)
         else:
@@ -50,6 +54,7 @@ def folder(case: Case) -> Iterator[Finding]:
         yield Finding("workspace.folder", "wrong", f"{shown} cannot be read", f"chmod u+rwx {shown}")
         return
     yield Finding("workspace.folder", "ok", shown)
+    yield from _hiding(workspace)
     yield from _leading_out(workspace)
     closed = [
         paths.shown(place)
@@ -66,6 +71,16 @@ def folder(case: Case) -> Iterator[Finding]:
     else:
         yield Finding("workspace.writable", "ok", "notes and index can be written")
     yield from _ignored(workspace)
+
+
+def _hiding(workspace: paths.Workspace) -> Iterator[Finding]:
+    """Name the workspace that an index alone hides from whoever stands in a folder of it."""
+    own = (workspace.settings, workspace.memory_dir, workspace.root / paths.MEMORY_FILE)
+    around = paths.find_workspace(Path(os.path.realpath(workspace.root)).parent)
+    if around is not None and not any(map(os.path.lexists, own)):
+        told = f"{paths.shown(workspace.root)} hides the workspace {paths.shown(around)} that it lies in"
+        remedy = f"rm -r {shlex.quote(os.fspath(workspace.derived))}, if that is not meant"
+        yield Finding("workspace.nested", "warning", told, remedy)
 
 
 def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
