@@ -97,6 +97,51 @@ def test_start_state_and_end(workspace: Path, folder: Path) -> None:
     assert log.endswith("ended\n")
 
 
+def test_a_server_is_found_from_every_workspace_that_it_serves(
+    workspace: Path, folder: Path, tmp_path: Path
+) -> None:
+    team, other, plain = tmp_path / "team", tmp_path / "other", tmp_path / "plain"
+    for root in (team, other, plain):
+        root.mkdir()
+    serve(team, "-w", str(other), "status")
+    begun = subprocess.run(
+        command("-w", workspace, "-w", team, "serve", "--daemon", "--port", "0"),
+        capture_output=True, text=True, timeout=90, env=environment(),
+    )  # fmt: skip
+    assert begun.returncode == 0, begun.stderr
+    found = daemon.find(folder)
+    assert found is not None
+    of_home, of_team = serve(workspace, "status").stdout, serve(team, "status").stdout
+    assert "/workspaces/notes/mcp, /workspaces/team/mcp" in of_home
+    assert of_team == of_home.replace("· answers\n", f"· answers · beside {workspace}\n")
+    assert "/workspaces/team/mcp" in serve(team, "status", "--show-token").stdout
+    assert serve(other, "status").returncode == 3
+    ended = serve(team, "stop")
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert f"`commonplace -w {workspace} serve stop` ends that" in ended.stderr
+    assert daemon.find(folder) == found
+    settings = paths.user_config_dir() / "config.toml"
+    settings.write_text(f'[agents.guest]\nreads = ["{team}"]\n')
+    guest = CliRunner().invoke(cli, ["--agent", "guest", "-w", str(team), "serve", "status"])
+    assert (guest.exit_code, str(workspace) in guest.output) == (3, False)
+    serve(workspace, "stop")
+    assert serve(team, "status").returncode == 3
+    assert not list((paths.user_config_dir() / "servers").glob("*.folder"))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [b"", b"/", b"relative", b"\xff\0", b"/does/not/exist", "/tmp/\N{SNOWMAN}".encode()],
+)
+def test_what_names_no_server_is_passed_over(workspace: Path, folder: Path, planted: bytes) -> None:
+    servers = paths.user_config_dir() / "servers"
+    servers.mkdir(parents=True)
+    (servers / "a.folder").write_bytes(planted)
+    (servers / "b.folder").mkdir()
+    assert list(daemon.others(folder)) == []
+    assert serve(workspace, "status").returncode == 3
+
+
 def test_of_two_starts_at_once_one_serves(workspace: Path, folder: Path) -> None:
     started = [
         subprocess.Popen(

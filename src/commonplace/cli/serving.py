@@ -11,7 +11,7 @@ import click
 
 from commonplace import config
 from commonplace.base import paths, remedies
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import doors, failures, session, shortcut
 from commonplace.cli.options import Group, Option, State, command, option, serving
@@ -74,7 +74,12 @@ def stop(ctx: click.Context) -> None:
     for pid in retired:
         session.write(f"ended the server that programs started (process {pid})")
     if ended is None and not retired:
-        failures.warn("this workspace is not served")
+        elsewhere = _elsewhere(ctx)
+        home = elsewhere[1] if elsewhere else ""
+        remedy = (
+            f" by itself, but beside {home}; `commonplace -w {home} serve stop` ends that" if home else ""
+        )
+        failures.warn(f"this workspace is not served{remedy}")
         ctx.exit(failures.NOTHING_FOUND)
 
 
@@ -82,14 +87,20 @@ def stop(ctx: click.Context) -> None:
 @option("--show-token", is_flag=True, help="Print the header that clients must send.")
 @click.pass_context
 def status(ctx: click.Context, show_token: bool) -> None:
-    """Show whether this workspace is served, where, whether the server answers, and where its token is."""
+    """Show whether this workspace is served, where, whether the server answers, and where its token is.
+
+    What is listed is what the server was started with, also by way of another workspace.
+    """
     from commonplace.servers import daemon
 
-    running = daemon.find(_folder(ctx))
+    running, beside = daemon.find(_folder(ctx)), ""
+    if running is None and (elsewhere := _elsewhere(ctx)):
+        running, home = elsewhere
+        beside = f" · beside {home}"
     local = [found for found in _local_servers(ctx, "status", {}) if found["idles"]]
     if running is not None:
         well = "answers" if daemon.is_well(running) else "does not answer"
-        session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}")
+        session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}{beside}")
     for found in local:
         programs = count(found["programs"], "program")
         minutes = f"since {found['up_s'] // 60} min"
@@ -99,6 +110,24 @@ def status(ctx: click.Context, show_token: bool) -> None:
     elif not local:
         failures.warn("this workspace is not served")
         ctx.exit(failures.NOTHING_FOUND)
+
+
+def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
+    """The server of another workspace that serves this one as well, and which one that is.
+
+    An agent with memories of its own is told of none.
+    """
+    from commonplace.servers import daemon
+
+    if session.asking_agent(ctx) in config.limited():
+        return None
+    root = os.path.realpath(_home(ctx).root)
+    for running in daemon.others(_folder(ctx)):
+        with suppress(CommonplaceError):
+            reach = session.caller_of_note(running.asked or {}).reach()
+            if root in map(os.path.realpath, (reach.home, *reach.others.values())):
+                return running, paths.shown(reach.home)
+    return None
 
 
 def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -213,7 +242,16 @@ def _serve(
         apart = shortcut.apart_of(asking)
         most = config.load(_home(ctx).root, agent=asking.agent).server.workers
         beside = Workers(WORKER, most) if most else None
-        running.serve(service, address, folder, detached=detached, tell=tell, apart=apart, beside=beside)
+        running.serve(
+            service,
+            address,
+            folder,
+            detached=detached,
+            tell=tell,
+            apart=apart,
+            beside=beside,
+            asked=asking.noted,
+        )
 
 
 def _work() -> None:
@@ -276,16 +314,17 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
     if not place:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
         return
-    asking = session.asking(ctx)
-    limited = config.limited()
-    if asking.agent in limited:  # of a server that others use as well it is shown what is its own
-        own = f"/agents/{asking.agent}"
+    agent = session.asking_agent(ctx)
+    if agent in config.limited():  # of a server that others use as well it is shown what is its own
+        own = f"/agents/{agent}"
         if show:
             session.write(f"{server.url}{own}/mcp  {_header(server, own)}")
         return
-    reach = asking.reach()
+    served = session.caller_of_note(server.asked) if server.asked else session.asking(ctx)
+    reach = served.reach()
     named = [reach.name, *reach.others] if reach.others else []
-    apart = [*(f"/agents/{name}" for name in limited), *(f"/workspaces/{name}" for name in named)]
+    agents = shortcut.agents_of(served)
+    apart = [*(f"/agents/{name}" for name in agents), *(f"/workspaces/{name}" for name in named)]
     if show:
         session.write(_header(server))
         for one in apart:

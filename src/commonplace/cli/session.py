@@ -44,6 +44,11 @@ class Caller(NamedTuple):
     alone: bool = False
 
     @property
+    def noted(self) -> dict[str, Any]:
+        """All of it, as a server notes whom it was started by; `caller_of_note` reads it."""
+        return {"root": self.root, "agent": self.agent, **self.asked}
+
+    @property
     def asked(self) -> dict[str, Any]:
         """What a server must know of it, apart from workspace and agent."""
         fields = {"named": self.is_named, "beside": list(self.beside)}
@@ -70,6 +75,14 @@ def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
         raise ConfigError("workspace", "beside others a list of folders must stand")
     is_named, everything, alone = (request.get(name) is True for name in ("named", "everything", "alone"))
     return Caller(root, agent, is_named, tuple(beside), everything, alone)
+
+
+def caller_of_note(noted: Mapping[str, Any]) -> Caller:
+    """Return who started a server. Raises ConfigError."""
+    root, agent = noted.get("root"), noted.get("agent")
+    if not isinstance(root, str) or not os.path.isabs(root) or not isinstance(agent, str):
+        raise ConfigError("serve", "what a server was started with is not noted as it should be")
+    return caller_of(root, agent, noted)
 
 
 def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything: bool = False) -> Caller:

@@ -6,16 +6,17 @@ is told from another that came to have its number by the moment it was started.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from commonplace.base import atomic, installation, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
@@ -33,7 +34,8 @@ class Running(NamedTuple):
     """A server: its process, when that was started, the id that `/health` returns, where it listens.
 
     `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
-    none.
+    none. `asked` is what it was started with: the workspace (`root`), the `agent`, and what a request says
+    beside that.
     """
 
     pid: int
@@ -43,6 +45,7 @@ class Running(NamedTuple):
     port: int
     since: str
     token: str = ""
+    asked: Mapping[str, Any] | None = None
 
     @property
     def reached_at(self) -> str:
@@ -73,6 +76,11 @@ def registered(
         except atomic.LockTimeout as error:
             raise _served_already(_noted(state)) from error
         _write(state, running)
+        pointer = _pointer(folder)
+        with suppress(OSError, NoteUnreadable):
+            door = paths.root_of(pointer)
+            door.make_folder(pointer.parent)
+            door.exchange(pointer, os.fsencode(folder))
 
         def watch() -> None:
             """Look now and then whether lock and note are still there, and make them again."""
@@ -104,6 +112,8 @@ def registered(
             noted = _noted(state)
             if noted is not None and noted.id == running.id:
                 paths.root_of(state).unlink(state, missing_ok=True)
+                with suppress(OSError):
+                    paths.root_of(pointer).unlink(pointer, missing_ok=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -146,6 +156,22 @@ def find(folder: Path) -> Running | None:
                 "serve", f"a server runs, but {folder / STATE} does not say which process it is"
             )
         time.sleep(_PAUSE_S)
+
+
+def _pointer(folder: Path) -> Path:
+    """Where the user's own files say that a server is noted in a folder."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:20]
+    return paths.user_config_dir() / "servers" / f"{name}.folder"
+
+
+def others(folder: Path) -> Iterator[Running]:
+    """Yield the servers of this user that run and are noted elsewhere than in a folder."""
+    own = _pointer(folder)
+    for path in sorted(own.parent.glob("*.folder")):
+        with suppress(OSError, ConfigError, ValueError):  # a path with a null byte is none
+            place = Path(os.fsdecode(paths.root_of(path).read(path, limit=_LARGEST_STATE)))
+            if path != own and path == _pointer(place) and (running := find(place)) is not None:
+                yield running
 
 
 def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
@@ -260,4 +286,5 @@ def _noted(path: Path) -> Running | None:
     except (OSError, ValueError, TypeError):
         return None
     numbers = isinstance(running.pid, int) and isinstance(running.port, int)
-    return running if numbers and running.pid > 0 else None
+    is_known = numbers and running.pid > 0 and isinstance(running.asked, dict | None)
+    return running if is_known else None

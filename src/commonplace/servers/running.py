@@ -72,11 +72,12 @@ def serve(
     tell: Callable[[Running], None],
     apart: http.Apart | None = None,
     beside: Workers | None = None,
+    asked: Mapping[str, Any] | None = None,
 ) -> None:
     """Serve until a signal comes; `tell` is called once clients can connect, `apart` and `beside` are
     those of `http.build`.
 
-    Raises ConfigError where that cannot be, with what would help.
+    `asked` is noted with the server. Raises ConfigError where that cannot be, with what would help.
     """
     daemon.check_alone(folder, new_token=address.anew)
     place = "" if address.open else address.own_token
@@ -89,7 +90,7 @@ def serve(
         host, port = bound.getsockname()[:2]
         since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         pid = os.getpid()
-        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place)
+        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place, asked)
         log = logging.getLogger("commonplace.server")
 
         def restored() -> None:
