@@ -134,6 +134,33 @@ def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
     assert not (folders[1] / "commonplace.toml").exists()
 
 
+def test_an_agent_that_no_table_names_gives_itself_none(folders: list[Path]) -> None:
+    path = loading.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n')
+    before = path.read_bytes()
+    for line in (
+        "config set recall.budget 300",
+        "search x",
+        "workspaces",
+        "remember x",
+        "mcp",
+        "config edit",
+    ):
+        assert "did you mean 'guest'? `commonplace config edit`" in error("--agent", "geust", *line.split())
+    assert "has no table" in called("--agent", "geust", "doctor", "--offline").stdout.decode()
+    assert path.read_bytes() == before
+
+
+def test_doctor_tells_no_agent_what_keeps_the_settings_from_being_read(folders: list[Path]) -> None:
+    path = loading.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('[agents.guest]\nreads = ["here"]\n' + '[workspaces."/secretword"]\n' * 2)
+    assert "secretword" in called("doctor", "--offline").stdout.decode()
+    own = called("--agent", "guest", "doctor", "--offline")
+    assert (own.returncode, b"secretword" in own.stdout) == (1, False)
+
+
 def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
     path = loading.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)

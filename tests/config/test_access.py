@@ -92,7 +92,8 @@ def test_names_and_paths_are_the_same(team: Path, other: Path, tmp_path: Path) -
         f'writes = "{other}/../other"\n'
     )
     assert of("x") == Access("x", (os.path.realpath(team),), os.path.realpath(other))
-    assert of("y") == Access("y")
+    with pytest.raises(AccessDenied, match="agent 'y' has no table"):
+        of("y")
 
 
 @pytest.mark.parametrize(
@@ -119,9 +120,53 @@ def test_what_comes_with_a_folder_opens_nothing(team: Path, key: str) -> None:
 
 def test_a_name_in_another_case_is_refused(team: Path) -> None:
     write('[agents.Claude-Code]\nreads = ["/a"]\n[agents.free.search]\nlimit = 5\n')
-    with pytest.raises(ConfigError, match="'claude-code' is written 'Claude-Code'"):
+    with pytest.raises(AccessDenied, match="did you mean 'Claude-Code'"):
         config.load(team, agent="claude-code")
-    assert config.load(team, agent="FREE").search.limit != 5  # it is limited to nothing in any case
+    with pytest.raises(AccessDenied, match="has no table"):
+        config.load(team, agent="FREE")
+    assert config.load(team, agent="free").search.limit == 5
+
+
+@pytest.mark.parametrize(
+    ("agent", "hint"), [("cladue", "'claude'"), ("CLAUDE", "'claude'"), ("geust", "'guest'"), ("zzz", "")]
+)
+def test_who_has_no_table_beside_those_of_others_is_refused(team: Path, agent: str, hint: str) -> None:
+    """By a misspelt name nobody gets more than by the right one."""
+    tables = '[agents.claude]\nreads = ["here"]\n[agents.guest]\nwrites = "none"\n[agents.open]\n'
+    write(tables)
+    for ask in (
+        partial(config.load, team),
+        partial(config.reach, [str(team)]),
+        partial(config.limited, None),
+    ):
+        with pytest.raises(AccessDenied, match="has no table in your config") as error:
+            ask(agent=agent)
+        assert (f"did you mean {hint}?" in str(error.value)) == bool(hint)
+        ask(agent="open")
+        ask(agent="")
+    write(tables + f"[agents.{agent}]\n")
+    assert not of(agent).is_limited
+    write("[agents.open]\n[agents.other.search]\nlimit = 3\n")  # nobody is limited
+    assert not of(agent).is_limited
+
+
+@pytest.mark.parametrize("mistake", ['[workspaces."/secretword"]', '"secretword', "secretword", 'a = "\\s"'])
+def test_what_keeps_the_settings_from_being_read_is_shown_to_the_owner_alone(
+    team: Path, mistake: str
+) -> None:
+    write(f'[agents.x]\nreads = ["here"]\n[workspaces."/secretword"]\n{mistake}\n')
+    for ask in (
+        partial(config.load, team),
+        partial(config.reach, [str(team)]),
+        partial(config.limited, None),
+    ):
+        with pytest.raises(ConfigError, match="not valid TOML"):
+            ask(agent="")
+        for agent in ("x", "anybody"):
+            with pytest.raises(ConfigError, match="is shown to its owner alone") as error:
+                ask(agent=agent)
+            assert "secretword" not in str(error.value)
+            assert error.value.__cause__ is None
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 # In the words of nobody in particular; `{0}` is the first detail.
 WORDS: Mapping[str, str] = {
+    "agent.table": "give it a table of its own there",
     "cache.vectors": "clear the cache of vectors",
     "collection.add": "add it as a collection in your own config.toml",
     "collection.move": "take it out of there, then add collection {0} in your own config.toml",

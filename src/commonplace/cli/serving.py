@@ -119,7 +119,8 @@ def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
     """
     from commonplace.servers import daemon
 
-    if session.asking_agent(ctx) in config.limited():
+    agent = session.asking_agent(ctx)
+    if agent in config.limited(agent=agent):
         return None
     root = os.path.realpath(_home(ctx).root)
     for running in daemon.others(_folder(ctx)):
@@ -315,7 +316,9 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
         return
     agent = session.asking_agent(ctx)
-    if agent in config.limited():  # of a server that others use as well it is shown what is its own
+    if agent in config.limited(
+        agent=agent
+    ):  # of a server that others use as well it is shown what is its own
         own = f"/agents/{agent}"
         if show:
             session.write(f"{server.url}{own}/mcp  {_header(server, own)}")

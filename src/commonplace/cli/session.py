@@ -205,7 +205,7 @@ def check_owner(ctx: click.Context) -> None:
     from commonplace import config
 
     name = asking_agent(ctx)
-    if name and name in config.limited():
+    if name and name in config.limited(agent=name):
         message = "changes no settings and names no workspaces: its table limits it; leave out --agent"
         raise AccessDenied(name, message)
 

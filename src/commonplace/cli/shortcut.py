@@ -165,7 +165,7 @@ def agents_of(asking: Caller) -> list[str]:
     """
     from commonplace import config
 
-    limited = config.limited()
+    limited = config.limited(agent=asking.agent)
     return [asking.agent] if asking.agent in limited else limited
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from commonplace.base import paths, remedies
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError
 from commonplace.config import access, keys
 from commonplace.config.access import Access
 from commonplace.config.settings import (
@@ -101,9 +101,9 @@ def trace(
 ) -> Loaded:
     """Read settings as `load` does, and note what set each key."""
     environ = os.environ if environ is None else environ
-    user_path, path = user_file(environ), paths.Workspace(root).settings
-    user, workspace = File(user_path, True, read(user_path)), File(path, False, read(path))
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    user, path = users(environ, name), paths.Workspace(root).settings
+    workspace = File(path, False, read(path))
     with discreet(user, name):
         allowed, agents, own = access_of(user, name, environ), _agents(user), _own(user, root)
     allowed.check(root)
@@ -133,6 +133,24 @@ def trace(
     return Loaded(settings, origins)
 
 
+def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
+    """Read the user's settings file. Raises ConfigError.
+
+    What keeps it from being read is shown to no agent: nobody knows yet which one it limits.
+    """
+    path = user_file(environ)
+    try:
+        return File(path, True, read(path))
+    except ConfigError:
+        if not agent:
+            raise
+        raise _hidden(path) from None
+
+
+def _hidden(path: Path) -> ConfigError:
+    return ConfigError("settings", f"{paths.shown(path)} has a mistake, which is shown to its owner alone")
+
+
 @contextmanager
 def discreet(user: File, agent: str) -> Iterator[None]:
     """Keep mistakes in the user's file from an agent that is limited: they may be about what is another's.
@@ -150,8 +168,7 @@ def discreet(user: File, agent: str) -> Iterator[None]:
             *(f"agents.{agent}.{key}" for key in access.KEYS),
         ]:
             raise
-        told = f"{paths.shown(user.path)} has a mistake, which is shown to its owner alone"
-        raise ConfigError("settings", told) from None
+        raise _hidden(user.path) from None
 
 
 def _own(user: File, root: Path) -> dict[str, Any]:
@@ -197,10 +214,15 @@ def _agents(file: File) -> dict[str, Layer]:
 
 
 def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) -> Access:
-    """Return what the user's file allows an agent. Raises ConfigError."""
+    """Return what the user's file allows an agent. Raises ConfigError.
+
+    And AccessDenied for one without a table where others are limited: misspelt, it would be limited to
+    nothing.
+    """
     every = table("agents", user.content.get("agents", {}), user.path)
     if agent not in every:
-        _check_case(agent, every)
+        if agent:
+            _check_named(agent, every)
         return Access(agent)
     content = table(f"agents.{agent}", every[agent], user.path)
     if not any(key in content for key in access.KEYS):
@@ -209,15 +231,18 @@ def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) 
     return access.access_in(content, agent, names, user.path, paths.home(environ))
 
 
-def _check_case(agent: str, tables: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a name that is limited in another case: it would be limited to nothing."""
-    for name, content in tables.items():
-        if (
-            name.casefold() == agent.casefold()
-            and isinstance(content, Mapping)
-            and {*access.KEYS} & {*content}
-        ):
-            raise ConfigError("agent", f"{agent!r} is written {name!r} in your config.toml; write it so here")
+def _check_named(agent: str, tables: Mapping[str, Any]) -> None:
+    """Raise AccessDenied for an agent without a table, if one of these limits another agent."""
+    limited = [name for name, one in tables.items() if isinstance(one, Mapping) and {*access.KEYS} & {*one}]
+    if not limited:
+        return
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in limited}
+    close = get_close_matches(agent.casefold(), names, 1)
+    hint = f"; did you mean {names[close[0]]!r}?" if close else ";"
+    told = f"has no table in your config.toml, which limits other agents{hint}"
+    raise AccessDenied(agent, f"{told} {remedies.say('agent.table', agent)}")
 
 
 def _anybodys(user: File, environ: Mapping[str, str]) -> set[str]:

@@ -46,8 +46,7 @@ def reach(
     """
     environ = os.environ if environ is None else environ
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    path = user_file(environ)
-    user = File(path, True, loading.read(path))
+    user = loading.users(environ, name)
     with loading.discreet(user, name):
         allowed, names = loading.access_of(user, name, environ), loading.names_in(user)
     if started is None and not folders and (named := environ.get(paths.WORKSPACE_VARIABLE)):
@@ -78,15 +77,17 @@ def reach(
     return Reach(home, home_name, dict(others), reader)
 
 
-def limited(environ: Mapping[str, str] | None = None) -> list[str]:
+def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[str]:
     """Return the agents of which the user's settings say what they read or where they write.
 
-    Raises ConfigError.
+    Raises ConfigError, which tells an `agent` that asks nothing of others, and AccessDenied for one without a
+    table beside those of others.
     """
-    path = user_file(environ)
-    user = File(path, True, loading.read(path))
-    agents = loading.table("agents", user.content.get("agents", {}), path)
-    return [name for name in agents if loading.access_of(user, name, environ).is_limited]
+    user = loading.users(environ, agent)
+    with loading.discreet(user, agent):
+        loading.access_of(user, agent, environ)
+        agents = loading.table("agents", user.content.get("agents", {}), user.path)
+        return [name for name in agents if loading.access_of(user, name, environ).is_limited]
 
 
 def _home(

@@ -33,8 +33,11 @@ _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
 
 def files(case: Case) -> Iterator[Finding]:
     """See that the user's file, the workspace's, the prices and the prompts can be read, each by itself."""
-    user, places = config.user_file(case.environ), only_places(case.environ)
-    yield _file("settings.user", user, trouble(NOWHERE, places))
+    user, told = config.user_file(case.environ), trouble(NOWHERE, only_places(case.environ))
+    if told and case.environ.get(AGENT_VARIABLE):  # it may be about another agent
+        yield Finding("settings.user", "wrong", f"{paths.shown(user)} does not load", "its owner is told why")
+    else:
+        yield _file("settings.user", user, told)
     if case.workspace is not None:
         own = case.workspace.settings
         yield _file("settings.workspace", own, trouble(case.place, nowhere()))
@@ -113,8 +116,9 @@ def origins(case: Case) -> Iterator[Finding]:
 def agents(case: Case) -> Iterator[Finding]:
     """See that agents with memories of their own reach all of them, and none that is another's."""
     edit = "commonplace config edit"
+    asking = case.environ.get(AGENT_VARIABLE, "")
     try:
-        names, asking = config.limited(case.environ), case.environ.get(AGENT_VARIABLE)
+        names = config.limited(case.environ, asking)
     except CommonplaceError as error:
         yield Finding("settings.agents", "wrong", str(error), edit)
         return

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 _ASK = "ask the user to run `commonplace {}`"
 WORDS: Mapping[str, str] = {
+    "agent.table": _ASK.format("config edit") + ", which gives it one",
     "forget": "commonplace forget",
     "forget.again": "memory_forget again",
     "forget.approve": "commonplace forget --approve {0}",
