@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     )
 
 _Answer = TypeVar("_Answer", "SearchResult", "Recall")
+_Found = TypeVar("_Found")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -501,12 +502,7 @@ class Memory:
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
-        with self._reading() as reader:
-            notes = _infos(reader.store)
-        for name, other in self._others.items():
-            with suppress(CommonplaceError):
-                notes += union.listed(name, other.memory.notes())
-        return tuple(places.below(notes, under))
+        return listing(self, under)[0]
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
@@ -586,9 +582,12 @@ class Memory:
             reader.store.settle()
             try:
                 with reader.store.told():
-                    return replace(reader.status(), others=tuple(self._others))
+                    state = reader.status()
             except IndexUnavailable as error:
                 raise IndexUnavailable(error.path, f"{error.reason}; {remedies.say('sync')}") from error
+        states, failures = self._ask_others(Memory.status)
+        told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
+        return replace(state, others=tuple(self._others), warnings=(*state.warnings, *told, *failures))
 
     def usage(self, days: int | None = None) -> Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -615,6 +614,16 @@ class Memory:
         asks = {self.name: self._answerer.answer}
         asks |= {name: other.answer for name, other in self._others.items()}
         return union.search(request, limit, asks)
+
+    def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
+        """What each further workspace answers, by name, and what failed, in words."""
+        answers, failures = dict[str, _Found](), list[str]()
+        for name, other in self._others.items():
+            try:
+                answers[name] = ask(other.memory)
+            except CommonplaceError as error:
+                failures.append(f"{name}: {error}")
+        return answers, failures
 
     def _split(self, reference: str) -> tuple[str, str]:
         """The workspace that a reference names, and the rest; no name where only one is asked."""
@@ -841,6 +850,16 @@ def beside(memory: Memory, name: str) -> Memory:
 def names(memory: Memory) -> tuple[str, ...]:
     """Return the names of the workspaces that questions are put to beside the home."""
     return tuple(memory._others)
+
+
+def listing(memory: Memory, under: str = "") -> tuple[tuple[NoteInfo, ...], list[str]]:
+    """List notes as `Memory.notes` does; return with them what keeps other workspaces from being listed."""
+    with memory._reading() as reader:
+        notes = _infos(reader.store)
+    lists, failures = memory._ask_others(Memory.notes)
+    for name, found in lists.items():
+        notes += union.listed(name, found)
+    return tuple(places.below(notes, under)), failures
 
 
 def warm(memory: Memory) -> None:

@@ -57,6 +57,15 @@ def test_what_was_made_is_known_named_and_forgotten(
     assert (folders[0] / "MEMORY.md").exists()
 
 
+def test_one_that_cannot_be_listed_is_a_warning(folders: list[Path]) -> None:
+    (folders[1] / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    done = called("-w", folders[0], "-w", folders[1], "ls", "--format", "json")
+    assert done.returncode == 0
+    assert [note["path"] for note in json.loads(done.stdout)] == ["MEMORY.md"]
+    assert done.stderr.decode().startswith("commonplace: b-notes: search.limit: 0")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_a_link_is_the_workspace_that_it_leads_to(folders: list[Path], tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folders[0])
     out("workspaces", "add", tmp_path / "link")

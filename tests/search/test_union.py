@@ -21,6 +21,7 @@ from commonplace.base.errors import (
     UnknownCollection,
     WorkspaceNotFound,
 )
+from commonplace.memory import listing
 from commonplace.search import union
 
 PLAIN = {"embedding.provider": "none"}
@@ -154,6 +155,20 @@ def test_one_that_is_gone_is_a_warning(memory: Memory, roots: list[Path]) -> Non
     assert {note.collection for note in memory.notes()} == {"memory", "three:memory"}
     with pytest.raises(WorkspaceNotFound):
         memory.get("two:MEMORY.md")
+
+
+def test_what_cannot_be_listed_is_told(memory: Memory, roots: list[Path]) -> None:
+    (roots[1] / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    notes, warnings = listing(memory, "memory")
+    assert {note.collection for note in notes} == {"memory"}
+    assert {note.collection for note in memory.notes()} == {"memory", "three:memory"}
+    [told] = warnings
+    assert told.startswith("two: search.limit: 0")
+    state = memory.status()
+    assert state.others == ("two", "three")
+    assert [one for one in state.warnings if one.startswith("two: search.limit")]
+    roots[2].rename(roots[2].with_name("moved"))
+    assert len(listing(memory)[1]) == len(memory.status().warnings) == 2
 
 
 def test_one_that_is_damaged_or_locked_holds_up_nobody(memory: Memory, roots: list[Path]) -> None:

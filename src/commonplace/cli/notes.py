@@ -116,8 +116,12 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
 @click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
     """List notes with date, size and title: all, those of a collection or folder, or that a glob matches."""
+    from commonplace.memory import listing
+
     memory = session.open_memories(ctx)
-    notes = memory.notes(under)
+    notes, warnings = listing(memory, under)
+    for message in warnings:
+        failures.warn(message)
     session.answer(form, notes, lambda: reports.notes_text(notes, session.look(memory.settings)))
     if form == "text":
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
