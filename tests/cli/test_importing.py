@@ -86,6 +86,16 @@ def test_an_empty_source_is_nothing_found(run: Run, tmp_path: Path) -> None:
     assert run("import", "mem0", str(empty)).exit_code == 3
 
 
+@pytest.mark.parametrize("kind", ["nanobot", "openclaw", "basic-memory"])
+def test_an_empty_folder_says_what_was_looked_for(run: Run, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "empty").mkdir()
+    result = run("import", kind, str(tmp_path / "empty"))
+    assert (result.exit_code, result.stdout) == (3, "")
+    told = f"nothing to import was found in {tmp_path / 'empty'}; looked for was a "
+    assert result.stderr.startswith(f"{kind}: {told}")
+    assert result.stderr.count("\n") == 1
+
+
 def test_another_engine_refuses_what_it_does_not_have(run: Run) -> None:
     for option in (("--as-of", "2026"), ("--history",), ("--strict",), ("--expand",)):
         result = run("search", "--engine", "qmd", *option, "tea")

@@ -329,3 +329,12 @@ def test_only_the_very_command_is_ours(words: list[str]) -> None:
 )
 def test_what_counts_as_ours(argv: list[object], expected: bool) -> None:
     assert entries.is_ours(argv, "mcp") is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "generic")]
+)  # fmt: skip
+def test_an_unknown_client_is_answered_with_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{name}' is not known") as error:
+        installing.find(name)
+    assert hint in str(error.value)

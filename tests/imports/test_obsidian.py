@@ -54,6 +54,22 @@ def test_a_vault_is_one_collection_and_nothing_is_copied(root: Path, vault: Path
     assert {one.outcome for one in bring(vault).settings} == {"same"}
 
 
+@pytest.mark.parametrize("name", ["Projects", "Projects/Sub", "link"])
+def test_a_folder_of_a_vault_names_the_vault(root: Path, vault: Path, bring: Bring, name: str) -> None:
+    (vault / "link").symlink_to(vault / "Projects")
+    done = bring(vault / name, "obsidian")
+    assert (done.settings, len(done.left_out)) == ((), 1)
+    assert f"lies in the vault {vault}; import that" in done.left_out[0].reason
+    assert config.load(root).collections == {}
+
+
+def test_a_vault_in_a_vault_and_a_plain_folder_are_taken(vault: Path, tmp_path: Path, bring: Bring) -> None:
+    (vault / "Projects" / ".obsidian").mkdir()
+    (tmp_path / "plain").mkdir()
+    for path in (vault / "Projects", tmp_path / "plain"):
+        assert [one.outcome for one in bring(path, "obsidian").settings] == ["new"]
+
+
 def test_settings_trash_and_templates_are_no_notes(memory: Memory) -> None:
     assert {note.path for note in memory.notes("my-vault")} == {
         "my-vault/Harbour.md", "my-vault/Projects/Kestrel plan.md", "my-vault/Projects/Sub/Harbour.md"

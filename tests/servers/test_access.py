@@ -88,6 +88,19 @@ def test_the_token_is_asked_for() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("header", "is_wrong"),
+    [("Bearer 0123456789abcdefg", True), ("bearer x", True), ("", False), ("Bearer ", False), ("Basic x", False)],
+)  # fmt: skip
+def test_a_wrong_token_is_told_from_a_missing_one(header: str, is_wrong: bool) -> None:
+    denied = access.denied(Access(TOKEN), {"host": "localhost", "authorization": header})
+    assert denied is not None
+    assert denied.reason.startswith("the token is wrong" if is_wrong else "a token is needed")
+    assert denied.challenge == ('Bearer error="invalid_token"' if is_wrong else "Bearer")  # RFC 6750, 3.1
+    assert header.partition(" ")[2] in ("", "x") or header.partition(" ")[2] not in denied.reason
+    assert TOKEN.reveal() not in denied.reason
+
+
 def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")

@@ -216,7 +216,10 @@ def test_a_token_is_needed_where_there_is_one(serve: Serve) -> None:
     server = serve(Access(TOKEN))
     status, _, headers = request(server, body=asked("ping"))
     assert (status, headers["www-authenticate"]) == (401, "Bearer")
-    assert request(server, body=asked("ping"), Authorization="Bearer wrong-horse-battery")[0] == 401
+    status, told, headers = request(server, body=asked("ping"), Authorization="Bearer wrong-horse-battery")
+    assert (status, headers["www-authenticate"]) == (401, 'Bearer error="invalid_token"')
+    assert told["error"].startswith("the token is wrong")
+    assert "horse" not in told["error"]
     assert request(server, body=asked("ping"), Authorization=f"Bearer {TOKEN.reveal()}")[0] == 200
     status, told, _ = request(server, "GET", "/health")
     assert (status, told["id"], sorted(told)) == (200, "abc", ["id", "name", "status", "version"])

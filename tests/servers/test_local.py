@@ -100,6 +100,57 @@ def test_a_link_in_the_place_of_that_folder_is_not_followed(
     assert local.address(workspace) is None
 
 
+def test_a_server_that_ends_leaves_no_file(workspace: Path, sockets: Path) -> None:
+    server = LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60)
+    assert server.listen()
+    assert {path.suffix for path in sockets.iterdir()} == {".sock", ".lock", ".queue"}
+    server.close()
+    assert list(sockets.iterdir()) == []
+
+
+def test_a_server_leaves_the_files_of_another_one(workspace: Path, sockets: Path) -> None:
+    """Somebody removed the files of the first, such as a program that tidies a folder of temporary files."""
+    servers = [
+        LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60) for _ in range(2)
+    ]
+    assert servers[0].listen()
+    for path in sockets.iterdir():
+        path.unlink()
+    assert servers[1].listen()
+    names = sorted(sockets.iterdir())
+    servers[0].close()
+    assert sorted(sockets.iterdir()) == names
+    servers[1].close()
+    assert list(sockets.iterdir()) == []
+
+
+def test_of_many_servers_that_start_and_end_one_alone_listens(workspace: Path, sockets: Path) -> None:
+    """The lock file that one removes as it ends is never held by two others."""
+    holds, most = [0], [0]
+    guard = threading.Lock()
+
+    def start_and_end() -> None:
+        for _ in range(15):
+            server = LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60)
+            if not server.listen():
+                continue
+            with guard:
+                holds[0] += 1
+                most[0] = max(most[0], holds[0])
+            time.sleep(0.001)
+            with guard:
+                holds[0] -= 1
+            server.close()
+
+    threads = [threading.Thread(target=start_and_end) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+    assert list(sockets.glob("*.sock")) == []
+
+
 def test_only_the_user_reaches_the_socket(served: LocalServer, workspace: Path, sockets: Path) -> None:
     path = local.address(workspace)
     assert path

@@ -37,30 +37,28 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
     """
     from commonplace.upkeep import intake
 
-    chosen = _chosen(words)
+    chosen = [(kind, Path(os.path.abspath(path))) for kind, path in _chosen(words)]
     memory = session.open_memory(ctx)
     done = [
-        intake.carry_out(
-            memory, kind.name, os.path.abspath(path), kind.read(path), dry_run=dry_run, show=show
-        )
+        intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path), dry_run=dry_run, show=show)
         for kind, path in chosen
     ]
     if as_json:
         session.write(to_json(done[0] if len(done) == 1 else done))
     look = session.look(memory.settings)
-    for one in done:
+    for one, (kind, path) in zip(done, chosen, strict=True):
         if show and not as_json:
             session.write(reports.diff_text(one.diff, look))
         if not as_json:
             session.write(reports.import_text(one, look))
-        _tell(one)
+        _tell(one, kind, path)
     if any(one.left_out for one in done):
         ctx.exit(failures.ERROR)
     if all(one.is_empty for one in done):
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _tell(done: Import) -> None:
+def _tell(done: Import, kind: Kind, path: Path) -> None:
     """Say beside the result what was left out, what somebody should know, and what it came to."""
     for left in done.left_out[:_TOLD]:
         failures.warn(screen.one_line(f"left out: {left.path}: {left.reason}"))
@@ -70,7 +68,11 @@ def _tell(done: Import) -> None:
         session.note(screen.one_line(remark))
     if done.redacted:
         failures.warn(f"redacted {', '.join(done.redacted)}")
-    session.note(_footer(done))
+    if done.is_empty and not done.left_out:
+        held = f"nothing to import was found in {path}; looked for was {kind.what}"
+        session.note(screen.one_line(f"{done.source}: {held}"))
+    else:
+        session.note(_footer(done))
 
 
 def _chosen(words: tuple[str, ...]) -> list[tuple[Kind, Path]]:

@@ -14,6 +14,7 @@ from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
 from commonplace.clients.files import Done, Edit, Ledger
 from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
+from commonplace.config import keys
 from commonplace.types.changes import Change
 
 GENERIC = "generic"  # any other client: its user is shown what to paste
@@ -50,8 +51,8 @@ def find(name: str) -> Target:
     for target in TARGETS:
         if target.name == name:
             return target
-    known = ", ".join([*(target.name for target in TARGETS), GENERIC])
-    raise ConfigError("client", f"{name!r} is not known; there are {known}")
+    near = keys.near(name.lower(), [*(target.name for target in TARGETS), GENERIC])
+    raise ConfigError("client", f"{name!r} is not known{near}")
 
 
 def scopes(target: Target, where: Site, scope: Scope | None) -> list[Scope]:

@@ -59,10 +59,11 @@ KINDS = (
         ("$QMD_CONFIG_DIR/index.yml", "$XDG_CONFIG_HOME/qmd/index.yml", "~/.config/qmd/index.yml"),
     ),
     Kind(
-        "nanobot", "nanobot", "a workspace, or ~/.nanobot with its sessions", "nanobot", ("~/.nanobot",)
+        "nanobot", "nanobot", "a workspace (USER.md, memory/*.md, memory/history.jsonl), or ~/.nanobot",
+        "nanobot", ("~/.nanobot",),
     ),
     Kind(
-        "openclaw", "OpenClaw", "a workspace, or ~/.openclaw with its transcripts", "openclaw",
+        "openclaw", "OpenClaw", "a workspace (MEMORY.md, USER.md, memory/*.md), or ~/.openclaw", "openclaw",
         ("~/.openclaw",),
     ),
     Kind("obsidian", "Obsidian", "a vault: a folder that holds .obsidian", "obsidian"),

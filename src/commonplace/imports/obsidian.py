@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.types.imports import Folder, Part, Remark
@@ -25,9 +26,12 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the vault as a folder. Raises NoteUnreadable for what is none."""
+    """Yield the vault as a folder. Raises NoteUnreadable for what is none, or lies in one."""
     if not path.is_dir():
         raise NoteUnreadable(str(path), "is no folder")
+    if not recognises(path) and (vault := next(filter(recognises, path.resolve().parents), None)):
+        message = f"lies in the vault {paths.shown(vault)}; import that, or add this folder as a collection"
+        raise NoteUnreadable(paths.shown(path), message)
     root, ignore = Root(path), list(_DRAWINGS)
     templates = _settings(root, ".obsidian/templates.json").get("folder")
     if isinstance(templates, str) and templates.strip("/ "):

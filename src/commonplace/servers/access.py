@@ -35,10 +35,11 @@ class Access(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """Why a request is not served: HTTP status and a line."""
+    """Why a request is not served: HTTP status and a line, and what is asked for."""
 
     status: int
     reason: str
+    challenge: str = ""  # of 401, in words of RFC 6750
 
 
 def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
@@ -110,7 +111,12 @@ def denied(
         tokens = [access.token, *([part(access.token, place)] if place else [])]
         same = [hmac.compare_digest(given.strip().encode(), one.reveal().encode()) for one in tokens]
         if kind.lower() != "bearer" or not any(same):
-            return Denied(401, "a token is needed: Authorization: Bearer TOKEN")
+            if kind.lower() == "bearer" and given.strip():
+                wrong = (
+                    "the token is wrong, or lets in elsewhere; `commonplace serve status` says where it is"
+                )
+                return Denied(401, wrong, 'Bearer error="invalid_token"')
+            return Denied(401, "a token is needed: Authorization: Bearer TOKEN", "Bearer")
     if place and not access.token:
         return Denied(403, "what is served apart needs a token; serve it without --no-token")
     return None

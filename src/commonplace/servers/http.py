@@ -145,7 +145,7 @@ class Guard:
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
-                bearer = {"www-authenticate": "Bearer"} if denied.status == 401 else {}
+                bearer = {"www-authenticate": denied.challenge} if denied.challenge else {}
                 answer = JSONResponse({"error": denied.reason}, denied.status, headers=bearer)
                 await answer(scope, receive, noting)
         finally:

@@ -17,9 +17,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from commonplace import __version__
-from commonplace.base import paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
-from commonplace.base.locks import locked
 from commonplace.servers import local, stdio
 from commonplace.servers.local import LONGEST
 
@@ -97,7 +96,7 @@ class LocalServer:
         self._connections: set[socket.socket] = set()
         self._changed = threading.Condition()
         self._ended = threading.Event()
-        self._held = ExitStack()
+        self._held, self._lock_number = ExitStack(), 0
         self._listener: socket.socket | None = None
         self._path = ""
 
@@ -113,9 +112,10 @@ class LocalServer:
             with suppress(local.Unanswered):
                 local.ask(other, local.line(RETIRE, self.root, "", {}), HELLO_S)
         try:
-            self._held.enter_context(locked(f"{path}.lock", timeout_s=2 * _ENDS_S if instead else 0))
+            self._held.enter_context(locks.locked(f"{path}.lock", timeout_s=2 * _ENDS_S if instead else 0))
         except NoteUnreadable:  # a LockTimeout as well
             return False
+        self._lock_number = locks.number(f"{path}.lock")
         paths.root_of(path).unlink(path, missing_ok=True)  # of a server that was killed
         listener = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)
@@ -164,8 +164,9 @@ class LocalServer:
         self._ended.set()
         if self._listener is None:
             return
-        with suppress(OSError):
-            paths.root_of(self._path).unlink(self._path)
+        if self._is_alone():
+            with suppress(OSError):
+                paths.root_of(self._path).unlink(self._path)
         self._listener.close()
         self._listener = None
         with self._changed:
@@ -173,8 +174,18 @@ class LocalServer:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RD)
             self._changed.wait_for(lambda: not self._connections, _ENDS_S)
+        # Still held: who waits for a file that is gone by then makes another. The queue only orders them.
+        for name in ("lock", "queue") if self._is_alone() else ():
+            with suppress(OSError):
+                paths.root_of(self._path).unlink(f"{self._path}.{name}")
         self._held.close()
         self._services.close()
+
+    def _is_alone(self) -> bool:
+        """Whether its files are its own still: where somebody removed them, another may have made some."""
+        with suppress(OSError):
+            return os.lstat(f"{self._path}.lock").st_ino == self._lock_number
+        return False
 
     def _is_over(self) -> bool:
         """Whether nobody needs this server, or could find it."""
