@@ -1,7 +1,7 @@
 """Programs that speak the Model Context Protocol with a memory as it is installed: FastMCP, TypeScript, Inspector.
 
 Each is asked the same in one session, by standard streams as `commonplace install generic` prints it, and over HTTP
-with a token. The official SDK for Python has its own tests, in tests/servers.
+with a token. The official SDK for Python has its own tests, in test_sdk and tests/servers.
 """
 
 from __future__ import annotations
