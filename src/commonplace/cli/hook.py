@@ -59,25 +59,34 @@ def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def is_called(arguments: Sequence[str]) -> bool:
-    """Tell whether the command is `hook`, whatever its options are, and nobody wants help or a traceback."""
+    """Tell whether the command is `hook`, whatever its options are, and nobody wants help or a traceback.
+
+    Where an option lacks its value, `hook` stands in the place of that; a client gives it no terminal.
+    """
+    if {"--help", "--debug"} & {*arguments}:
+        return False
     rest = iter(arguments)
     for word in rest:
         if word in _OPTIONS:
             next(rest, None)
         elif not word.startswith("-"):
-            return word == "hook" and not {"--help", "--debug"} & {*arguments}
-    return False
+            return word == "hook"
+    return arguments[-1] == "hook" and not os.isatty(0)
 
 
 def run_quietly(command: Callable[[], object]) -> int:
-    """Run what click makes of arguments that `parse` leaves to it, and return 0 whatever it says of them."""
-    import contextlib
-    import io
+    """Run what click makes of arguments that `parse` leaves to it, and return 0 whatever it says of them.
 
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+    What a hook answers does not come by way of `sys.stdout`.
+    """
+    import io
+    from contextlib import redirect_stderr, redirect_stdout, suppress
+
+    said, shown = io.StringIO(), io.StringIO()
+    with redirect_stderr(said), redirect_stdout(shown), suppress(BaseException):
         command()
-    note_trouble(said.getvalue().removeprefix("commonplace: error: "))
+    missing = "an option lacks its value, and `hook` was taken for it" if shown.getvalue() else ""
+    note_trouble(said.getvalue().removeprefix("commonplace: error: ") or missing)
     return 0
 
 

@@ -74,12 +74,9 @@ def stop(ctx: click.Context) -> None:
     for pid in retired:
         session.write(f"ended the server that programs started (process {pid})")
     if ended is None and not retired:
-        elsewhere = _elsewhere(ctx)
-        home = elsewhere[1] if elsewhere else ""
-        remedy = (
-            f" by itself, but beside {home}; `commonplace -w {home} serve stop` ends that" if home else ""
-        )
-        failures.warn(f"this workspace is not served{remedy}")
+        _, home = _elsewhere(ctx) or (None, "")
+        beside = f" by itself, but beside {home}; `commonplace -w {home} serve stop` ends that"
+        failures.warn("this workspace is not served" + (beside if home else ""))
         ctx.exit(failures.NOTHING_FOUND)
 
 
@@ -316,9 +313,8 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
         return
     agent = session.asking_agent(ctx)
-    if agent in config.limited(
-        agent=agent
-    ):  # of a server that others use as well it is shown what is its own
+    if agent in config.limited(agent=agent):
+        # Of a server that others use as well it is shown what is its own.
         own = f"/agents/{agent}"
         if show:
             session.write(f"{server.url}{own}/mcp  {_header(server, own)}")
