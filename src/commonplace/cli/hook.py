@@ -195,7 +195,9 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
     except local.Unanswered:
         return None
     if not answer.startswith(TAKEN):
-        note_trouble(answer.decode("utf-8", "replace"))
+        import json
+
+        note_trouble(" ".join(map(str, json.loads(answer).values())))
         return b""
     return answer[len(TAKEN) :].strip()
 
