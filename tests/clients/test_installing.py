@@ -332,7 +332,8 @@ def test_what_counts_as_ours(argv: list[object], expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "generic")]
+    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "there are claude-code"),
+     ("generic", "there are claude-code")]
 )  # fmt: skip
 def test_an_unknown_client_is_answered_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is not known") as error:

@@ -51,7 +51,9 @@ def find(name: str) -> Target:
     for target in TARGETS:
         if target.name == name:
             return target
-    near = keys.near(name.lower(), [*(target.name for target in TARGETS), GENERIC])
+    names = [*(target.name for target in TARGETS), GENERIC]
+    known = f"there are {', '.join(names)}"
+    near = f"; {known}" if name == GENERIC else keys.near(name.lower(), names, known)  # which has no row
     raise ConfigError("client", f"{name!r} is not known{near}")
 
 
