@@ -7,8 +7,11 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
@@ -55,10 +58,13 @@ def workspace(tmp_path: Path) -> Workspace:
 def dump(index: SqliteIndex) -> list[object]:
     """All that an index says, without the numbers it gave things."""
     ask = index.connection.execute
+    words = (
+        "SELECT w.term, w.col, w.offset, n.path, w.doc - n.first_passage FROM temp.{}_words w"
+        " LEFT JOIN passages p ON p.id = w.doc LEFT JOIN notes n ON n.id = p.note_id ORDER BY 1, 2, 3, 4, 5"
+    )
     for table in ("passages", "struck"):
-        ask(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, '{table}_fts', 'row')"
-        )
+        made = f"fts5vocab(main, '{table}_fts', 'instance')"
+        ask(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING {made}")
     columns = "collection, path, title, date, kind, hash, size, lines, metadata"
     return [
         ask(f"SELECT {columns} FROM notes ORDER BY collection, path").fetchall(),
@@ -67,14 +73,14 @@ def dump(index: SqliteIndex) -> list[object]:
             " JOIN notes n ON n.id = s.note_id ORDER BY n.path, s.start_line"
         ).fetchall(),
         ask(
-            "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, p.day, p.until, v.key, v.vector"
-            " FROM passages p"
+            "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, p.day, p.until, v.key, v.vector,"
+            " p.speakers, p.wide, p.script, p.section_id - n.first_section FROM passages p"
             " JOIN notes n ON n.id = p.note_id LEFT JOIN vectors v ON v.id = p.vector_id"
             " ORDER BY n.path, p.id - n.first_passage"
         ).fetchall(),
         ask("SELECT key, vector FROM vectors ORDER BY key").fetchall(),
-        ask("SELECT term, doc, cnt FROM temp.passages_words ORDER BY term").fetchall(),
-        ask("SELECT term, doc, cnt FROM temp.struck_words ORDER BY term").fetchall(),
+        ask(words.format("passages")).fetchall(),
+        ask(words.format("struck")).fetchall(),
     ]
 
 
@@ -194,6 +200,60 @@ def _edit(rng: random.Random, workspace: Workspace) -> None:
         rng.choice(files).unlink()
     else:
         os.utime(rng.choice(files), ns=(7, 7))
+
+
+LINES = st.sampled_from(
+    ["", "# Plan", "## Later", "- the lamp is green", "- 10:00 the desk is by the window <!-- by: agent -->",
+     "- ~~the lamp is red~~ <!-- cp: until=2026-03-02 -->", "- Ann: tea at five", "- Bob: not for me",
+     "some words that follow each other", "- 北京大学 <!-- cp: since=2026-03-02 -->", "- trigger <!-- trigger: x -->"]
+)  # fmt: skip
+EDITS = st.tuples(
+    st.sampled_from(["append", "append", "insert", "edit", "strike", "delete", "other"]),
+    st.integers(0, 30),
+    st.lists(LINES, min_size=1, max_size=3),
+)
+
+
+@given(st.lists(LINES, max_size=12), st.lists(EDITS, max_size=8))
+def test_a_note_that_is_edited_is_indexed_as_one_that_is_new(
+    lines: list[str], edits: list[tuple[str, int, list[str]]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        grown, built = Workspace(Path(folder)), Workspace(Path(folder))
+        grown.write("a.md", "- alpha\n")
+        for what, place, more in [("append", 0, []), *edits]:
+            at = place % (len(lines) + 1)
+            if what == "append":
+                lines += more
+            elif what == "insert":
+                lines[at:at] = more
+            elif what == "delete":
+                del lines[at : at + len(more)]
+            elif what == "other":
+                grown.write("a.md", "\n".join(more))
+            elif what == "strike":
+                lines[at : at + 1] = [f"~~{line}~~" if line else "" for line in lines[at : at + 1]]
+            else:
+                lines[at : at + 1] = more
+            grown.write("memory/2026-03-02.md", "\n".join(lines) + "\n")
+            grown.sync()
+            grown.embed()
+            assert grown.index.faults == {}
+        built.sync()
+        built.embed()
+        assert dump(grown.index) == dump(built.index)
+
+
+def test_what_stands_above_an_entry_at_the_end_of_the_last_note_keeps_its_rows(workspace: Workspace) -> None:
+    workspace.write("a.md", "- alpha\n")
+    entries = "".join(f"- 10:0{n} entry {n} <!-- by: agent; at: 2026-03-02T10:0{n} -->\n" for n in range(9))
+    workspace.write("memory/2026-03-02.md", f"# Day\n\n{entries}")
+    workspace.sync()
+    before = workspace.index.rows("SELECT * FROM passages ORDER BY id")
+    workspace.write("memory/2026-03-02.md", f"# Day\n\n{entries}- one more\n")
+    workspace.sync()
+    after = workspace.index.rows("SELECT * FROM passages ORDER BY id")
+    assert (after[:-1], after[-1][5]) == (before, "- one more")
 
 
 def test_other_settings_rebuild_while_the_old_index_answers(tmp_path: Path) -> None:

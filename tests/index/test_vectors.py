@@ -114,6 +114,19 @@ def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: 
         assert renewed == read
 
 
+def test_a_note_that_grows_behind_an_empty_one_is_covered(tmp_path: Path) -> None:
+    index, source = SqliteIndex(":memory:", changes.identity(DEFAULT)), Source("memory", str(tmp_path))
+    for texts in (["- one"], ["- one", ""], ["- one <!-- by: agent -->\n- two"]):
+        for name, text in zip("ab", texts, strict=False):
+            (tmp_path / f"{name}.md").write_text(text, "utf-8")
+        sync.sync_text(index, scan([source]), DEFAULT)
+    sync.sync_vectors(Vectors(index), FakeEmbedder())
+    vectors, asked = SqliteVectors(index), FakeEmbedder().embed(["two"], "query")[0]
+    for _ in range(2):  # by the extension, then by the matrix
+        nearest, _ = vectors.ready(of_collections(("memory",)))
+        assert len(nearest(asked, 9)) == 2
+
+
 def test_the_matrix_follows_the_index(index: SqliteIndex) -> None:
     vectors = SqliteVectors(index)
     vectors.ready()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import filetypes
 from commonplace.base.errors import IndexUnavailable
@@ -28,6 +29,9 @@ from commonplace.index.sqlite import conditions, schema
 from commonplace.index.sqlite.file import IndexFile
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.notes.scan import FileState
+
+if TYPE_CHECKING:
+    from commonplace.index.sqlite.rows import Last
 
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
 # which model's are being made beside them, which contexts are embedded with the passages.
@@ -153,7 +157,7 @@ class SqliteIndex(IndexFile):
                 for batch in batches:
                     if writing is not None:
                         writing.result()
-                    self._stage(batch, own)
+                    last = min(last, self._stage(batch, own))
                     for state, content in ((entry.state, entry.hash) for entry in batch):
                         manifest[state.key] = Known(state.mtime_ns, state.size, content)
                     writing = writer.submit(self._publish, own)
@@ -165,26 +169,56 @@ class SqliteIndex(IndexFile):
                         schema.rollback(self.connection)
         return last
 
-    def _stage(self, entries: Sequence[Entry], own: bool) -> None:
-        """Write all but the full text, nearly all of it Python."""
+    def _stage(self, entries: Sequence[Entry], own: bool) -> int:
+        """Write all but the full text, nearly all of it Python; return the last passage id that stays."""
         from commonplace.index.sqlite import rows  # most searches write nothing
 
         with self.lock, schema.translated(self.path):
             if own:
                 schema.begin(self.connection)
             try:
+                last = rows.last(self.connection)
+                stays = last.last_passage if last else sys.maxsize
+                others = []
+                for entry in entries:
+                    if last and entry.state.key == last.key:
+                        stays = self._go_on(last, entry)
+                    else:
+                        others.append(entry)
                 # Above those of what is replaced: what is new is told by its ids.
                 largest = "SELECT coalesce((SELECT max(id) FROM {}), 0) + 1"
                 ids = [
                     self.connection.execute(largest.format(table)).get
                     for table in ("notes", "sections", "passages")
                 ]
-                self._delete([entry.state.key for entry in entries])
-                rows.insert(self.connection, rows.compose(entries, *ids))
+                self._delete([entry.state.key for entry in others])
+                rows.insert(self.connection, rows.compose(others, *ids))
             except BaseException:
                 if own:
                     schema.rollback(self.connection)
                 raise
+        return stays
+
+    def _go_on(self, last: Last, entry: Entry) -> int:
+        """Write the file whose rows are the last from its first difference on; return what `_stage` does.
+
+        An entry at the end of a long note costs no more than one at the end of a short one.
+        """
+        from commonplace.index.sqlite import rows
+
+        sections, passages = kept = rows.common(self.connection, last, entry)
+        first = last.first_passage + passages
+        self._clear(last.first_section + sections, last.last_section, first, last.last_passage)
+        self.connection.execute("DELETE FROM notes WHERE id = ?", (last.note,))
+        moved = enumerate(entry.sections[:sections], last.first_section)
+        self.connection.executemany(
+            "UPDATE sections SET start_line = ?1, end_line = ?2"
+            " WHERE id = ?3 AND (start_line, end_line) <> (?1, ?2)",
+            [(cut.start_line, cut.end_line, section) for section, cut in moved],
+        )
+        ids = (last.note, last.first_section, last.first_passage)
+        rows.insert(self.connection, rows.compose([entry], *ids, kept))
+        return first - 1
 
     def _publish(self, own: bool) -> None:
         """Index the text of what was staged and commit, nearly all of it SQLite's."""
@@ -218,21 +252,24 @@ class SqliteIndex(IndexFile):
     def _delete(self, keys: Iterable[Key]) -> None:
         ranges = "first_section, last_section, first_passage, last_passage"
         sql = f"SELECT id, {ranges} FROM notes WHERE collection = ? AND path = ?"
+        for note, *rows in [row for key in keys for row in self.rows(sql, key)]:
+            self._clear(*rows)
+            self.connection.execute("DELETE FROM notes WHERE id = ?", (note,))
+
+    def _clear(self, first_section: int, last_section: int, *passages: int) -> None:
+        """Delete sections, and the passages from the first to the last of two ids."""
         run, many = self.connection.execute, self.connection.executemany
-        found = [row for key in keys for row in self.rows(sql, key)]
-        for note, first_section, last_section, *passages in found:
-            run("DELETE FROM meta WHERE key = 'scan'")
-            # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
-            rows = [(rowid,) for rowid in range(passages[0], passages[1] + 1)]
-            many("DELETE FROM passages_fts WHERE rowid = ?", rows)
-            among = "FROM passages WHERE id BETWEEN ? AND ?"
-            struck = self.rows(f"SELECT id {among} AND {schema.STRUCK}", passages)
-            many("DELETE FROM struck_fts WHERE rowid = ?", struck)
-            vectors = self.rows(f"SELECT vector_id {among} AND vector_id > 0", passages)
-            self.orphans.update(row[0] for row in vectors)
-            run(f"DELETE {among}", passages)
-            run("DELETE FROM sections WHERE id BETWEEN ? AND ?", (first_section, last_section))
-            run("DELETE FROM notes WHERE id = ?", (note,))
+        run("DELETE FROM meta WHERE key = 'scan'")
+        # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
+        rows = [(rowid,) for rowid in range(passages[0], passages[1] + 1)]
+        many("DELETE FROM passages_fts WHERE rowid = ?", rows)
+        among = "FROM passages WHERE id BETWEEN ? AND ?"
+        struck = self.rows(f"SELECT id {among} AND {schema.STRUCK}", passages)
+        many("DELETE FROM struck_fts WHERE rowid = ?", struck)
+        vectors = self.rows(f"SELECT vector_id {among} AND vector_id > 0", passages)
+        self.orphans.update(row[0] for row in vectors)
+        run(f"DELETE {among}", passages)
+        run("DELETE FROM sections WHERE id BETWEEN ? AND ?", (first_section, last_section))
 
     # --- what is known ------------------------------------------------------------------------------
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import apsw
 
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.base import LONGEST_HEADING, Entry, header, traits
+from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, traits
 from commonplace.language import lexicon
+from commonplace.types import Section
 
 
 @dataclass(slots=True)
@@ -28,38 +30,107 @@ class Rows:
     struck: list[tuple[int, str | None, str]] = field(default_factory=list)
 
 
-def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> Rows:
-    """Compose the rows of files, with ids that count on from these three."""
+def compose(
+    entries: Sequence[Entry], note: int, section: int, passage: int, kept: tuple[int, int] = (0, 0)
+) -> Rows:
+    """Compose the rows of files, with ids that count on from these three.
+
+    Of the first file so many sections and passages stay in the tables, see `common`, and are left out.
+    """
     rows = Rows()
     for entry in entries:
         first_section, first_passage = section, passage
+        old_sections, old_passages = kept
         headers = []
-        for cut in entry.sections:
-            headings = [heading[:LONGEST_HEADING] for heading in cut.headings]
-            told = json.dumps(headings, ensure_ascii=False)
-            rows.sections.append((section, note, told, cut.start_line, cut.end_line, cut.turns))
+        for place, cut in enumerate(entry.sections):
+            headings = _headings(cut)
+            if place >= old_sections:
+                told = (_told(headings), cut.start_line, cut.end_line, cut.turns)
+                rows.sections.append((section, note, *told))
             headers.append(lexicon.index_text(header(entry.note, headings)))
             section += 1
-        for p in entry.passages:
-            place = (p.start_line, p.end_line)
+        passage += old_passages
+        for p in entry.passages[old_passages:]:
             own = p.annotations or {}
-            said = _compact(own) if own else None
+            said = _compact(own)
             until = own.get("until", "") if STRUCK in own else None
             days = own.get("since"), until
             read = traits(p.text, entry.sections[p.section].turns)
             ids = (passage, note, first_section + p.section)
-            rows.passages.append((*ids, *place, p.text, said, *days, *read))
+            rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, *days, *read))
             body = lexicon.index_text(p.text)
             texts = rows.texts if until is None else rows.struck
             texts.append((passage, None if body is p.text else body, headers[p.section]))
             passage += 1
         rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
-        note += 1
+        note, kept = note + 1, (0, 0)
     return rows
 
 
-def _compact(said: Mapping[str, str]) -> str:
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+class Last(NamedTuple):
+    """The file whose rows are the last of their tables: what the index has of it, and the ids of its rows."""
+
+    key: Key
+    described: tuple[Any, ...]  # title, date, metadata: its full text holds them
+    note: int
+    first_section: int
+    last_section: int
+    first_passage: int
+    last_passage: int
+
+
+def last(connection: apsw.Connection) -> Last | None:
+    """Return the file whose rows are the last, if it is the same one in every table."""
+    found = connection.execute(
+        "SELECT n.collection, n.path, n.title, n.date, n.metadata, n.id, n.first_section, n.last_section,"
+        " n.first_passage, n.last_passage FROM passages p JOIN notes n ON n.id = p.note_id"
+        " WHERE p.id = (SELECT max(id) FROM passages) AND p.id = n.last_passage"
+        " AND n.last_section = (SELECT max(id) FROM sections)"
+    ).fetchone()
+    return found and Last(found[:2], found[2:5], *found[5:])
+
+
+def common(connection: apsw.Connection, last: Last, entry: Entry) -> tuple[int, int]:
+    """How many sections, and how many passages, of a file are what the index has of it, from the first on.
+
+    Sections may have moved; a passage is another one where it stands in other lines.
+    """
+    row = _note(last.note, entry, (0, 0, 0, 0))
+    if (row[3], row[4], row[10]) != last.described:
+        return 0, 0
+    among = "WHERE note_id = ? AND id BETWEEN ? AND ? ORDER BY id"
+    old: Iterable[Any] = connection.execute(
+        f"SELECT id, headings, turns FROM sections {among}",
+        (last.note, last.first_section, last.last_section),
+    )
+    cuts = enumerate(entry.sections, last.first_section)
+    sections = _alike(old, ((at, _told(_headings(cut)), cut.turns) for at, cut in cuts))
+    old = connection.execute(
+        f"SELECT id, section_id, start_line, end_line, text, annotations FROM passages {among}",
+        (last.note, last.first_passage, last.last_passage),
+    )
+    new = (
+        (at, last.first_section + p.section, p.start_line, p.end_line, p.text, _compact(p.annotations))
+        for at, p in enumerate(entry.passages, last.first_passage)
+        if p.section < sections
+    )
+    return sections, _alike(old, new)
+
+
+def _alike(old: Iterable[Any], new: Iterable[Any]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def _headings(cut: Section) -> list[str]:
+    return [heading[:LONGEST_HEADING] for heading in cut.headings]
+
+
+def _told(headings: Sequence[str]) -> str:
+    return json.dumps(headings, ensure_ascii=False)
+
+
+def _compact(said: Mapping[str, str] | None) -> str | None:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else None
 
 
 def insert(connection: apsw.Connection, rows: Rows) -> None:

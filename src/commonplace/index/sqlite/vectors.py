@@ -296,10 +296,11 @@ class SqliteVectors:
         import numpy as np
 
         where = self.file.where(scope)
-        source = "first_passage, last_passage FROM notes n"
+        # Where a note without passages begins, another one may go on.
+        source = "first_passage, last_passage FROM notes n WHERE first_passage <= last_passage"
         if where.single:
-            source = "s.id, s.id FROM passages s JOIN notes n ON n.id = s.note_id"
-        ranges = self.file.rows(f"SELECT {source} {where.after('WHERE')} ORDER BY 1", where.bindings)
+            source = "s.id, s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE TRUE"
+        ranges = self.file.rows(f"SELECT {source} {where.after('AND')} ORDER BY 1", where.bindings)
         if not ranges:
             return np.zeros(len(ids), bool)
         firsts, lasts = np.array(ranges, np.int64).T
