@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
@@ -94,24 +96,52 @@ def test_storage_keeps_the_cosine() -> None:
 def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     words = [f"word{n}" for n in range(30)]
-    index = SqliteIndex(":memory:", changes.identity(DEFAULT))
-    vectors, own = Vectors(index), SqliteVectors(index)
+    file, identity = str(tmp_path / "index.sqlite"), changes.identity(DEFAULT)
+    index = SqliteIndex(file, identity)
+    vectors, own, others = Vectors(index), SqliteVectors(index), SqliteVectors(SqliteIndex(file, identity))
     for step in range(12):
         for _ in range(rng.integers(1, 3) if step else 12):
             path = tmp_path / f"{rng.integers(15)}.md"
             if step and path.exists() and rng.random() < 0.4:
                 path.unlink()  # the last passages' ids are given to the next
+            elif path.exists() and rng.random() < 0.4:
+                path.write_text(f"{path.read_text('utf-8')}\n{' '.join(rng.choice(words, 90))}\n", "utf-8")
             else:
                 path.write_text("\n\n".join(" ".join(rng.choice(words, 8)) for _ in range(3)) + "\n", "utf-8")
         sync.sync_text(index, scan([Source("memory", str(tmp_path))]), DEFAULT)
         if rng.random() < 0.8:
             sync.sync_vectors(vectors, FakeEmbedder())
+        if rng.random() < 0.2:
+            some = [each.passage for each in index.vectors.texts(0, 5)]
+            with suppress(KeyError), index.transaction():
+                index.vectors.assign([(passage, UNSERVED) for passage in some])
+                own.ready()
+                raise KeyError  # what was changed is taken back
+        if rng.random() < 0.2:
+            (key,) = index.rows("SELECT key FROM vectors ORDER BY random() LIMIT 1")[0]
+            index.vectors.add([key], FakeEmbedder().embed([f"other {step}"], "passage"))
         fresh = SqliteVectors(index)
-        for each in (own, fresh):
+        for each in (own, others, fresh):
             each.ready()
         asked = FakeEmbedder().embed(["word1 word2"], "query")[0]
-        renewed, read = (each.ready()[0](asked, 1000) for each in (own, fresh))
+        renewed, also_renewed, read = (each.ready()[0](asked, 1000) for each in (own, others, fresh))
         assert renewed == read
+        # Who writes other vectors for the same texts is another program: the keys are what is compared.
+        assert [passage for passage, _ in sorted(also_renewed)] == [passage for passage, _ in sorted(read)]
+
+
+def test_what_was_changed_here_is_read_again_and_nothing_else(index: SqliteIndex) -> None:
+    vectors = index.vectors
+    assert isinstance(vectors, SqliteVectors)
+    for _ in range(2):
+        vectors.ready()
+    index.write([[]])
+    index.vectors.assign([(3, UNSERVED)])
+    read: list[str] = []
+    index.connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: read.append(event["sql"]))
+    vectors.ready()
+    index.connection.trace_v2(0, None)
+    assert not [sql for sql in read if "v.key" in sql and "p.id IN" not in sql]
 
 
 def test_a_note_that_grows_behind_an_empty_one_is_covered(tmp_path: Path) -> None:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from commonplace.index.base import Scope
 from commonplace.index.sqlite import conditions, schema
+
+_MOST_TOUCHED = 10_000  # passages that are remembered one by one
+
+
+class State(NamedTuple):
+    """What the vectors of passages depend on: of two that differ in the last figure alone it is known which.
+
+    The passages between the two in `IndexFile.touched` may have got, lost or changed theirs, and no others.
+    """
+
+    others: int
+    unknown: int
+    touched: int
 
 
 class IndexFile:
@@ -22,6 +36,8 @@ class IndexFile:
         self.meta: MutableMapping[str, Any] = _Meta(self)
         self.noted = 0  # rows of meta that this connection changed
         self.orphans: set[int] = set()  # vectors that lost a passage; other passages may use them still
+        self.touched: list[int] = []  # passages whose vectors were changed here, as far as it is known
+        self._known = 0  # rows that were changed together with them
         self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def close(self) -> None:
@@ -37,6 +53,27 @@ class IndexFile:
     def others_version(self) -> int:
         """A number that changes whenever another connection changed the file."""
         return int(self.rows("PRAGMA data_version")[0][0])
+
+    @property
+    def state(self) -> State:
+        """What the vectors of passages are as of now."""
+        changes = self.connection.total_changes() - self.noted - self._known
+        return State(self.others_version, changes, len(self.touched))
+
+    @contextmanager
+    def touching(self, passages: Iterable[int] = ()) -> Iterator[None]:
+        """Make changes after which no other passages but these, and those named within, have other vectors.
+
+        After one that fails nobody knows.
+        """
+        with self.lock:
+            before = self.connection.total_changes()
+            yield
+            self.touched.extend(passages)
+            if len(self.touched) > _MOST_TOUCHED:
+                self.touched.clear()
+            else:
+                self._known += self.connection.total_changes() - before
 
     def struck(self) -> frozenset[int]:
         """The passages of what is struck, by id; remembered until a change."""

@@ -173,7 +173,7 @@ class SqliteIndex(IndexFile):
         """Write all but the full text, nearly all of it Python; return the last passage id that stays."""
         from commonplace.index.sqlite import rows  # most searches write nothing
 
-        with self.lock, schema.translated(self.path):
+        with self.touching(), schema.translated(self.path):
             if own:
                 schema.begin(self.connection)
             try:
@@ -224,7 +224,7 @@ class SqliteIndex(IndexFile):
         """Index the text of what was staged and commit, nearly all of it SQLite's."""
         from commonplace.index.sqlite import rows
 
-        with self.lock, schema.translated(self.path):
+        with self.touching(), schema.translated(self.path):
             try:
                 rows.publish(self.connection)
                 if own:
@@ -240,7 +240,7 @@ class SqliteIndex(IndexFile):
         rows = [(state.mtime_ns, state.size, *state.key) for state in touched]
         sql = "UPDATE notes SET mtime_ns = ?, size = ? WHERE collection = ? AND path = ?"
         with self._carried() as manifest:
-            with self.lock, schema.translated(self.path), schema.transaction(self.connection):
+            with self.touching(), schema.translated(self.path), schema.transaction(self.connection):
                 self.connection.executemany(sql, rows)
                 self._delete(gone)
             for state in touched:
@@ -260,6 +260,7 @@ class SqliteIndex(IndexFile):
         """Delete sections, and the passages from the first to the last of two ids."""
         run, many = self.connection.execute, self.connection.executemany
         run("DELETE FROM meta WHERE key = 'scan'")
+        self.touched += range(passages[0], passages[1] + 1)
         # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
         rows = [(rowid,) for rowid in range(passages[0], passages[1] + 1)]
         many("DELETE FROM passages_fts WHERE rowid = ?", rows)

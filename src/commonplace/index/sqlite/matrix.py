@@ -28,12 +28,16 @@ class Matrix:
     """Passage ids, ascending, (n,) int64, and the vectors of these, (n, d) int8 of any length."""
 
     def __init__(
-        self, ids: NDArray[np.int64], rows: NDArray[np.int8], lengths: NDArray[np.float32] | None = None
+        self,
+        ids: NDArray[np.int64],
+        rows: NDArray[np.int8],
+        lengths: NDArray[np.float32] | None = None,
+        signs: NDArray[np.uint64] | None = None,
     ) -> None:
-        """Work out the lengths, if they are not known, and, where they are needed, the signs of the rows."""
+        """Work out what is not known: the lengths, and, where they are needed, the signs of the rows."""
         self.ids, self.rows = ids, rows
         self._lengths = _lengths(rows) if lengths is None else lengths
-        self._signs = _words(rows) if len(rows) > EXACT else None
+        self._signs = _words(rows) if signs is None and len(rows) > EXACT else signs
 
     def renewed(self, ids: NDArray[np.int64], places: NDArray[np.int64], fresh: NDArray[np.int8]) -> Matrix:
         """This matrix with other rows: `places` says where each was, (m,), -1 for the next of `fresh`."""
@@ -41,7 +45,11 @@ class Matrix:
             return self
         rows, lengths, is_fresh = self.rows[places], self._lengths[places], places < 0
         rows[is_fresh], lengths[is_fresh] = fresh, _lengths(fresh)
-        return Matrix(ids, rows, lengths)
+        signs = None
+        if self._signs is not None and len(rows) > EXACT:
+            signs = self._signs[:, places]
+            signs[:, is_fresh] = _words(fresh)
+        return Matrix(ids, rows, lengths, signs)
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
         """Cosines of given passages with a unit vector; those without a vector are left out."""

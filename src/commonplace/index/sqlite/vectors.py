@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.index.base import Floats, Nearest
-    from commonplace.index.sqlite.file import IndexFile
+    from commonplace.index.sqlite.file import IndexFile, State
     from commonplace.index.sqlite.matrix import Matrix
     from commonplace.types import Level
 
@@ -34,9 +34,13 @@ _OF_PASSAGES = f"{_OF_ALL} WHERE {schema.USABLE.format('v.vector')}"
 
 
 class _Loaded(NamedTuple):
-    """The matrix of a version of the file, and hashes of the keys of its rows, (n,) int64."""
+    """The matrix of a version of the file, and hashes of the keys of its rows, (n,) int64.
+
+    `state` is None where it was read amid changes that may be taken back.
+    """
 
     version: int
+    state: State | None
     matrix: Matrix
     keys: NDArray[np.int64]
 
@@ -87,16 +91,23 @@ class SqliteVectors:
             " ON CONFLICT(key) DO UPDATE SET vector = excluded.vector RETURNING id"
         )
         with schema.translated(self.file.path), schema.transaction(self.file.connection):
-            self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", list((words or {}).items()))
-            return {
-                key: self.file.rows(sql, (key, vector.tobytes()))[0][0] if vector.any() else UNSERVED
-                for key, vector in zip(keys, quantize(vectors), strict=True)
-            }
+            last = self.file.rows("SELECT coalesce(max(id), 0) FROM vectors")[0][0]
+            with self.file.touching():
+                self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", list((words or {}).items()))
+                ids = {
+                    key: self.file.rows(sql, (key, vector.tobytes()))[0][0] if vector.any() else UNSERVED
+                    for key, vector in zip(keys, quantize(vectors), strict=True)
+                }
+                known = json.dumps([one for one in ids.values() if UNSERVED < one <= last])
+                of_known = "SELECT id FROM passages WHERE vector_id IN (SELECT value FROM json_each(?))"
+                self.file.touched += (row[0] for row in self.file.rows(of_known, (known,)))
+            return ids
 
     def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Give passages their vectors, as (passage, vector) ids."""
         rows = [(vector, passage) for passage, vector in pairs]
-        self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
+        with self.file.touching(passage for _, passage in rows):
+            self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
 
     def clear(self, notes: Iterable[int] | None = None) -> None:
         """Take the vectors from the passages of some notes, or from all; the vectors stay."""
@@ -114,8 +125,9 @@ class SqliteVectors:
         if lost:
             rows, self.file.orphans = [(vector,) for vector in self.file.orphans], set()
             gone = f"vectors WHERE id = ? AND {_UNUSED}"
-            self.file.change(f"DELETE FROM words WHERE key = (SELECT key FROM {gone})", rows)
-            self.file.change(f"DELETE FROM {gone}", rows)
+            with self.file.touching():
+                self.file.change(f"DELETE FROM words WHERE key = (SELECT key FROM {gone})", rows)
+                self.file.change(f"DELETE FROM {gone}", rows)
         else:
             used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
             self.file.rows(f"DELETE FROM vectors WHERE id NOT IN ({used})")
@@ -233,7 +245,7 @@ class SqliteVectors:
     def _matrix(self) -> Matrix:
         """The vectors of all passages, as fresh as the file."""
         version = self.file.version
-        if self._loaded is None or self._loaded.version != version:
+        if self._loaded is None or self._loaded.version != version or self._loaded.state is None:
             before = self._loaded
             loaded = self._renewed(before, version) if before is not None and len(before.keys) else None
             self._loaded = None  # before all is read again: two matrices are the peak of memory
@@ -241,7 +253,36 @@ class SqliteVectors:
         return self._loaded.matrix
 
     def _renewed(self, loaded: _Loaded, version: int) -> _Loaded | None:
-        """What was loaded with what has changed since; None where it is as well read anew.
+        """What was loaded with what has changed since; None where it is as well read anew."""
+        import numpy as np
+
+        state, before, matrix = self._state(), loaded.state, loaded.matrix
+        if state and before and state[:2] == before[:2]:
+            touched = np.unique(np.array(self.file.touched[before.touched :], np.int64))
+            stays = ~np.isin(matrix.ids, touched)
+        else:
+            stays, touched = self._compared(loaded)
+        if 2 * len(touched) > len(stays):
+            return None
+        width = matrix.rows.shape[1]
+        is_usable = f"{schema.USABLE.format('v.vector')} AND length(v.vector) = {width}"
+        found = self.file.rows(
+            f"SELECT p.id, v.key, v.vector, {is_usable} {_OF_ALL}"
+            " WHERE p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+            (json.dumps(touched.tolist()),),
+        )
+        if not all(row[3] for row in found):  # one is of no use, or of another length
+            return None
+        read = np.frombuffer(b"".join([row[2] for row in found]), np.int8).reshape(-1, width)
+        ids = np.concatenate([matrix.ids[stays], np.array([row[0] for row in found], np.int64)])
+        keys = np.concatenate([loaded.keys[stays], _hashes(row[1] for row in found)])
+        places = np.concatenate([np.flatnonzero(stays), np.full(len(found), -1)])
+        order = np.argsort(ids, kind="stable")
+        renewed = matrix.renewed(ids[order], places[order], read)
+        return _Loaded(version, state, renewed, keys[order])
+
+    def _compared(self, loaded: _Loaded) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which rows of a matrix are as they were, and the passages that have another vector now.
 
         Passages are told by the keys of their vectors, too: ids are given again after rows are deleted.
         """
@@ -250,23 +291,17 @@ class SqliteVectors:
         # In the order of the index over vectors, the only one that needs no passage to be read.
         rows = self.file.rows(f"SELECT p.id, v.key {_OF_ALL}")
         ids, keys = np.array([row[0] for row in rows], np.int64), _hashes(row[1] for row in rows)
-        order = np.argsort(ids)
-        ids, keys, matrix = ids[order], keys[order], loaded.matrix
-        places = np.minimum(np.searchsorted(matrix.ids, ids), len(matrix.ids) - 1)
-        is_known = (matrix.ids[places] == ids) & (loaded.keys[places] == keys)
-        fresh = ids[~is_known].tolist()
-        if 2 * len(fresh) > len(ids):
-            return None
-        width = matrix.rows.shape[1]
-        found = self.file.rows(
-            f"SELECT p.id, v.vector {_OF_PASSAGES} AND length(v.vector) = {width}"
-            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
-            (json.dumps(fresh),),
-        )
-        if [row[0] for row in found] != fresh:  # one is of no use, or of another length
-            return None
-        read = np.frombuffer(b"".join([row[1] for row in found]), np.int8).reshape(-1, width)
-        return _Loaded(version, matrix.renewed(ids, np.where(is_known, places, -1), read), keys)
+        known = loaded.matrix.ids
+        places = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        is_known = (known[places] == ids) & (loaded.keys[places] == keys)
+        stays = np.zeros(len(known), bool)
+        stays[places[is_known]] = True
+        return stays, ids[~is_known]
+
+    def _state(self) -> State | None:
+        """What the vectors are as of now; None amid changes that may be taken back."""
+        is_amid = self.file.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
+        return None if is_amid else self.file.state
 
     def _load(self, version: int) -> _Loaded:
         """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
@@ -274,7 +309,7 @@ class SqliteVectors:
 
         from commonplace.index.sqlite.matrix import Matrix
 
-        length = self._length()
+        state, length = self._state(), self._length()
         usable = f"{_OF_PASSAGES} AND length(v.vector) = {length}"
         count = self.file.rows(f"SELECT count(*) {usable}")[0][0]
         ids, keys = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -289,7 +324,7 @@ class SqliteVectors:
             ids[part], keys[part] = [row[0] for row in rows], _hashes(row[1] for row in rows)
             vectors[part] = np.frombuffer(read, np.int8).reshape(len(rows), length)
             done, last = done + len(rows), rows[-1][0]
-        return _Loaded(version, Matrix(ids[:done], vectors[:done]), keys[:done])
+        return _Loaded(version, state, Matrix(ids[:done], vectors[:done]), keys[:done])
 
     def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
         """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
