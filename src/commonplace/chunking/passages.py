@@ -66,9 +66,9 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 def _annotations(note: Note) -> Annotations | None:
     if not (note.annotations or note.metadata or note.days):  # as nearly all notes
         return None
-    from commonplace.markdown.comments import Annotations
+    from commonplace.markdown import comments
 
-    return Annotations(note) or None
+    return comments.said(note) or None
 
 
 # --- what stands --------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def _former(note: Note, standing: Note, strikes: Strikes, settings: ChunkSetting
     """Yield the lines that hold struck text, as they stand, and what is said of them."""
     from commonplace.markdown import comments, statements
 
-    said = comments.Annotations(note)
+    said = comments.said(note)
     stated = statements.read(note)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
     for first, last in _runs(note, strikes, owners, settings):

@@ -13,11 +13,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from itertools import pairwise, takewhile
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.expressions import lazy
+from commonplace.base.lines import remembered
 from commonplace.markdown import structure
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ _GUESS = lazy(
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
-_DIVIDING = (
-    *(key for key, row in _KEYS.items() if row.divides), "status", "by", "agent", "session", "since", PINNED
-)  # fmt: skip
+_DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
+    "status", "by", "agent", "session", "since", PINNED
+}  # fmt: skip
 # What filters of a question go by (`agent:nanobot`), and the key without which a passage does not say it.
 FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
 # Names under which the index has what a text says in the manner of `wiki`, beside front matter.
@@ -98,17 +99,26 @@ def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, 
     shown = {number for first, last in fences for number in range(first, last + 1)}
     found: dict[int, dict[str, str]] = {}
     for number, line in enumerate(lines, 1):
-        said = list(_COMMENT.finditer(line)) if "<!--" in line else []
-        if said and "`" in line:
-            code = [span.span() for span in _CODE.finditer(line, 0, _LONGEST_LINE)]
-            said = [one for one in said if not _is_within(one, code)]
-        if said:
-            found[number] = dict(pair for comment in said for pair in _pairs(comment))
-        if said and number not in shown:
-            borders = [0, *(place for comment in said for place in comment.span()), len(line)]
-            pieces = zip(borders[::2], borders[1::2], strict=True)
-            lines[number - 1] = "".join(line[start:end] for start, end in pieces).rstrip()
+        if "<!--" in line and (taken := _taken(line)):
+            found[number] = dict(taken[0])
+            if number not in shown:
+                lines[number - 1] = taken[1]
     return found
+
+
+@remembered
+def _taken(line: str) -> tuple[Sequence[tuple[str, str]], str] | None:
+    """What the comments of a line say, and the line without them; None where none says anything."""
+    said = list(_COMMENT.finditer(line))
+    if said and "`" in line:
+        code = [span.span() for span in _CODE.finditer(line, 0, _LONGEST_LINE)]
+        said = [one for one in said if not _is_within(one, code)]
+    if not said:
+        return None
+    borders = [0, *(place for comment in said for place in comment.span()), len(line)]
+    pieces = zip(borders[::2], borders[1::2], strict=True)
+    rest = "".join(line[start:end] for start, end in pieces).rstrip()
+    return [pair for comment in said for pair in _pairs(comment)], rest
 
 
 def _is_within(comment: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
@@ -363,7 +373,32 @@ class Annotations:
         if self._facts.get(line) != self._facts.get(other):
             return True
         first, second = (_standing(self._lines.get(number, self._note)) for number in (line, other))
-        return any(first.get(key) != second.get(key) for key in _DIVIDING)
+        return not _DIVIDING.isdisjoint(key for key, _ in first.items() ^ second.items())
+
+
+_REMEMBERED = 10_000  # lines
+
+
+def said(note: Note) -> Annotations:
+    """Return what is said of each line of a note; of the last few that were asked for it is known."""
+    return _said(_Same(note)) if len(note.lines) <= _REMEMBERED else Annotations(note)
+
+
+class _Same(NamedTuple):
+    """A note as a key that only the very same note equals."""
+
+    note: Note
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.note is other.note
+
+    def __hash__(self) -> int:
+        return id(self.note)
+
+
+@lru_cache(8)
+def _said(same: _Same) -> Annotations:
+    return Annotations(same.note)
 
 
 def _standing(values: Values) -> Values:
@@ -401,6 +436,10 @@ class _Range(NamedTuple):
 
 def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[_Range]]]:
     """Yield lines that stand in the same ranges: how many of these are as before, and the others."""
+    if all(one.last < other.first for one, other in pairwise(ranges)):  # as where entries say who wrote them
+        for one in ranges:
+            yield range(one.first, one.last + 1), 0, [one]
+        return
     begin: dict[int, list[int]] = {}
     end: dict[int, list[int]] = {}
     for rank, one in enumerate(ranges):
@@ -467,9 +506,11 @@ def _entry(
         deep = structure.indent(lines[start - 1])
         # Items at the margin do not overlap, so what is said in their first line holds to the end.
         limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
-        filled = (number for number in range(line, limit) if lines[number].strip())
-        nested = takewhile(lambda number: structure.indent(lines[number]) > deep, filled)
-        end = max((number + 1 for number in nested), default=line)
+        for number in range(line, limit):
+            if lines[number].strip():
+                if structure.indent(lines[number]) <= deep:
+                    break
+                end = number + 1
     return start, max(end, ends()[line]) if is_guess(lines[line - 1]) else end
 
 

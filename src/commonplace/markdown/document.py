@@ -31,7 +31,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, takewhile
 from posixpath import basename, splitext
 from typing import NamedTuple, Self
@@ -45,6 +45,7 @@ from commonplace.types import Heading, Note, cite
 from commonplace.types.notes import Statement
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_REMEMBERED = 300_000  # characters of a text that may be parsed again at once
 _DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -86,6 +87,10 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
     of the file. Code has lines and a name, and nothing of Markdown: a comment is no heading.
     """
+    return (_recent if len(text) <= _REMEMBERED else _parse)(text, path, redacted)
+
+
+def _parse(text: str, path: str, redacted: bool) -> Note:
     note = _blocks(text, path, redacted=redacted)
     if note.title:  # code
         return note
@@ -103,6 +108,9 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         note, title=_title(note, settings, month), date=day, kind=metadata.kind_of(path), metadata=settings,
         days=stamps.days(note),
     )  # fmt: skip
+
+
+_recent = lru_cache(4)(_parse)  # what was just written is indexed, and then looked at beside other notes
 
 
 def _dated(note: Note, path: str) -> Note:

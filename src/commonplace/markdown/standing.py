@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from commonplace.base.lines import remembered
 from commonplace.language import rules
 from commonplace.markdown import structure, turns
 
@@ -52,6 +53,7 @@ def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
         yield current
 
 
+@remembered
 def _matter(line: str) -> str:
     lower = line.lower()
     if len(line) > LONGEST or not any(mark in lower for mark in _marks()):

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.expressions import lazy
+from commonplace.base.lines import remembered
 from commonplace.language import fold, fold_cases, rules
 from commonplace.markdown import turns
 
@@ -100,6 +101,7 @@ def plain(text: str) -> str:
     return " ".join(text.split()) if "  " in text else text.strip()
 
 
+@remembered
 def is_silent(line: str) -> bool:
     """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when.
 

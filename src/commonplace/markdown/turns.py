@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from commonplace.base.expressions import lazy
+from commonplace.base.lines import remembered
 
 CLOCK = (
     r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
@@ -135,8 +136,7 @@ def share(lines: Sequence[str]) -> float:
     said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
     current: str | None = None
     for line in filter(str.strip, lines):
-        opened = opening(line, chat=True)
-        own = opened or speaker(line)
+        opened, own = _turn(line)
         current = opened or (None if own else current)
         turns[own] += own is not None
         said[own or current] += 1
@@ -144,6 +144,13 @@ def share(lines: Sequence[str]) -> float:
     if sum(turns[who] for who in recurring) < _LEAST:
         return 0.0
     return max(0.0, (sum(said[who] for who in recurring) / total - _HALF) / (1 - _HALF))
+
+
+@remembered
+def _turn(line: str) -> tuple[str | None, str | None]:
+    """Who opens a turn with a line of a chat, and who says the line."""
+    opened = opening(line, chat=True)
+    return opened, opened or speaker(line)
 
 
 def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:

@@ -130,7 +130,10 @@ def _told(headings: Sequence[str]) -> str:
 
 
 def _compact(said: Mapping[str, str] | None) -> str | None:
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else None
+    return _encode(said) if said else None
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def insert(connection: apsw.Connection, rows: Rows) -> None:
