@@ -40,6 +40,7 @@ _MOST_WORDS = 40  # of a text that the index is asked
 _NEAR = 0.5  # share of the words of the shorter one
 _LONGEST = 200  # characters of a near miss
 _LARGEST, _LARGEST_NOTE = 200_000, 4_000_000  # bytes of a note that is read for a hit; that is looked through
+_REMEMBERED = 32_000  # bytes of a note that is kept for the next entry
 _STEM = 4  # characters of a word that every form of it has
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
@@ -489,10 +490,9 @@ def _last_day(text: str, seen: date) -> str:
 
 
 class _Known(NamedTuple):
-    """A note with its statements, and the lines of its conversations."""
+    """A note, and the lines of its conversations."""
 
     note: Note
-    statements: Sequence[Statement]
     chats: Sequence[tuple[int, int]]
 
 
@@ -502,10 +502,17 @@ def _known(workspace: paths.Workspace, path: str) -> _Known | None:
         data = workspace.files.read(path, limit=_LARGEST)
     except OSError:
         return None
+    return (_recent if len(data) <= _REMEMBERED else _read)(path, data)
+
+
+def _read(path: str, data: bytes) -> _Known:
     note = parse(decode(data), path)
     parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
     chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
-    return _Known(note, statements.read(note), chats)
+    return _Known(note, chats)
+
+
+_recent = lru_cache(32)(_read)  # the next entry is often near to the same notes
 
 
 def _stated(known: _Known | None, hit: Hit) -> Iterator[tuple[Statement, Note]]:
@@ -515,7 +522,8 @@ def _stated(known: _Known | None, hit: Hit) -> Iterator[tuple[Statement, Note]]:
     """
     if known is None:
         return
-    for statement in _on(known.statements, hit.start_line, hit.end_line):
+    stated = statements.read(known.note, range(hit.start_line, hit.end_line + 1))
+    for statement in _on(stated, hit.start_line, hit.end_line):
         is_turn = any(first <= statement.first <= last for first, last in known.chats)
         if not is_turn or turns.speaker(statement.text, chat=True) in turns.OWNER:
             yield statement, known.note

@@ -39,15 +39,30 @@ class Place:
         self.outer: Place | None = None
 
 
-def read(note: Note) -> list[Statement]:
-    """Return the statements of a note in the order of their first lines."""
-    said, fenced = Annotations(note), fence_lines(note.lines, note.fences)
+def read(note: Note, only: range | None = None) -> list[Statement]:
+    """Return the statements of a note in the order of their first lines; with `only` those of these lines.
+
+    These come with what stands around them, to the next entries at the margin.
+    """
+    said, fenced = comments.said(note), fence_lines(note.lines, note.fences)
     skipped = structure.heading_lines(note)
+
+    def begins(number: int) -> bool:
+        line = note.lines[number - 1]
+        return number not in fenced and not line[:1].isspace() and structure.begins_entry(line)
+
     found: list[Statement] = []
     for section in structure.sections(note):
-        if note.front_matter and section.start_line == 1:
+        first, last = section.start_line, section.end_line
+        if note.front_matter and first == 1:
             continue
-        numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
+        if only is not None:
+            low, high = max(first, only.start), min(last, only.stop - 1)
+            if low > high:
+                continue
+            first = next((number for number in range(low, first, -1) if begins(number)), first)
+            last = next((number for number in range(high, last) if begins(number + 1)), last)
+        numbers = [n for n in range(first, last + 1) if n not in skipped]
         stating = (place for place in places(note.lines, numbers, fenced) if not place.is_silent)
         found += filter(None, (_statement(note, place, section.headings, said) for place in stating))
     return found
