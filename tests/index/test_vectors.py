@@ -130,6 +130,21 @@ def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: 
         assert [passage for passage, _ in sorted(also_renewed)] == [passage for passage, _ in sorted(read)]
 
 
+@pytest.mark.parametrize("key", ["'text'", "x''", "x'0102'", "zeroblob(99)"])
+def test_a_key_of_somebody_else_s_costs_nothing_but_time(index: SqliteIndex, key: str) -> None:
+    own, fresh, asked = (
+        SqliteVectors(index),
+        SqliteVectors(index),
+        FakeEmbedder().embed(["word1"], "query")[0],
+    )
+    for _ in range(2):
+        own.ready()
+    index.execute(f"UPDATE vectors SET key = {key} WHERE id = (SELECT max(vector_id) FROM passages)")
+    fresh.ready()
+    renewed, read = (each.ready()[0](asked, 1000) for each in (own, fresh))
+    assert renewed == read
+
+
 def test_what_was_changed_here_is_read_again_and_nothing_else(index: SqliteIndex) -> None:
     vectors = index.vectors
     assert isinstance(vectors, SqliteVectors)
