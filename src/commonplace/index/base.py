@@ -299,8 +299,9 @@ class VectorStore(Protocol):
 class Index(Protocol):
     """Notes cut into passages, found by words and by meaning; safe to share between threads.
 
-    Passages are known by ids, which rise: what is written later has higher ones. Every method raises
-    IndexUnavailable where the index cannot be used.
+    Passages are known by ids, which rise: what is written later has higher ones, but that those of rows that
+    are gone may be given again at the end. Every method raises IndexUnavailable where the index cannot be
+    used.
     """
 
     path: str  # what people are shown; of a file its place
@@ -333,7 +334,10 @@ class Index(Protocol):
         """
 
     def write(self, batches: Iterable[Sequence[Entry]]) -> int:
-        """Add or replace files, each batch one change; return the last passage id there was before."""
+        """Add or replace files, each batch one change; return an id below those of all new passages.
+
+        It is the last one there was before, or less where the last file keeps what it begins with.
+        """
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
         """Record the time and size of files whose content is what it was; remove others."""
