@@ -37,7 +37,7 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 # Looking at some thousand files takes as long as a search. Where it took more than the first figure, of this
 # thread's own time, what it found holds for so many times as long and at most for the third; a small
 # workspace is compared at every search.
-SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 100.0, 1.0
+SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 200.0, 1.0
 
 
 T = TypeVar("T")

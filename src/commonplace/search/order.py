@@ -408,7 +408,7 @@ def _values(text: str) -> Mapping[str, frozenset[str]]:
     return values.read(language.fold(text).lower()).values
 
 
-@lru_cache(1024)
+@lru_cache(4096)
 def _words(text: str) -> frozenset[str]:
     """Words that say something, without their commonest endings, and pairs of CJK characters."""
     folded = language.fold(text).lower()

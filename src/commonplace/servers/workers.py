@@ -8,6 +8,7 @@ when searches wait for each other; what they do not answer the server answers it
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 import threading
@@ -31,6 +32,7 @@ CROWD = 2  # searches that wait for others before workers are started
 REST_S = 300.0  # without a search, after which a worker ends
 _PAUSE_S = 30.0  # from one start to the next, where workers end by themselves
 _ENDS_S = 5.0
+_NICE = 5  # so that the server, which every call passes, has a processor when it needs one
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
 
@@ -168,6 +170,7 @@ def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[byt
 
     `services_of` makes what serves those who come by way of a workspace.
     """
+    os.nice(_NICE)
     of, warm = cache(services_of), set()
     while select.select([source], [], [], REST_S)[0] and (line := source.readline()):
         root, agent, asked, version, client, message = json.loads(line)
