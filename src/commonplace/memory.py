@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
 
 from commonplace import config
 from commonplace.base import paths, remedies
@@ -41,8 +40,10 @@ from commonplace.search.ranking import RankSettings, chosen
 from commonplace.search.request import Request, check_day, check_whole
 from commonplace.types.progress import Progress, silent
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date, datetime
+    from typing import Self, TypeVar
 
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
@@ -71,8 +72,9 @@ if TYPE_CHECKING:
         Written,
     )
 
-_Answer = TypeVar("_Answer", "SearchResult", "Recall")
-_Found = TypeVar("_Found")
+    _Answer = TypeVar("_Answer", "SearchResult", "Recall")
+    _Found = TypeVar("_Found")
+
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -617,7 +619,8 @@ class Memory:
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
         """What each further workspace answers, by name, and what failed, in words."""
-        answers, failures = dict[str, _Found](), list[str]()
+        answers: dict[str, _Found] = {}
+        failures: list[str] = []
         for name, other in self._others.items():
             try:
                 answers[name] = ask(other.memory)

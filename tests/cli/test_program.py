@@ -15,8 +15,8 @@ import pytest
 from tests.cli.conftest import Program, Run, command, environment
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "sqlite_vec", "rich", "yaml", "watchfiles", "tomlkit"]
-IDLE = ["click", "commonplace.config.editing", "commonplace.index.sync", "commonplace.notes.layout", "datetime",
-        "inspect", "ipaddress", "ntpath", "shlex", "string"]  # fmt: skip
+IDLE = ["click", "commonplace.config.editing", "commonplace.index.sync", "commonplace.notes.layout", "datetime", "difflib",
+        "hashlib", "inspect", "ipaddress", "ntpath", "shlex", "signal", "string", "typing"]  # fmt: skip
 
 
 # --- start-up ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
@@ -30,6 +30,7 @@ from commonplace.agent.tools import parsed
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Prompt
 from commonplace.memory import Memory
 from commonplace.providers.llm import schemas

@@ -12,16 +12,19 @@ import json
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.seen import Injected
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.recalled import strip_blocks
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from commonplace.config.settings import Prompt
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
@@ -165,7 +168,7 @@ class ClientEvents:
         Injected(self.memory.workspace).forget(session)
         if not self._mark(event, session, over=False) or not self.memory.settings.compaction.flush:
             return
-        self._later(_Flush(self, str(event["transcript_path"]), session))
+        self._later(_Flush(self, str(event["transcript_path"]), session))  # type: ignore[arg-type]  # a tuple
 
     def _rest(self, event: Mapping[str, Any], session: str, *, over: bool) -> None:
         """Note where the session's transcript lies, and bring what was observed into the notes."""
@@ -216,8 +219,7 @@ class ClientEvents:
             return None
 
 
-@dataclass(frozen=True)
-class _Flush:
+class _Flush(NamedTuple):
     """The work of writing down what must not be lost of a session, before its client shortens it."""
 
     events: ClientEvents

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import ClassVar, NamedTuple
 
 from commonplace.agent.pieces import Piece, joined, newness_of
 from commonplace.agent.seen import Injected, trimmed
@@ -28,6 +26,8 @@ from commonplace.base.errors import (
     NoteUnreadable,
     UnknownCollection,
 )
+from commonplace.base.tuples import NamedTuple
+from commonplace.base.values import dataclass
 from commonplace.config.settings import Prompt
 from commonplace.memory import Memory
 from commonplace.render import count
@@ -86,7 +86,7 @@ class Context:
     stale: int = 0
     warnings: tuple[str, ...] = ()
 
-    JSON: ClassVar = "text tokens budget session level stale warnings parts left_out"
+    JSON = "text tokens budget session level stale warnings parts left_out"
 
 
 class ContextBuilder:

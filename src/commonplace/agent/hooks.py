@@ -11,9 +11,10 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from commonplace.base import fork
+from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import asyncio

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.types import Hit
 
 

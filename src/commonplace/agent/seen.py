@@ -7,20 +7,23 @@ are signed, so that no foreign folder withholds anything from a prompt.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import paths
+from commonplace.base.digests import sha256
 from commonplace.base.errors import CommonplaceError
 from commonplace.render import screen
 from commonplace.search import dedupe
 from commonplace.types import Hit
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
 MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten first
@@ -88,6 +91,8 @@ class Injected:
             self._sessions.popitem(last=False)
         if self._workspace is None:
             return given
+        from commonplace.base import records
+
         given.clear()  # another process may have added to it, or forgotten it
         path = _file(self._workspace, session)
         try:
@@ -101,6 +106,8 @@ class Injected:
 
     def _write(self, workspace: paths.Workspace, session: str, digests: Sequence[str]) -> None:
         """Add to the file of a session, and delete those of sessions that are long over."""
+        from commonplace.base import atomic, records  # most messages bring nothing, and write nothing
+
         path, files = _file(workspace, session), workspace.files
 
         def changed(record: dict[str, Any] | None) -> Mapping[str, Any]:
@@ -120,6 +127,8 @@ class Injected:
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:
+    from commonplace.base import records
+
     return records.of_session(workspace.derived / KIND, session)
 
 
@@ -156,6 +165,6 @@ def _digests(path: str, text: str) -> list[str]:
     ]
     said = [sentence for sentence in sentences if sentence and not sentence.startswith("#")]
     return [
-        hashlib.sha256(f"{path}\0{sentence}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
+        sha256(f"{path}\0{sentence}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
         for sentence in said or filter(None, sentences)
     ]

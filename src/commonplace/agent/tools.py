@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.agent import answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
@@ -29,6 +29,7 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import LAYERS
 from commonplace.types import progress
 

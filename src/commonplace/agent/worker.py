@@ -15,10 +15,11 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.tuples import NamedTuple
 from commonplace.upkeep.spool import Spool
 
 if TYPE_CHECKING:

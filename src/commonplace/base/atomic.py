@@ -14,14 +14,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 from commonplace.base import paths, swap
+from commonplace.base.digests import sha256
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked, number
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
+from commonplace.base.tuples import NamedTuple
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 __all__ = ["LOCK_WAIT_S", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace"]
 
@@ -100,14 +106,12 @@ class _Names(NamedTuple):
     linked: str
 
 
-@dataclass
 class _Original:
     """A file as it was read, still open; `status` is None where there was none."""
 
-    data: bytes = b""
-    status: os.stat_result | None = None
-    descriptor: int = -1
-    is_busy: bool = False  # somebody has it open for writing, and was waited for in vain
+    def __init__(self, data: bytes = b"", status: os.stat_result | None = None, descriptor: int = -1) -> None:
+        self.data, self.status, self.descriptor = data, status, descriptor
+        self.is_busy = False  # somebody has it open for writing, and was waited for in vain
 
     @property
     def bytes_or_none(self) -> bytes | None:
@@ -299,11 +303,9 @@ def _contents(descriptor: int) -> bytes:
 
 def temporary_name(name: str, lock: Path, stage: str) -> str:
     """Return the one name of a temporary file beside a file, for a stage of its exchange under a lock."""
-    import hashlib
-
     # Two who hold files of one name, since the first was deleted, are two to each other as well.
     text = f"{name}\0{lock}\0{number(lock) or ''}\0{stage}".encode("utf-8", "surrogateescape")
-    return f".{Path(name).stem[:40]}.{hashlib.sha256(text).hexdigest()[:12]}.tmp"
+    return f".{Path(name).stem[:40]}.{sha256(text).hexdigest()[:12]}.tmp"
 
 
 def _names(place: _Place, lock: Path) -> _Names:
@@ -320,17 +322,18 @@ def _clear(place: _Place, lock: Path, guard: Guard | None) -> None:
         place.unlink(name)
 
 
-@dataclass
 class _Swap:
-    """One attempt to put a file of new bytes, or none, in the place of one that was read."""
+    """One attempt to put a file of new bytes, or none, in the place of one that was read.
 
-    place: _Place
-    original: _Original
-    names: _Names
-    guard: Guard | None
-    mode: int = 0  # of a file that was none before
-    inode: int = 0  # of the new file
-    is_leased: bool = False
+    `mode` is that of a file that was none before.
+    """
+
+    def __init__(
+        self, place: _Place, original: _Original, names: _Names, guard: Guard | None, mode: int = 0
+    ) -> None:
+        self.place, self.original, self.names, self.guard, self.mode = place, original, names, guard, mode
+        self.inode = 0  # of the new file
+        self.is_leased = False
 
     def run(self, after: bytes | None) -> bool:
         """Do it; false if somebody has changed what was read, and then it is as if nothing was done."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any, AnyStr
 
 
 class _Lazy:
-    def __init__(self, pattern: str, flags: int) -> None:
+    def __init__(self, pattern: Any, flags: int) -> None:  # noqa: ANN401 - a text or bytes
         self._source = pattern, flags
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever an expression has
@@ -16,6 +19,6 @@ class _Lazy:
         return value
 
 
-def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return an expression with all methods of a compiled one; a mistake in it is raised by its first use."""
-    return cast("re.Pattern[str]", _Lazy(pattern, flags))
+    return _Lazy(pattern, flags)  # type: ignore[return-value]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from commonplace.base.tuples import NamedTuple
 
 
 class Grammar(NamedTuple):

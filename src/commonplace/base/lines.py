@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import TypeVar
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 _LINES = 4096
 _LONGEST = 500  # characters; longer ones are few, and a few thousand would be many megabytes
-
-T = TypeVar("T")
 
 
 def remembered(read: Callable[[str], T]) -> Callable[[str], T]:

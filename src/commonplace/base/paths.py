@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from commonplace.base.digests import sha256
 from commonplace.base.errors import (
     AccessDenied,
     ConfigError,
@@ -22,6 +22,7 @@ from commonplace.base.errors import (
 from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
 
@@ -114,9 +115,7 @@ def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
 
 def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path:
     """Return where the index of a read-only workspace lies: in the cache, by a hash of its real path."""
-    import hashlib
-
-    digest = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
+    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
     return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
 
 
@@ -132,9 +131,7 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None)
 
     Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
     """
-    import hashlib
-
-    digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    digest = sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
     return user_config_dir(environ) / "servers" / f"{digest}.token"
 
 

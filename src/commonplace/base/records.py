@@ -17,21 +17,27 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
 
 from commonplace.base import paths, remedies, signature
+from commonplace.base.digests import sha256
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.expressions import lazy
 from commonplace.base.root import LIMIT, Root, TooLarge, Unsafe
+from commonplace.base.tuples import NamedTuple
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Treatment = Literal["signed", "own", "lines", "bound", "data", "database", "lock"]
 
 FOREIGN_FOLDER = "foreign"
 MEMBER = "signature"
 UNSIGNED = "was not written by your commonplace, or by an earlier version of it"
 SHARE = "if another machine of yours wrote it, add the line of its signing.key to the one here"
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
+_LINE = lazy(rb"[^\n]*\n|[^\n]+\Z")
 _LARGE = 1 << 30  # bytes of a transcript, which grows for months
-_AGAIN = re.compile(r"~\d+\Z")  # what ends a name that was set aside before
-
-Treatment = Literal["signed", "own", "lines", "bound", "data", "database", "lock"]
+_AGAIN = lazy(r"~\d+\Z")  # what ends a name that was set aside before
 
 
 class Place(NamedTuple):
@@ -189,9 +195,7 @@ def listed(root: Root, folder: Path, ending: str = "") -> list[Path]:
 
 def of_session(folder: Path, session: str) -> Path:
     """Return the record of a session in a folder that has one a session; its name is a hash."""
-    import hashlib
-
-    stem = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    stem = sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
     return folder / f"{stem}.json"
 
 

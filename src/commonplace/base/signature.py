@@ -11,12 +11,8 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+from commonplace.base.digests import blake2b
 from commonplace.base.root import Root
-
-try:  # without `hashlib`, which loads OpenSSL: some 4 ms of the start of a search
-    from _blake2 import blake2b as blake2b
-except ImportError:  # another Python than CPython
-    from hashlib import blake2b as blake2b
 
 KEY_FILE = "signing.key"
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 16

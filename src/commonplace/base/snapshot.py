@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
@@ -23,6 +22,7 @@ from commonplace.base import paths
 from commonplace.base.database import connect, translated
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 
 LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
 BUSY = "being written now"  # reason of a NoteUnreadable

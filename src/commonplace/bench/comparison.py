@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import shown
+from commonplace.base.tuples import NamedTuple
 from commonplace.bench import metrics
 from commonplace.bench.questions import Answer, QuestionSet
 from commonplace.render import count, screen

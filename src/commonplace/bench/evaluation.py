@@ -21,10 +21,11 @@ from operator import add
 from pathlib import Path
 from random import Random
 from statistics import fmean as mean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.bench import metrics
 from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span

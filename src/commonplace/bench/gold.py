@@ -22,12 +22,13 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import config
 from commonplace.base.errors import BudgetExceeded, ConfigError, NoteUnreadable, ProviderError
 from commonplace.base.paths import shown
 from commonplace.base.records import translated
+from commonplace.base.tuples import NamedTuple
 from commonplace.bench import questions
 from commonplace.bench.metrics import Span
 from commonplace.bench.questions import SELF

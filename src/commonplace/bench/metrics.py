@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.types.data import cite
 
 KS = (1, 5, 10)

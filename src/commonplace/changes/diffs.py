@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import product
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.render import screen
 from commonplace.types.changes import Change
 

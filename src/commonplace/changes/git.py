@@ -21,10 +21,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.root import Root, TooLarge, Unsafe
+from commonplace.base.tuples import NamedTuple
 from commonplace.render import screen
 
 TIMEOUT_S = 20.0  # a call; each takes some milliseconds where nothing is wrong

@@ -7,10 +7,10 @@ changed is taken back, if all of it still stands; everything later stays byte fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
+from commonplace.base.expressions import lazy
 from commonplace.markdown import structure
 from commonplace.types import Note
 
@@ -14,9 +15,9 @@ from commonplace.types import Note
 HEADING, FENCE, RULE, BLANK, ITEM, LINE = 100.0, 80.0, 60.0, 20.0, 5.0, 1.0
 DECAY = 0.7
 
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-_SENTENCE_END = re.compile(r"[.!?;][\"')\]]*\s+|[。！？；…][”’」』）]*")
-_CLAUSE_END = re.compile(r"\s+|[，、：,]")
+_ITEM = lazy(r"\s*(?:[-*+]|\d+[.)])\s")
+_SENTENCE_END = lazy(r"[.!?;][\"')\]]*\s+|[。！？；…][”’」』）]*")
+_CLAUSE_END = lazy(r"\s+|[，、：,]")
 
 
 def score(note: Note, number: int) -> float:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
 from commonplace.base.filetypes import Grammar
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.render import screen

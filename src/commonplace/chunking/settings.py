@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from commonplace.base.tuples import NamedTuple
 
 # What passages with struck text are annotated with, beside what comments say (see `passages`).
 STRUCK, REPLACED_BY, BESIDE = "struck", "replaced-by", "beside"

@@ -8,6 +8,7 @@ others are handed over and not waited for.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from _thread import start_new_thread
@@ -217,6 +218,8 @@ def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> by
         return b""
     if is_answered and event.get("hook_event_name") not in ANSWERED and not (is_alone := _forked()):
         return b""
+    if not is_alone:
+        gc.disable()  # what a tenth of a second leaves behind is not worth looking for
     from commonplace import config
     from commonplace.base import paths
     from commonplace.memory import Memory

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import click
@@ -18,6 +18,7 @@ import click
 from commonplace import config, render
 from commonplace.base import installation
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, format_option, option

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from commonplace.cli import failures, session
 from commonplace.cli.session import Printed, Screen
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from commonplace.memory import Memory
     from commonplace.render.screen import Look

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError, WorkspaceNotFound
+from commonplace.base.tuples import NamedTuple
 from commonplace.cli.failures import warn
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import IO, Any
 
     import click
 

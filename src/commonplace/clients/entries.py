@@ -11,10 +11,11 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.clients import jsonc
 from commonplace.clients.table import Hook, Target
 

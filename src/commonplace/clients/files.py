@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 
 KEPT_DAYS = 30  # of a former version
 _FOLDER, _BACKUPS, _LOCK = "clients", "backups", "clients.lock"

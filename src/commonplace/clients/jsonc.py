@@ -14,7 +14,9 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from commonplace.base.tuples import NamedTuple
 
 Step = str | int  # into an object, into an array
 DEEPEST = 100  # levels

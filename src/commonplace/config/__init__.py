@@ -6,8 +6,6 @@ hurt: no providers, commands, addresses or folders outside (DESIGN, promise 7).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from commonplace.config.loading import (
     AGENT_VARIABLE,
     Loaded,
@@ -22,6 +20,7 @@ from commonplace.config.loading import (
 from commonplace.config.settings import KEYS, Collection, Key, Settings
 from commonplace.config.workspaces import Reach, limited, reach
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.config.editing import (
         add_collection,

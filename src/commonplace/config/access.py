@@ -10,16 +10,21 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import keys
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 HERE, NOWHERE = "here", "none"
 KEYS = ("reads", "writes")
 NAME = "name"
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_NAME = lazy(r"[^\W_][\w.-]{0,63}")
 _LIST, _LARGEST = "workspaces", 1 << 20  # bytes
 _NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # which mean something else where a name may stand
 

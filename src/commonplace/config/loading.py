@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, keys
 from commonplace.config.access import Access
 from commonplace.config.settings import (
@@ -24,14 +25,18 @@ from commonplace.config.settings import (
     Settings,
 )
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
 AGENT_VARIABLE = "COMMONPLACE_AGENT"
-_AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+_AGENT = lazy(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables that hold no keys of the table of keys
 _WORKSPACE_TABLES = ("collections", "contexts", "updates", access.NAME)
 _LARGEST = 256 << 10  # bytes of a settings file
 _DEEPEST = 64  # parts of a dotted key: the library takes a time that grows with their square
 _PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
-_DEEP = re.compile(rb"(?<![\w-])(?:" + _PART + rb"){%d}" % _DEEPEST)
+_DEEP = lazy(rb"(?<![\w-])(?:" + _PART + rb"){%d}" % _DEEPEST)
 _ATTEMPTS = 20  # a file may be replaced while it is being opened, which is refused
 
 

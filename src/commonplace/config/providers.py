@@ -3,7 +3,9 @@
 `providers.catalog` makes models of them; the settings take their names from here.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from commonplace.base.tuples import NamedTuple
 
 LLM = "llm"  # the language model as a reranker: it is no row, since it needs more than a `Spec`
 _SERVED = ".embedding.remote:load"

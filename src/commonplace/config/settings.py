@@ -1,13 +1,19 @@
 """What may be set, once: a named tuple a table, whose fields say their default, what they may be, and why.
 
-Named tuples all, those of values as well: a dataclass costs a start 0.8 ms. Their annotations are real
-types: of a text, `typing` compiles each, 1 ms a start.
+Named tuples all, those of values as well: a dataclass costs a start 0.8 ms.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from __future__ import annotations
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import providers
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Literal
+
+    Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
 WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collection may have this name
 DEFAULT_GLOBS = ("**/*.md",)
@@ -47,14 +53,13 @@ NETWORK = (
     "*_fetch",
     "search_web",
 )
-Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
-_KINDS: Mapping[object, Kind] = {
-    int: "integer",
-    int | None: "integer",
-    float: "number",
-    float | None: "number",
-    bool: "boolean",
-    tuple[str, ...]: "texts",
+_KINDS: Mapping[str, Kind] = {  # by annotations
+    "int": "integer",
+    "int | None": "integer",
+    "float": "number",
+    "float | None": "number",
+    "bool": "boolean",
+    "tuple[str, ...]": "texts",
 }
 
 
@@ -502,7 +507,7 @@ def _keys() -> tuple[Key, ...]:
         fields: Mapping[str, Key] = table._field_defaults  # type: ignore[attr-defined]
         for name, key in fields.items():
             kind = key.kind if key.kind != "text" else _KINDS.get(table.__annotations__[name], "text")
-            keys.append(key._replace(name=f"{group}.{name}", kind=kind))
+            keys.append(Key(f"{group}.{name}", kind, *key[2:]))
         table.__new__.__defaults__ = tuple(key.default for key in fields.values())
     return tuple(keys)
 

@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import AccessDenied, NoteUnreadable, WorkspaceNotFound
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, loading
 from commonplace.config.access import Access
 from commonplace.config.loading import AGENT_VARIABLE, File, agent_name, user_file

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib import metadata, util
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
@@ -24,6 +23,7 @@ from commonplace.base.database import memory
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import open_named
 from commonplace.base.snapshot import written_as
+from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index.sqlite import vectors
 from commonplace.language import lexicon

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import filetypes, paths
+from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, listed
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
 from commonplace.config.settings import Settings
 from commonplace.edit import resolve

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache, partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash

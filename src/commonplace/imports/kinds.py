@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.types.imports import Part
 from commonplace.types.reports import FileFailure
 

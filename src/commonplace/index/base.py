@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, scripts
 from commonplace.markdown import turns as conversation
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any, Literal, Protocol
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Nearest = Callable[[Floats, int], list[tuple[int, float]]]
+else:
+    Protocol = object
 
 Key = tuple[str, str]  # collection, path
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well

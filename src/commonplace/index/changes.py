@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from commonplace.base import filetypes
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
 from commonplace.index.base import Key, Known

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base.errors import IndexUnavailable
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Index
 from commonplace.language.scripts import CJK, HAN, LATIN, MOST, OTHER, script_of, serves
 

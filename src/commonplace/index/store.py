@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
@@ -23,11 +22,16 @@ from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 from commonplace.types.progress import Progress, silent, tell
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from commonplace.index.changes import Patience
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
+
+    T = TypeVar("T")
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
@@ -40,7 +44,6 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 200.0, 1.0
 
 
-T = TypeVar("T")
 BEGUN = "the index is being filled by another process: the files themselves were searched"
 
 

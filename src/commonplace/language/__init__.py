@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import NamedTuple
 
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 
 # What the table may change, and what may have to be composed, lies outside these ranges. Named this way round
 # they compile in a third of the time.
@@ -37,12 +37,17 @@ class _Table(NamedTuple):
     marked: frozenset[str]
 
 
+def has_wide(text: str) -> bool:
+    """Tell whether a text may hold CJK, or variants of other characters."""
+    return not text.isascii() and re.search(_WIDE, text) is not None
+
+
 def fold(text: str) -> str:
     """Fold variants of Chinese characters, full-width letters and half-width kana; the length stays.
 
     Most text that holds none of them comes back as the same object.
     """
-    if text.isascii() or not re.search(_WIDE, text):
+    if not has_wide(text):
         return text
     table = _table()
     return text if table.marked.isdisjoint(text) else text.translate(table.folded)
@@ -53,9 +58,7 @@ def simplify(text: str) -> str:
 
     `fold` joins 划 with 画, which finds more and tells a dictionary less.
     """
-    if text.isascii() or not re.search(_WIDE, text):
-        return text
-    return text.translate(_simplified())
+    return text.translate(_simplified()) if has_wide(text) else text
 
 
 def compose(text: str) -> str:

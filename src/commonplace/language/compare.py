@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, rules, stopwords
 from commonplace.language.lexicon import stem
 
@@ -97,7 +97,7 @@ def verbatim(text: str) -> Wording:
 
 
 def _tokens(text: str) -> list[str]:
-    if not text.isascii():
+    if language.has_wide(text):
         text = re.sub(lexicon.CJK_RUN, _apart, text)
     tokens: list[str] = re.findall(_TOKENS, text)
     return [token.replace(",", "") for token in tokens] if "," in text else tokens

@@ -14,11 +14,19 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple, TypeVar
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
-from commonplace.language.periods import Beside, Kind, Period, Rule, shifted
+from commonplace.language.periods import Beside, Period, Rule, shifted
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from commonplace.language.periods import Kind
+
+    _Seen = TypeVar("_Seen", date, Period)
 
 MAX_CHARACTERS = 8000
 _BESIDE_WITHIN = 40  # characters in front of a date in which words say what lies beside it
@@ -32,7 +40,6 @@ _SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
 _ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
 _NOT_DATES = rules.expression("not_dates")
 TIMES_OF_DAY = rf"(?:{rules.expression('times_of_day')})"  # behind a day
-_Seen = TypeVar("_Seen", date, Period)
 
 
 class Span(NamedTuple):

@@ -6,7 +6,11 @@ import re
 from datetime import date, timedelta
 
 from commonplace.language import holidays, periods, rules
-from commonplace.language.periods import Beside, Period, Rule, Unit
+from commonplace.language.periods import Beside, Period, Rule
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from commonplace.language.periods import Unit
 
 _NAMES_OF_MONTHS = rules.listed("en", "months")
 _MONTHS = tuple(name[:3] for name in _NAMES_OF_MONTHS)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
-from typing import NamedTuple
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import lunar, rules
 from commonplace.language.periods import Period
 

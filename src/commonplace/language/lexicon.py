@@ -95,7 +95,7 @@ def _parts_inside(text: str) -> Iterator[str]:
 
 def cjk_runs(text: str) -> list[str]:
     """Every run of CJK in a text, in order."""
-    return [] if text.isascii() else re.findall(CJK_RUN, text)
+    return re.findall(CJK_RUN, text) if language.has_wide(text) else []
 
 
 def bigrams(run: str) -> list[str]:

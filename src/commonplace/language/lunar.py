@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
 from commonplace.language.periods import Period
 

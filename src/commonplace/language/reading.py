@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import dates, lexicon, rules, stopwords
 from commonplace.language import values as figures
 from commonplace.language.compare import is_wide

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
 
 _MONTHS, _WEEK = rules.short_numbers("months"), rules.numbers("week")

@@ -15,12 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import structure
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.types import Note, Provenance
 
@@ -51,7 +52,7 @@ _KEYS = {
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
 MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
 _MARK = lazy(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
-_ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
+_ENCODED = lazy(r"%([0-9A-Fa-f]{2})")
 # What may stand behind the writer, in this order, and the most characters of each that are kept.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>])*+)"
@@ -85,7 +86,7 @@ TAGS_IN_TEXT, TASKS_IN_TEXT = "#", "task"
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
 _LONGEST_LINE = 10_000  # characters of a line that is looked at for code
-_OPENING = re.compile(r"<!(?=--)")
+_OPENING = lazy(r"<!(?=--)")
 _ANY = lazy(r"<!--.*?-->", re.DOTALL)
 _ANY_AND_BLANKS = lazy(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
 

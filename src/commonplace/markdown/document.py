@@ -34,15 +34,19 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, takewhile
 from posixpath import basename, splitext
-from typing import NamedTuple, Self
 
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, metadata, references, stamps, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, cite
 from commonplace.types.notes import Statement
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Self
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _REMEMBERED = 300_000  # characters of a text that may be parsed again at once

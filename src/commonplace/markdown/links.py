@@ -11,9 +11,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import metadata, structure
 from commonplace.redaction.redact import private_parts, strip_private
 

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, pairwise
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import metadata, statements, structure, turns
 from commonplace.types import Note
 

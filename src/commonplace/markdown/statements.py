@@ -8,20 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from commonplace.base.expressions import lazy
 from commonplace.markdown import comments, struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.types import Note
 from commonplace.types.notes import Statement
 
-_HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
+_HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 # The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
 _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
 # A row of a table, or a rule: lines that state nothing.
-_SILENT = re.compile(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
-_BOX = re.compile(r"\[[ xX]\][ \t]+")
-_NUMBER = re.compile(r"\d{1,9}")
+_SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
+_BOX = lazy(r"\[[ xX]\][ \t]+")
+_NUMBER = lazy(r"\d{1,9}")
 # What would be more than words at the start of a paragraph.
-_BLOCK = re.compile(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
+_BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
 class Place:

@@ -18,10 +18,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
-from typing import NamedTuple
 
 from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import structure, turns
 from commonplace.types import Note
 

@@ -11,22 +11,23 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import fold, fold_cases, rules
 from commonplace.markdown import turns
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.types import Heading, Note, Section
 
-ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 # A line can only be structure if it starts with one of these; testing one character first keeps
 # parsing at some 100 MB/s.
 _OPENERS = frozenset("#`~=- \t")
-_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
-_MARGIN_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_FENCE = lazy(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
+_MARGIN_ITEM = lazy(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
 # HTML that stands in headings; `List<String>` is none.
@@ -35,18 +36,18 @@ _TAG = lazy(
     re.IGNORECASE,
 )
 _LINK = lazy(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_ATX = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_SETEXT = lazy(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = lazy(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
-_OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+_OPENS_ATX = lazy(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 # A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
 RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
 _IMAGES = lazy(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)(?:\]\([^()]*+\))?+\s*+)++$"
 )
 # A row of a table, and the one below its header.
-ROW = re.compile(r"\s*\|")
-DIVIDER = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
+ROW = lazy(r"\s*\|")
+DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 _LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _DEEP = 4  # columns; a fence that stands further left is a block of the note itself

@@ -33,15 +33,18 @@ _STAMP = rf"(?:{DATE},?\s{{0,2}})?{CLOCK}"
 _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
+# Every time of day holds it: most lines have none, and the long expressions below take 2 to 6 ms to compile.
+_TIMED = lazy(r"\d[:：]\d")
 # What is said stands in the same line.
-_LABEL = lazy(
-    rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?"
-    rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
+_SAYS = rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
+_LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
+_STAMPED_LABEL = lazy(
+    rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
 # What is said stands in the lines below.
+_BOLD_OPENING = lazy(rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?")
 _OPENING = lazy(
-    rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?"
-    rf"|({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
+    rf"({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
     rf"|({_NAME})\s+{DATE},?\s{{0,2}}{CLOCK}"
     rf"|{DATE}\s+{CLOCK}\s+({_NAME})\s*(?:[(（][\w.@-]{{3,40}}[)）]|<[^<>\s]{{3,60}}>)"
 )
@@ -50,6 +53,7 @@ _BRIEF_OPENING = lazy(rf"(\w[\w.'’\-]{{0,30}}(?:\s[A-Z][\w.'’\-]{{0,30}}){{0
 # WhatsApp puts a mark of direction before what it says itself; a picture is [图片] in WeChat and QQ.
 _REMARK = lazy(r"\s*(?:<[^<>]{1,60}>|\[[^\[\]\s]{1,12}\]|\u200e.{1,200})\s*")
 _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
+_NO_NAME = frozenset("#-*>|([`")  # what begins lines in notes, and neither a name nor a date
 _LONGEST_OPENING = 80  # characters
 _LABEL_WITHIN = 64  # characters in which the colon of a label must stand
 # What opens a guess is no name, nor is the level of a log.
@@ -165,13 +169,21 @@ def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
 
 def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
     """What matches a stripped line that only says who speaks and when; its one group that counts is who."""
-    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _has_colon(bare):
+    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _TIMED.search(bare):
         return None
+    match = _BOLD_OPENING.fullmatch(bare) if "**" in bare or "__" in bare else None
+    if match or bare[0] in _NO_NAME:
+        return match
     return _OPENING.fullmatch(bare) or (_BRIEF_OPENING.fullmatch(bare) if chat else None)
 
 
 def _label(line: str, start: int = 0) -> re.Match[str] | None:
-    return _LABEL.match(line, start) if _has_colon(line, start, start + _LABEL_WITHIN) else None
+    end = start + _LABEL_WITHIN
+    if not _has_colon(line, start, end):
+        return None
+    # The first colon of a line is that of the time, where it has one in front of the name.
+    is_timed = _TIMED.search(line, start, end + 1) is not None
+    return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
 
 
 def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:

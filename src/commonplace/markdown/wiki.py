@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, statements, structure
 from commonplace.types import Note
 

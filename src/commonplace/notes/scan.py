@@ -5,7 +5,6 @@ from __future__ import annotations
 import marshal
 import os
 import re
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,10 +12,14 @@ from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader
 from stat import S_ISREG
-from typing import NamedTuple, NoReturn
 
 from commonplace.base.root import LIMIT, Root, read_whole
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
@@ -421,7 +424,9 @@ class Scout:
         os.close(self._reading)
         # Whoever started this program may have told the system to forget processes that have ended.
         with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(self._process, signal.SIGKILL)
+            from signal import SIGKILL
+
+            os.kill(self._process, SIGKILL)
             os.waitpid(self._process, 0)
 
 

@@ -25,12 +25,13 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from commonplace.base import atomic, paths, records, remedies, swap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
+from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.markdown.document import Document

@@ -12,10 +12,11 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError, ProviderError
+from commonplace.base.tuples import NamedTuple
 
 COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # for good reasons, doubled each time
 PASSING_S = 30.0  # for passing ones

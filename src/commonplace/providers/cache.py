@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.database import DAMAGED, Database, prune, shrink
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.providers.llm.base import Completion, Request

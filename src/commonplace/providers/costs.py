@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import clock, database, paths
 from commonplace.base.database import Database
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
+from commonplace.base.tuples import NamedTuple
 from commonplace.render import screen
 
 if TYPE_CHECKING:

@@ -18,11 +18,12 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import installation
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import fastembed, refusals
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Spec

@@ -13,11 +13,12 @@ import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import attempts, refusals
 from commonplace.providers.attempts import ATTEMPTS

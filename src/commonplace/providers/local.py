@@ -23,12 +23,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from commonplace.base import paths
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.base.root import open_named, read_named
+from commonplace.base.tuples import NamedTuple
 from commonplace.providers import runtime
 from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import families

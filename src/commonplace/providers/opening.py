@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
 from commonplace.providers.breaker import Breaker, name_of

@@ -11,9 +11,10 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import IO, NamedTuple
+from typing import IO
 
 from commonplace.base import paths
+from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.redact import public
 from commonplace.render import screen
 

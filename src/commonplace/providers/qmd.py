@@ -12,9 +12,9 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base.errors import ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.providers import program
 from commonplace.redaction.redact import public
 from commonplace.types.results import Mode

@@ -8,7 +8,7 @@ has a bound, so that no text makes a row slow. What follows the right prefix mus
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from commonplace.base.tuples import NamedTuple
 
 _ANY = r"[A-Za-z0-9]"
 _HEX = r"[0-9a-fA-F]"

@@ -10,8 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import chain
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.shapes import compiled
 
 # Soft hyphen, joiners, marks of direction, variation selectors, tags: Unicode's default ignorables.

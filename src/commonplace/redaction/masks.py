@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain, filterfalse, islice
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.redact import MARK, private_parts, redact, strip_private
 
 PRIVATE = "<private>…</private>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from commonplace.base.signature import blake2b
+from commonplace.base.digests import blake2b
 from commonplace.redaction import assignments, folded, shapes
 from commonplace.redaction.shapes import Span, compiled
 
@@ -109,9 +109,8 @@ def rules_digest() -> str:
     rules = [repr(REVISION)]
     for module in (detectors, shapes, folded, assignments, phrases, credentials):
         for name, value in sorted(vars(module).items()):
-            if not name.startswith("__") and isinstance(
-                value, (str, bytes, int, tuple, list, dict, frozenset)
-            ):
+            is_rule = not name.startswith("__") and name != "TYPE_CHECKING"
+            if is_rule and isinstance(value, (str, bytes, int, tuple, list, dict, frozenset)):
                 rules.append(f"{module.__name__}.{name}={canonical(value)}")
     return blake2b("\n".join(rules).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 

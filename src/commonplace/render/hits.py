@@ -9,16 +9,19 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
+from commonplace.base.tuples import NamedTuple
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look, Span
 from commonplace.types.data import cite
 from commonplace.types.results import LISTING, WEAKLY, Hit, answered_by
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from commonplace.types import Factor, SearchResult
 
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for

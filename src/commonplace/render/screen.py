@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from commonplace import language
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 
 ELLIPSIS = "…"
 _CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
@@ -17,7 +18,7 @@ _CONTROLS = dict.fromkeys(
     "\N{REPLACEMENT CHARACTER}",
 )
 _IN_NAMES = _CONTROLS | dict.fromkeys((0x09, 0x0A), "\N{REPLACEMENT CHARACTER}")
-_OWN = re.compile(
+_OWN = lazy(
     rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it

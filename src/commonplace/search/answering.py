@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from commonplace import config
 from commonplace.base import remedies
@@ -21,7 +20,10 @@ from commonplace.search.reranking import LateInteraction, Readers
 from commonplace.types.progress import check
 from commonplace.types.results import WEAK, SearchResult
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from commonplace.base.paths import Workspace
     from commonplace.index.store import Store
     from commonplace.providers.embedding.base import Embedder, Floats, Kind
@@ -364,6 +366,8 @@ class QuestionModel:
         """
         if request.mode == "lexical" or (request.lines and all(line.kind == "lex" for line in request.lines)):
             return None
+        if self._current.model is None and not self._current.wanted:
+            return None  # before the extension for vectors is loaded
         store = self._store
         few = store.few_pending
         model = None if store.index.vectors.level() == 2 and not few else self.asked()

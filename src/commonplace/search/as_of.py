@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.index import facts
 from commonplace.index.base import ALL, Has, HeldOn, Matches, Scope, WrittenBy
 from commonplace.index.facts import Place

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from commonplace import language
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
@@ -27,11 +27,18 @@ from commonplace.search.query import TYPED, Dated, Line, Query, of_question
 from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any, Protocol
+
     from commonplace.index.base import Candidate, Index, Nearest
     from commonplace.language.dates import Span
     from commonplace.providers.embedding.base import Kind
     from commonplace.search.request import Outcome, Request
+
+    Answer = tuple[Line, Any, Mapping[int, float]]  # a line, its vector, cosine by passage
+else:
+    Protocol = object
 
 # The cosine of a question and what an instruction is about (or its share of a full match) from which it is
 # about that. Of 20 questions of beam_100k that an instruction is for, 15 reach it; of 159 others 62.
@@ -43,7 +50,6 @@ HEADINGS = 2  # as many times the passages of a listing are read: some are headi
 _SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
 
 Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passage, and its weight
-Answer = tuple[Line, Any, Mapping[int, float]]  # a line, its vector, cosine by passage
 
 
 class Embed(Protocol):

@@ -8,19 +8,20 @@ item those around it. The lines come from the passages beside the hit, as the in
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import filetypes
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT
 from commonplace.markdown import statements, structure, turns
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.index.base import Candidate
     from commonplace.markdown.statements import Place
@@ -34,7 +35,7 @@ REACH = 4  # passages on either side of a hit that are read
 FAR = 128  # and above it, where a fence or a table may have begun
 OUTER = 3  # items that one may be nested in for all of them to be named
 TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
-_ENDS = re.compile(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
+_ENDS = lazy(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
 _GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
 _INTRODUCES = (":", "：")
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from commonplace.base import filetypes
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.render import screen
 from commonplace.types import Hit
 
 # A sentence ends with its mark and what closes a quotation after it; Chinese needs no blank behind it.
-SENTENCE = re.compile(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
+SENTENCE = lazy(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
 # What is shorter ("Yes, please.") says something only where it stands.
 LEAST_WORDS = 3
 # Only what is an entry of a list, or ends as a sentence does, is left out: rows of tables and lines of code
 # mean something by coming back.
-_ENTRY = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
-_END = re.compile(r"[.!?。！？][\"')\]”’」』）*_]*\s*\Z")
+_ENTRY = lazy(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
+_END = lazy(r"[.!?。！？][\"')\]”’」』）*_]*\s*\Z")
 _FENCES = ("```", "~~~")
 
 

@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting

@@ -14,18 +14,22 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from commonplace.base.errors import ConfigError
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
 from commonplace.markdown.comments import FILTERS, TAGS_IN_TEXT, TASKS_IN_TEXT
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from commonplace.index.base import Index
 
 DATES = ("after", "before", "on")
@@ -38,12 +42,13 @@ _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "typ
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
 }  # fmt: skip
-_FILTER = re.compile(
+_FILTER = lazy(
     r'"[^"]*+"?'  # what is quoted holds no filters
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
     r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“][^\s"()]*+))'
 )
-_JOINED = re.compile(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
+_SIGNS = frozenset(":：<>=")
+_JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
 _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
 # Share of letters in common with a key that is meant, and letters of one; of a shorter one two neighbours may
 # have changed places.
@@ -68,8 +73,8 @@ def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Fil
     """Take the filters out of a question; `keys` are those of front matter, in lower case."""
     filters: list[Filter] = []
     rest, end = "", 0
-    for match in _FILTER.finditer(text):
-        item = _filter(match, keys) if match["key"] else None
+    for match in _matches(text):
+        item = _filter(match, keys)
         if item is None:
             continue
         between = text[end : match.start()]
@@ -90,19 +95,23 @@ def _is_same(one: Filter, other: Filter) -> bool:
     return one == other._replace(value=one.value, group=one.group)
 
 
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """Find what may be filters; most questions have no sign of one, and to compile takes 1 ms."""
+    if not _SIGNS.isdisjoint(text):
+        yield from (match for match in _FILTER.finditer(text) if match["key"])
+
+
 def may_name_keys(text: str) -> bool:
     """Tell whether a question holds what would be a filter if some note had such a key."""
-    return any(m["key"] and _built_in(m) is None for m in _FILTER.finditer(text))
+    return any(_built_in(match) is None for match in _matches(text))
 
 
 def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
     """Say which filters have a key that no note has, and what left in a text as words is nearly one."""
     named = {item.key: item for item in filters if item.key in KEYS}
-    words = [match for match in _FILTER.finditer(text) if match["key"] and _may_be_misspelt(match)]
+    words = [match for match in _matches(text) if _may_be_misspelt(match)]
     if not named and not words:
         return []
-    from difflib import get_close_matches
-
     keys = facts.keys(index)
     known = sorted(keys | KEYS | BUILT_IN)
     said = []
@@ -110,6 +119,8 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
         if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,)):
             quoted = f'"{key}:{item.value}" in quotation marks looks for these words'
             said.append(f'no note has the key "{key}"; {quoted}')
+    if words:
+        from difflib import get_close_matches
     for match in words:
         key, sign, value = _parts(match)
         is_long = len(key) >= _LONG

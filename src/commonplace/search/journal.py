@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     import apsw
 
     from commonplace.base.database import Database
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-Kind = Literal["search", "recall"]
+    Kind = Literal["search", "recall"]
+
 LONGEST = 1000  # characters of a question that are kept
 MOST_HITS = 100  # of a question; nobody opens more
 # Read before it is cut, so that no half of a secret is left that nothing recognises any more.

@@ -20,10 +20,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import language
 from commonplace.base import filetypes
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
 from commonplace.index import facts
 from commonplace.index.base import Index, Source
@@ -36,6 +37,7 @@ from commonplace.search.query import Query
 from commonplace.search.ranking import TIE, Ranked, labels, outdated, said
 from commonplace.types.results import Factor, Hit, Place
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
 
@@ -251,7 +253,7 @@ ALIKE = 0.5  # the same share, and the share of the older one's relevance, where
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
 STEP = 1e-4  # puts it right before the older one
-_NAME = re.compile(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
+_NAME = lazy(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
 # What a question says of the kind of its value: the first list that matches decides, else any will do.
 _ASKED_KINDS = {
     "asks_percent": ("percent",),

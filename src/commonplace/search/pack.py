@@ -11,10 +11,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from commonplace.base import tokens
 from commonplace.base.errors import ConfigError
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Recall as Settings
 from commonplace.markdown import structure
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
@@ -28,7 +29,7 @@ FULL, SNIPPET, INDEX = "full", "snippet", "index"
 SNIPPET_TOKENS = 40
 _WORD = 80  # characters of a word at most
 # What a text is cut behind, rather than behind any word.
-_SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?](?=\s)|[。！？]"), re.compile(r"[,;:](?=\s)|[，；：、]")
+_SENTENCE_END, _CLAUSE_END = lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]")
 _ROWS = "More notes, by reference:"
 # A hit whose meaning was weighed and that still has less than this share of the best score only fills the
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where

@@ -12,16 +12,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace import language
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import identifiers, lexicon, rules, stopwords
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
+    from typing import Literal
 
     from commonplace.language.dates import Span
     from commonplace.search.filters import Filter
+
+    Kind = Literal["lex", "vec", "hyde"]
+else:
+    Kind = str
 
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
 MAX_TERMS = 512
@@ -31,22 +38,22 @@ MAX_DEPTH = 16
 DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`query_document.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
-Kind = Literal["lex", "vec", "hyde"]
 # What a person typed counts twice as much as what a language model made of it: a wider question finds more,
 # and its best hit must not displace what answers the question as it was asked.
 TYPED, EXPANDED = 1.0, 0.5
 
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"""(?P<not>(?<!\S)-(?=["“„«「『\w]))?"""
     r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|[“„«「『](?P<marked>[^“”„«»「」『』]*)[”“»」』]"""
     r"""|(?P<paren>[()])|(?P<word>[^\s"()“„«「『]+))"""
 )
+_NO_WORDS = frozenset('-"()“„«「『')  # without them a question is words alone
 IDENTIFIER = 5  # characters at least
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 # A dash before one letter or a number is an option of a command (-i) or a sign (-71), and excludes nothing.
-_OPTION = re.compile(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
+_OPTION = lazy(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -337,12 +344,13 @@ def _items(text: str) -> Iterator[_Item]:
 
     Parentheses count only in a question with an operator; prose has them too.
     """
+    if _NO_WORDS.isdisjoint(text):  # to compile the expression takes 1.5 ms
+        yield from (_word(word) for word in text.split() if _WORD.search(word))
+        return
     for found in _TOKEN.finditer(text):
         word, phrase = found["word"] or "", found["phrase"] or found["marked"] or ""
         if found["near"] is not None:
             yield _Item(found["near"], operator="NEAR")
-        elif word in ("AND", "OR", "NOT"):
-            yield _Item(word, operator=word)
         elif _WORD.search(phrase):
             quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase)
             yield _Item(phrase, quoted=quoted, negative=bool(found["not"]))
@@ -361,7 +369,9 @@ def _is_speech(phrase: str) -> bool:
     return outside or len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
 
 
-def _word(word: str, negative: bool) -> _Item:
+def _word(word: str, negative: bool = False) -> _Item:
+    if word in ("AND", "OR", "NOT"):
+        return _Item(word, operator=word)
     stem = word.rstrip("*")
     prefix = stem != word and len(stem) >= 2 and _WORD.fullmatch(stem) is not None
     return _Item(stem if prefix else word, negative=negative, prefix=prefix)
@@ -454,7 +464,7 @@ def terms(text: str) -> list[str]:
     runs become bigrams.
     """
     text = language.compose(_POSSESSIVE.sub("", text))
-    plain = text if text.isascii() else re.sub(lexicon.CJK_RUN, " ", text)
+    plain = re.sub(lexicon.CJK_RUN, " ", text) if language.has_wide(text) else text
     wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
     found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
     if not found.keys() - {"i"}:  # a question that is made of stop words alone

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import turns
 from commonplace.search import query
 from commonplace.search.query import TYPED, Kind, Line, Query, of_question

@@ -14,24 +14,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Candidate
 from commonplace.providers.embedding.base import dots, of_signs
 from commonplace.search.query import Query
 from commonplace.search.ranking import LATE, Ranked, RankSettings
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Literal
+
     from commonplace.config.settings import Settings
     from commonplace.index.base import Floats, VectorStore
     from commonplace.providers.costs import Accounts
     from commonplace.providers.reranking import GuardedReranker
 
+    Kind = Literal["local", "model", "llm"]
+    Blend = Literal["scores", "positions"]
+
 # A question and candidates to what each says of it: a similarity (local) or a probability (a model).
 Read = Callable[[str, Sequence[Candidate]], Sequence[float]]
-Kind = Literal["local", "model", "llm"]
-Blend = Literal["scores", "positions"]
 
 LATE_HEAD = 120
 # From weight .75 to 2 the dev sets hardly differ. It counts for turns of a conversation only, which say a

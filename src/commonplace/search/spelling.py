@@ -15,12 +15,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import structure, turns
 from commonplace.search import query
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.index.base import Candidate
     from commonplace.search.query import Query
@@ -30,9 +31,10 @@ MOST = 16  # words of a question that are looked up
 TIMES = 2  # as often must a name be written that nobody speaks under, unless it is long
 PASSAGES = 100  # with such a name that are read: they show whether it is written small as well
 LONGEST = 30  # letters of a name whose neighbours are looked up: some 1,600 then
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the module `string` costs a start 1 ms
 _LARGE = r"[A-Z][a-zà-öø-ÿ’'-]+\b"
-_OPENING, _INSIDE = re.compile(rf"\b{_LARGE}"), re.compile(rf"(?<=[\w,;)’'] ){_LARGE}")
-_WORD = re.compile(r"[^\W\d_]+")
+_OPENING, _INSIDE = lazy(rf"\b{_LARGE}"), lazy(rf"(?<=[\w,;)’'] ){_LARGE}")
+_WORD = lazy(r"[^\W\d_]+")
 
 
 def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
@@ -58,7 +60,7 @@ def neighbours(word: str) -> list[str]:
     word = word.lower()
     if not LONG <= len(word) <= LONGEST:
         return []
-    letters = sorted({*ascii_lowercase, *word})
+    letters = sorted({*_LETTERS, *word})
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     one_less = (head + tail[1:] for head, tail in cuts if tail)
     swapped = (head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import In, Index, Matches, Scope
 from commonplace.language import lexicon, stopwords
 from commonplace.search.query import Query

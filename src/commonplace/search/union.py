@@ -7,21 +7,24 @@ One that fails is a warning, and the others answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.errors import CommonplaceError, NoteNotFound, UnknownCollection
+from commonplace.base.expressions import lazy
 from commonplace.types.results import SearchResult
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from commonplace.search.request import Request
     from commonplace.types import Excerpt, Hit, NoteInfo, Timeline
 
-_Answer = TypeVar("_Answer")
-_LINES = re.compile(r"\d+(?:-\d*|:\d+)?")  # of a reference, which no path is
+    _Answer = TypeVar("_Answer")
+
+_LINES = lazy(r"\d+(?:-\d*|:\d+)?")  # of a reference, which no path is
 
 
 def split(reference: str, names: Collection[str]) -> tuple[str, str]:

@@ -9,10 +9,10 @@ import secrets
 import string
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
 

@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import atomic, installation, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # set for a server that outlives the process which starts it
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"

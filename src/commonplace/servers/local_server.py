@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from commonplace import __version__
 from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.servers import local, stdio
 from commonplace.servers.local import LONGEST
 

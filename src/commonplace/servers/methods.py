@@ -6,11 +6,12 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
 from commonplace.base import heap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
+from commonplace.base.tuples import NamedTuple
 from commonplace.servers import completion, resources
 from commonplace.servers.backlog import Backlog
 from commonplace.servers.progress import reported

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.servers.protocol import PARAMS, Refusal
 
 if TYPE_CHECKING:

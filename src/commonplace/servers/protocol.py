@@ -18,7 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Ask, Said

@@ -26,7 +26,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import h11
 import uvicorn
@@ -34,6 +34,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.servers import access, daemon, http
 from commonplace.servers.access import Access

@@ -9,8 +9,9 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import IO, NamedTuple
+from typing import IO
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.types.events import Call, Turn
 
 Value = Mapping[str, object]

@@ -17,10 +17,11 @@ from importlib import import_module
 from itertools import chain, islice
 from operator import attrgetter
 from posixpath import basename, splitext
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import shown
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import TRANSCRIPTS
 from commonplace.markdown.metadata import date_of
 from commonplace.redaction.redact import redact

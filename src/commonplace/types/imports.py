@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Literal
 
+from commonplace.base.values import dataclass
 from commonplace.types.changes import Writer
 from commonplace.types.reports import FileFailure
 

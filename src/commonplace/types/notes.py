@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import field
 
+from commonplace.base.values import dataclass
 from commonplace.types.data import cite
 
-NoteKind = Literal["long-term", "daily", "note", "session"]
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Literal
+
+    NoteKind = Literal["long-term", "daily", "note", "session"]
+else:
+    NoteKind = str
 
 
 @dataclass(frozen=True, slots=True)

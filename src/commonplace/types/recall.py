@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from commonplace.base.values import dataclass
 from commonplace.types.results import Hit, Level
 
 

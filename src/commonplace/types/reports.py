@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from commonplace.base.values import dataclass
 from commonplace.types.data import cite
 from commonplace.types.results import Level
 

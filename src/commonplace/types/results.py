@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple
+from dataclasses import field
 
 from commonplace.base import tokens as estimates
+from commonplace.base.tuples import NamedTuple
+from commonplace.base.values import dataclass
 from commonplace.types.data import cite
 
-Level = Literal[0, 1, 2, 3]
-Mode = Literal["hybrid", "lexical", "semantic"]
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Level = Literal[0, 1, 2, 3]
+    Mode = Literal["hybrid", "lexical", "semantic"]
+else:
+    Level, Mode = int, str
+
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
 WEAK = "weak"  # the label of hits of which none clearly answers
 WEAKLY = "nothing clearly answers"
@@ -87,7 +95,7 @@ class Hit:
     lead: int = 0
     workspace: str = ""
 
-    JSON: ClassVar = (
+    JSON = (
         "path start_line end_line score=shown_score title headings date collection docid citation contexts"
         " labels until tokens text also=shown_others"
     )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from commonplace.base import paths
+from commonplace.base.tuples import NamedTuple
 from commonplace.types.changes import Erased
 
 

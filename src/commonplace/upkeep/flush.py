@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.tokens import about
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare
 from commonplace.markdown import statements
 from commonplace.markdown.structure import ITEM

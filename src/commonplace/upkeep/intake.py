@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode

@@ -23,11 +23,12 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths
 from commonplace.base.paths import APPLICATION
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 from commonplace.types import Entry, Provenance
 from commonplace.upkeep import excerpts, tool_state
 from commonplace.upkeep.tool_state import State

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from commonplace.base import atomic, paths, records, signature
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import runs
 from commonplace.types.imports import ImportedSetting
 

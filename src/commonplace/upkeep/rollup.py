@@ -23,10 +23,11 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from posixpath import basename, dirname, splitext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
 from commonplace.markdown import comments, links, metadata, statements, structure
 from commonplace.markdown.document import Document, parse

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from commonplace.base import paths, records, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 from commonplace.types import Entry, Provenance
 from commonplace.types.changes import Writer
 

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import runs, transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse, groupby
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from commonplace import render
 from commonplace.base import remedies
 from commonplace.base.database import memory
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
+from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
 from commonplace.edit.forget.notes import Composed, Context, Read

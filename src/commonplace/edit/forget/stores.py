@@ -21,11 +21,12 @@ from functools import cached_property, partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.targets import Targets as Chosen
 from commonplace.edit.forget.words import MARK, Words
 from commonplace.index import rules

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.words import MARK, Words, unescaped
 from commonplace.markdown import comments, metadata, struck
 from commonplace.markdown.document import Document, Edit

@@ -14,11 +14,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import takewhile
-from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 from urllib.parse import quote, unquote
 
 from commonplace import language
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare, rules
 from commonplace.language.lexicon import CJK
 

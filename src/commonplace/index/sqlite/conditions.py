@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import (
     Condition,
     Days,
@@ -20,6 +20,10 @@ from commonplace.index.base import (
     WrittenBy,
 )
 from commonplace.index.sqlite import schema
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 DAY = "coalesce(s.day, n.date)"  # of a passage: the one it says it holds since, otherwise that of its note
 _COLUMNS = {"collection": "n.collection", "kind": "n.kind", "note": "n.id", "passage": "s.id"}

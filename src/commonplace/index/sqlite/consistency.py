@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import UNSERVED
 from commonplace.index.sqlite.file import IndexFile
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Scope
 from commonplace.index.sqlite import conditions, schema
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST_TOUCHED = 10_000  # passages that are remembered one by one
 
@@ -106,7 +110,7 @@ class IndexFile:
                 self.connection.executemany(sql, rows)
 
 
-class _Meta(MutableMapping[str, Any]):
+class _Meta(MutableMapping[str, "Any"]):
     """The table of what an index notes of itself."""
 
     def __init__(self, file: IndexFile) -> None:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from commonplace.base import filetypes
 from commonplace.base.errors import IndexUnavailable
@@ -30,7 +29,10 @@ from commonplace.index.sqlite.file import IndexFile
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.notes.scan import FileState
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from commonplace.index.sqlite.rows import Last
 
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import apsw
 
@@ -25,8 +24,13 @@ from commonplace.base.paths import (
     user_config_dir,
 )
 from commonplace.base.signature import KEY_FILE
+from commonplace.base.tuples import NamedTuple
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import KEPT_META, SqliteIndex
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",

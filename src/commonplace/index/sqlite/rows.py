@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, traits
 from commonplace.language import lexicon

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from commonplace.base.root import Root
 from commonplace.language import fold_cases
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 _FOLDER = Path(__file__).parent
 # Each has a file here, and a module for how its dates are written (`dates_en`); nothing else names them all.

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime

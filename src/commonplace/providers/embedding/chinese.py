@@ -11,10 +11,11 @@ import lzma
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace import language
 from commonplace.base import heap
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules, scripts
 from commonplace.providers import runtime
 from commonplace.providers.embedding.shipped import File, Shipped, damaged

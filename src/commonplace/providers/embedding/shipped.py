@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base.errors import ProviderError
 from commonplace.base.root import read_named
+from commonplace.base.tuples import NamedTuple
 
 
 class File(NamedTuple):

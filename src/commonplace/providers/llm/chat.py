@@ -11,10 +11,11 @@ import os
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.providers import attempts, refusals
 from commonplace.providers.catalog import LLMS, Spec

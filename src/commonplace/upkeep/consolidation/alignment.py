@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
-from typing import NamedTuple
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import reading, rules, stopwords
 from commonplace.language.lexicon import stem
 from commonplace.language.reading import Kind, Sentence, Token, is_within, read

@@ -20,11 +20,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from commonplace.base import atomic, installation, paths, records
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
 
 DEFAULT_TIME = "03:30"
 NICE = 10
