@@ -1,8 +1,8 @@
 """Measure what the doors of coding clients cost: hooks, what they add to everyday messages, idle `mcp` processes.
 
-    python tools/measure_hooks.py [--workspace DIR] [--runs N] [--clients N]
+    python tools/measure_hooks.py [--workspace DIR] [--runs N] [--clients N] [--prompt TEXT]
 
-Without a workspace the one of the demo is used. Each hook runs as a client runs it, a process an event; the times
+Without a workspace the one of the demo is used; the prompt is one that its notes answer. Each hook runs as a client runs it, a process an event; the times
 are medians of N runs beside what starting Python takes, once with a warm server and once without any. The
 workspace is copied first.
 """
@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--prompt", default="when do we deploy?")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hooks-") as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
@@ -61,18 +62,19 @@ def main() -> None:
             workspace.mkdir()
             demo.unpack(workspace)
         run("-w", workspace, "sync")
-        measure(workspace, options.runs, options.clients)
+        measure(workspace, options.runs, options.clients, options.prompt)
 
 
-def measure(workspace: Path, runs: int, clients: int) -> None:
-    """Print all figures of a workspace."""
+def measure(workspace: Path, runs: int, clients: int, prompt: str) -> None:
+    """Print all figures of a workspace, of a prompt that its notes answer as well."""
+    events = [*EVENTS.items(), ("UserPromptSubmit", {"prompt": prompt})]
     print(f"start of Python        {median([timed([sys.executable, '-c', 'pass']) for _ in range(runs)])}")
     os.environ["COMMONPLACE_SERVER_START"] = "never"
-    for name, more in EVENTS.items():
+    for name, more in events:
         report(f"{name}, alone", [hook(workspace, name, f"alone-{name}-{n}", more) for n in range(runs)])
     del os.environ["COMMONPLACE_SERVER_START"]
     idle = [mcp(workspace) for _ in range(clients)]
-    for name, more in EVENTS.items():
+    for name, more in events:
         hook(workspace, name, "first", more)
         report(f"{name}, warm", [hook(workspace, name, f"warm-{name}-{n}", more) for n in range(runs)])
     given = [
