@@ -32,7 +32,7 @@ _NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # which mean something else wh
 class Access(NamedTuple):
     """What an agent may do: workspaces by real path, or `HERE`; `writes` may be `NOWHERE`.
 
-    Without `reads` and `writes` it is limited to nothing.
+    Without `reads` and `writes` it uses what it asks for.
     """
 
     agent: str = ""
