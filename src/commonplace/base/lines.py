@@ -1,13 +1,15 @@
-"""What is known of single lines, remembered: a note that gets an entry has all its other lines as before."""
+"""What is known of lines and of whole texts, remembered: a note that grows has its other lines as before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
 
+from commonplace.base.digests import blake2b
+
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 
@@ -22,5 +24,26 @@ def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
     @wraps(read)
     def ask(line: str) -> T:
         return known(line) if len(line) <= _LONGEST else read(line)
+
+    return ask
+
+
+def recent(count: int, read: Callable[..., T]) -> Callable[..., T]:
+    """Remember what a function made of the last few texts, with what it was told beside each.
+
+    By the digest alone: no text is kept that may hold a secret, unless it is kept in what was made of it.
+    """
+    known: dict[tuple[Any, ...], T] = {}
+
+    @wraps(read)
+    def ask(text: str | bytes, *more: object) -> T:
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        key = (blake2b(data, digest_size=16).digest(), *more)
+        if (found := known.get(key)) is None:
+            found = read(text, *more)
+            for old in list(known)[: 1 - count]:
+                known.pop(old, None)
+            known[key] = found
+        return found
 
     return ask

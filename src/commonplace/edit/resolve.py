@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
+from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
@@ -503,17 +504,17 @@ def _known(workspace: paths.Workspace, path: str) -> _Known | None:
         data = workspace.files.read(path, limit=_LARGEST)
     except OSError:
         return None
-    return (_recent if len(data) <= _REMEMBERED else _read)(path, data)
+    return (_recent if len(data) <= _REMEMBERED else _read)(data, path)
 
 
-def _read(path: str, data: bytes) -> _Known:
+def _read(data: bytes, path: str) -> _Known:
     note = parse(decode(data), path)
     parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
     chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
     return _Known(note, chats)
 
 
-_recent = lru_cache(32)(_read)  # the next entry is often near to the same notes
+_recent = recent(32, _read)  # the next entry is often near to the same notes
 
 
 def _stated(known: _Known | None, hit: Hit) -> Iterator[tuple[Statement, Note]]:

@@ -31,12 +31,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, takewhile
 from posixpath import basename, splitext
 
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, metadata, references, stamps, statements, struck, structure
 from commonplace.markdown.references import Moved
@@ -114,7 +115,7 @@ def _parse(text: str, path: str, redacted: bool) -> Note:
     )  # fmt: skip
 
 
-_recent = lru_cache(4)(_parse)  # what was just written is indexed, and then looked at beside other notes
+_recent = recent(4, _parse)  # what was just written is indexed, and then looked at beside other notes
 
 
 def _dated(note: Note, path: str) -> Note:

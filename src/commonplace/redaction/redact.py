@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from commonplace.base.digests import blake2b
+from commonplace.base.lines import recent
 from commonplace.redaction import assignments, folded, shapes
 from commonplace.redaction.shapes import Span, compiled
 
@@ -19,8 +20,7 @@ Finder = Callable[[str], Iterable[Span]]
 MARK = "[REDACTED:"
 REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
 # A command reads a note, checks it and shows it: a long text is redacted once for all of these.
-_LONG, _RECENT = 1 << 14, 4  # characters, and how many texts are remembered, by their digest alone
-_recent: dict[bytes, tuple[str, tuple[str, ...]]] = {}
+_LONG, _RECENT = 1 << 14, 4  # characters, and how many texts are remembered
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 
 _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
@@ -41,15 +41,14 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     The number of lines stays: of a block of several, the first gets the mark and the rest are blanked.
     Redacting twice changes nothing. E-mail addresses, names, hashes and identifiers are not secrets.
     """
-    if len(text) < _LONG:
-        return _without(text, _secrets)
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    if (known := _recent.get(digest)) is None:
-        known = _without(text, _secrets)
-        for old in list(_recent)[: 1 - _RECENT]:
-            _recent.pop(old, None)
-        _recent[digest] = known
-    return known
+    return (_redacted if len(text) < _LONG else _recent)(text)
+
+
+def _redacted(text: str) -> tuple[str, tuple[str, ...]]:
+    return _without(text, _secrets)
+
+
+_recent = recent(_RECENT, _redacted)
 
 
 def unmarked(text: str) -> str:
