@@ -127,6 +127,23 @@ def test_who_ends_is_replaced_by_the_server(
         server.end()
 
 
+def test_one_that_hangs_is_ended_and_the_server_answers(
+    beside: Workers, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers._Worker.ask, "__defaults__", (0.3,))
+    for message in (call("search", query="tea"), call("search", query="tea " * 100_000)):
+        (worker,) = beside._all
+        os.kill(worker._process.pid, signal.SIGSTOP)
+        assert ask(beside, service, message) is None
+        assert not beside.is_ready
+        assert worker._process.returncode == -signal.SIGKILL
+        beside._next = 0.0
+        assert service.place is not None
+        beside.start(service.place)
+        wait_until(lambda: beside.is_ready)
+    assert "white tea" in text(beside.answer(service.place, SPOKEN, call("search", query="tea")))
+
+
 def test_a_memory_that_cannot_be_opened_is_an_answer(beside: Workers, tmp_path: Path) -> None:
     gone = Place(str(tmp_path / "gone"), "", {"named": True})
     answer: Any = beside.answer(gone, SPOKEN, call("search", query="tea"))

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 CROWD = 2  # searches that wait for others before workers are started
 REST_S = 300.0  # without a search, after which a worker ends
+STARTS_S, ANSWERS_S = 120.0, 15.0  # what a worker has for its start, and for an answer
 _PAUSE_S = 30.0  # from one start to the next, where workers end by themselves
 _ENDS_S = 5.0
+_PART = 1 << 16  # bytes that are read at once
 _NICE = 5  # so that the server, which every call passes, has a processor when it needs one
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
@@ -78,7 +80,7 @@ class Workers:
             while len(self._all) < self.most and not self._over:
                 worker = _Worker(self._command)
                 try:
-                    worker.ask(_call(place, Connection(), _PING))
+                    worker.ask(_call(place, Connection(), _PING), STARTS_S)
                 except (OSError, ValueError):
                     worker.end()
                     return
@@ -103,7 +105,7 @@ class Workers:
         except (OSError, ValueError, Refusal):
             with self._lock:
                 self._all.discard(worker)
-            worker.end()
+            worker.end(at_once=True)
             return None
         with self._lock:
             self._free.append(worker)
@@ -128,34 +130,51 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             env=installation.environment(),
             start_new_session=True,  # Ctrl-C is for the server, which ends it
         )
 
-    def ask(self, call: bytes) -> bytes:
-        """Send a line and return the answer, a line too. Raises OSError, ValueError once it has ended."""
+    def ask(self, call: bytes, wait_s: float = ANSWERS_S) -> bytes:
+        """Send a line and return the answer, a line too. Raises OSError where it ended or takes too long."""
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
         assert sink is not None
-        sink.write(call)
-        sink.flush()
-        if not (line := source.readline()).endswith(b"\n"):
-            raise ConnectionResetError("the worker ended")
-        return line
+        end = time.monotonic() + wait_s
+        os.set_blocking(sink.fileno(), False)  # one that hangs reads nothing either
+        left = memoryview(call)
+        while left:
+            _wait(sink, select.POLLOUT, end)
+            left = left[sink.write(left) or 0 :]
+        answer = bytearray()
+        while not answer.endswith(b"\n"):
+            _wait(source, select.POLLIN, end)
+            if not (part := source.read(_PART)):
+                raise ConnectionResetError("the worker ended")
+            answer += part
+        return bytes(answer)
 
-    def end(self) -> None:
-        """End it once it has answered, and wait for that."""
+    def end(self, *, at_once: bool = False) -> None:
+        """End it, once it has answered if not at once, and wait for that."""
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
         assert sink is not None
         with suppress(OSError):
             sink.close()
         try:
-            self._process.wait(_ENDS_S)
+            self._process.wait(0 if at_once else _ENDS_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         source.close()  # only now: a thread may wait for an answer from it
+
+
+def _wait(stream: IO[bytes], event: int, end: float) -> None:
+    """Wait until a stream can be read or written, to a time of `time.monotonic`. Raises TimeoutError."""
+    poll = select.poll()
+    poll.register(stream, event)
+    if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+        raise TimeoutError("the worker does not answer")
 
 
 def _call(place: Place, connection: Connection, message: object) -> bytes:
