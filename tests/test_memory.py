@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.base import errors, tokens
+from commonplace.base.errors import WorkspaceNotFound
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
 from commonplace.memory import estimate
@@ -27,6 +28,7 @@ from commonplace.providers.embedding.base import Kind
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.render.reports import status_text
 from commonplace.search import confidence, pipeline
+from commonplace.types.changes import Entry, Selection
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -186,6 +188,25 @@ def test_too_much_to_read_is_stale_not_silent(
     assert result.stale == 2
     assert result.hits
     assert plain.status().stale == 2
+
+
+def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> None:
+    plain.remember("a quince tree", now=NOON)
+    assert plain.search("quince").hits
+    root.rename(root.with_name("moved"))
+    ways: list[Callable[[], object]] = [
+        lambda: plain.search("quince"), lambda: plain.recall("quince"), lambda: plain.remember("a medlar"),
+        lambda: plain.correct("a quince tree", "a medlar"), plain.sync, plain.status, plain.notes,
+        lambda: plain.timeline("2026-03-05"), lambda: plain.get("#123456"),
+        lambda: plain.capture([Entry("a sloe", at=NOON)]),
+        lambda: plain.forget(Selection("text", "quince")),
+    ]  # fmt: skip
+    for way in ways:
+        with pytest.raises(WorkspaceNotFound):
+            way()
+        assert not root.exists()
+    root.with_name("moved").rename(root)
+    assert plain.search("quince").hits
 
 
 def test_a_scan_that_took_long_holds_for_a_while(

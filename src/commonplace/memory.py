@@ -610,6 +610,7 @@ class Memory:
 
     def _answer(self, request: Request) -> SearchResult:
         """Answer a question from this workspace, or from all that are asked."""
+        self.workspace.check_there()
         if not self._others:
             return self._answerer.answer(request)
         limit = self.settings.search.limit if request.limit is None else request.limit
@@ -651,6 +652,7 @@ class Memory:
     @contextmanager
     def _reading(self) -> Iterator[Answerer]:
         """What reads the index without a search, by a connection of its own while a search has the other."""
+        self.workspace.check_there()
         if self._lock.acquire(blocking=False):
             try:
                 yield self._answerer
@@ -667,6 +669,7 @@ class Memory:
 
     @contextmanager
     def _store_to_sync(self) -> Iterator[Store]:
+        self.workspace.check_there()
         store = self._make_store()
         try:
             yield store

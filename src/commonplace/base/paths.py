@@ -66,8 +66,17 @@ class Workspace:
         outer, inner = self.root / MEMORY_FILE, self.memory_dir / MEMORY_FILE
         return inner if not os.path.lexists(outer) and inner.is_file() else outer
 
+    def check_there(self) -> None:
+        """Raise WorkspaceNotFound where its folder is gone: none is made in the place of one that moved."""
+        if not os.path.isdir(self.root):
+            raise WorkspaceNotFound(shown(self.root))
+
     def check_writable(self) -> None:
-        """Raise AccessDenied where whoever opened the workspace may not change what it holds."""
+        """Raise AccessDenied where whoever opened the workspace may not change what it holds.
+
+        And WorkspaceNotFound where it is gone.
+        """
+        self.check_there()
         if self.reader is not None:
             raise AccessDenied(self.reader, f"reads {shown(self.root)} and does not write to it")
 
