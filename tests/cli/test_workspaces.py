@@ -190,6 +190,7 @@ def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Pat
     for arguments in (
         ("workspaces", "add", folders[1], "--name", "team"),
         ("workspaces", "remove", folders[1]),
+        ("init", folders[0] / "memory" / "inn"),
         ("collection", "add", folders[1], "--name", "x"),
         ("context", "add", "memory", "What is noted."),
         ("config", "set", "forget.by_agents", "allow"),
@@ -198,6 +199,7 @@ def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Pat
         assert "changes no settings" in error("--agent", "mira", *arguments), arguments
     assert file.read_bytes() == before
     assert not (folders[0] / "commonplace.toml").exists()
+    assert not (folders[0] / "memory" / "inn").exists()
     assert called("workspaces", "add", folders[1], "--name", "team").returncode == 0  # its owner may
 
 

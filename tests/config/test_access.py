@@ -219,6 +219,16 @@ def test_a_workspace_around_or_in_a_closed_one_is_refused(team: Path, closed: st
     config.load(team)
 
 
+def test_a_workspace_that_is_gone_closes_no_other(team: Path) -> None:
+    folder = team / "inner"
+    folder.mkdir()
+    write(f'[agents.x]\nreads = ["{team}"]\n[agents.bob]\nwrites = "{folder}"\n')
+    with pytest.raises(AccessDenied):
+        config.load(team, agent="x")
+    folder.rmdir()
+    config.load(team, agent="x")
+
+
 @pytest.mark.parametrize("leads", ["{other}", "{other}/memory", "{other}/..", "{link}"])
 def test_a_collection_that_leads_into_a_closed_one_is_refused(
     team: Path, other: Path, tmp_path: Path, leads: str

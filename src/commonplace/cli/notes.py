@@ -26,6 +26,7 @@ def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
     from commonplace.memory import create
 
+    session.check_owner(ctx)
     root = os.path.abspath(folder or session.workspace(ctx) or ".")
     made = ", ".join(sorted(os.path.relpath(path, root) for path in create(Path(root))))
     try:

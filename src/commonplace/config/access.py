@@ -94,7 +94,7 @@ def check_apart(
     real = [os.path.realpath(folder) for folder in folders]
     around = [other for other in {*others} - own if any(paths.is_within(one, other) for one in real)]
     inside = [other for other in {*others, *known} - own if any(paths.is_within(other, one) for one in real)]
-    if around or inside:
+    if any(map(os.path.isdir, (*around, *inside))):  # one that is gone has nothing to hide
         raise AccessDenied(
             access.agent,
             f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
