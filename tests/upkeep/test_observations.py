@@ -6,6 +6,7 @@ After a change that is meant, `python -m tests.upkeep.test_observations` writes 
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -341,3 +342,9 @@ if __name__ == "__main__":
     folder = Path(tempfile.mkdtemp())
     (folder / "memory").mkdir()
     GOLDEN.write_text(written(own_settings(folder), folder), "utf-8")
+
+
+def test_a_time_without_end_is_not_told() -> None:
+    from commonplace.upkeep.observations import _duration
+
+    assert [_duration(ms) for ms in (math.inf, math.nan, -1.0, 0.0, 12.3)] == ["", "", "", "", "12 ms"]

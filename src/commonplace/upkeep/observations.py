@@ -266,7 +266,7 @@ def _path(path: str, root: Path | None) -> str:
 
 
 def _duration(duration_ms: float) -> str:
-    if not duration_ms > 0:
+    if not 0 < duration_ms < float("inf"):
         return ""
     if duration_ms < 1000:
         return f"{max(1, round(duration_ms))} ms"
