@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -362,3 +363,39 @@ def test_edges_say_every_remedy() -> None:
             assert remedies.say("restore", "a", "it").startswith("ask the user")
         assert remedies.say("undo") == "`commonplace undo` would take it back"
     assert remedies.say("sync") == "sync the index"
+
+
+def test_no_name_for_type_checkers_alone_is_used_at_run_time() -> None:
+    """Linters see that of imports; these are names that are assigned, such as type variables."""
+    used = []
+    for path in MODULES:
+        tree, names = ast.parse(path.read_text("utf-8")), set[str]()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                names |= _stored(node.body) - _stored(node.orelse)
+                node.body = [ast.Pass()]
+        runs = ast.parse(ast.unparse(_Plain().visit(tree)))
+        loads = (one for one in ast.walk(runs) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+        used += [f"{path.relative_to(SOURCE)}: {one.id}" for one in loads if one.id in names]
+    assert used == []
+
+
+def _stored(body: Iterable[ast.stmt]) -> set[str]:
+    nodes = (node for statement in body for node in ast.walk(statement))
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+class _Plain(ast.NodeTransformer):
+    """Takes out annotations, which nothing reads at run time."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        value = node.value and ast.Assign([node.target], node.value, lineno=node.lineno)
+        return self.generic_visit(value) if value else ast.Pass()  # type: ignore[return-value]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
