@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -142,6 +143,15 @@ def test_one_that_hangs_is_ended_and_the_server_answers(
         beside.start(service.place)
         wait_until(lambda: beside.is_ready)
     assert "white tea" in text(beside.answer(service.place, SPOKEN, call("search", query="tea")))
+
+
+def test_what_nests_too_deep_for_a_worker_ends_none(beside: Workers, service: Service) -> None:
+    for depth in range(sys.getrecursionlimit() - 130, sys.getrecursionlimit(), 6):
+        deep: object = "tea"
+        for _ in range(depth):
+            deep = [deep]
+        ask(beside, service, call("search", query="tea", deep=deep))
+        assert "white tea" in text(ask(beside, service, call("search", query="tea"))), depth
 
 
 def test_a_memory_that_cannot_be_opened_is_an_answer(beside: Workers, tmp_path: Path) -> None:

@@ -96,12 +96,16 @@ class Workers:
 
     def answer(self, place: Place, connection: Connection, message: object) -> object | None:
         """Return the answer of a worker; None where none is free, or it ended meanwhile."""
+        try:
+            call = _call(place, connection, message)
+        except RecursionError:  # read in the end, and one list deeper in here
+            return None
         with self._lock:
             if not self._free:
                 return None
             worker = self._free.pop()
         try:
-            answer: object = protocol.decode(worker.ask(_call(place, connection, message)))
+            answer: object = protocol.decode(worker.ask(call))
         except (OSError, ValueError, Refusal):
             with self._lock:
                 self._all.discard(worker)
@@ -192,7 +196,12 @@ def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[byt
     os.nice(_NICE)
     of, warm = cache(services_of), set()
     while select.select([source], [], [], REST_S)[0] and (line := source.readline()):
-        root, agent, asked, version, client, message = json.loads(line)
+        try:
+            root, agent, asked, version, client, message = json.loads(line)
+        except RecursionError:  # one that the server could just read: it answers
+            sink.write(b"null\n")
+            sink.flush()
+            continue
         try:
             service = of(root).of(agent, asked)
             if service not in warm:
