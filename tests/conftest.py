@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import math
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from commonplace.index import store
 from commonplace.providers.http import Endpoint
 
 _FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -179,6 +181,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", connect)
     monkeypatch.setattr(socket.socket, "connect_ex", connect_ex)
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_holds() -> Iterator[None]:
+    """Let each look at the files count for its own question alone, however long a busy machine takes for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "SLOW_SCAN_S", math.inf)
+        yield
 
 
 @pytest.fixture(scope="session")
