@@ -37,7 +37,7 @@ from commonplace.language import (
 )
 from commonplace.markdown import comments, metadata, references, statements, struck, structure, turns
 from commonplace.markdown.document import Document, Strike, decode, parse
-from commonplace.notes import layout
+from commonplace.notes import appends, layout
 from commonplace.providers import refusals
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion
@@ -167,7 +167,7 @@ def _insert(text: str) -> object:
 
 def _insert_many(text: str) -> object:
     entries = [(line, None) for line in text.split("\n")[:2000]]
-    return layout.insert_all(Document.of(_decoded(text)), [*entries, ("- a new entry", "Notes")], "# Title")
+    return appends.insert_all(Document.of(_decoded(text)), [*entries, ("- a new entry", "Notes")], "# Title")
 
 
 def _document(text: str) -> object:
@@ -435,7 +435,7 @@ PARSERS: dict[str, Parser] = {
     "notes.recalled.strip_blocks": recalled.strip_blocks,
     "markdown.document.Document": _document,
     "markdown.document.insert": _insert,
-    "notes.layout.insert_all": _insert_many,
+    "notes.appends.insert_all": _insert_many,
     "markdown.metadata.date_of": metadata.date_of,
     "markdown.statements.bullet": statements.bullet,
     "notes.layout.own_words": lambda text: layout.own_words(text, Provenance("owner"), False),

@@ -17,7 +17,7 @@ from commonplace.base import atomic, paths
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
 from commonplace.base.locks import LockTimeout
 from commonplace.changes import runs, transaction, undo
-from commonplace.notes import layout
+from commonplace.notes import appends
 from commonplace.types.changes import About, Change, Run
 from tests.changes.conftest import ABOUT, Changing
 from tests.cli.conftest import environment
@@ -217,7 +217,7 @@ def test_nobody_waits_while_changes_are_composed(tmp_path: Path) -> None:
         before = read("memory/a.md")
         rounds.append(before)
         if len(rounds) == 1:  # somebody writes while this one thinks
-            layout.append(workspace, note, "- two", timeout_s=1.0)
+            appends.append(workspace, note, "- two", timeout_s=1.0)
         return [Change("memory/a.md", before, (before or b"") + b"- three\n")]
 
     run = transaction.rewrite(workspace, compose, About("write", "a test"))
@@ -236,7 +236,7 @@ def test_where_somebody_always_writes_it_is_made_under_the_lock(tmp_path: Path) 
     def compose(read: transaction.Read) -> list[Change]:
         before = read("memory/a.md")
         try:
-            layout.append(workspace, note, "- more", timeout_s=0.1)
+            appends.append(workspace, note, "- more", timeout_s=0.1)
         except LockTimeout:
             refused.append(True)
         return [Change("memory/a.md", before, (before or b"") + b"- last\n")]

@@ -13,7 +13,7 @@ from commonplace.base.errors import OutsideRoots
 from commonplace.base.paths import Workspace
 from commonplace.chunking import passages
 from commonplace.markdown.document import Document, parse
-from commonplace.notes import layout
+from commonplace.notes import appends, layout
 from commonplace.redaction.recalled import TAG
 from commonplace.types import Entry, Provenance, Written
 
@@ -186,7 +186,7 @@ def test_entries_of_any_text_keep_the_note_whole(
 )
 def test_all_at_once_is_one_after_the_other(told: list[tuple[str, str]], text: str) -> None:
     entries = [(f"- {letter}{number}", heading or None) for number, (letter, heading) in enumerate(told)]
-    together, places = layout.insert_all(Document.of(text), entries)
+    together, places = appends.insert_all(Document.of(text), entries)
     single = Document.of(text)
     for entry, heading in entries:
         single = single.insert(entry, heading=heading).document

@@ -18,7 +18,7 @@ from commonplace.base import atomic, paths, swap
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.markdown.document import Document
-from commonplace.notes.layout import append
+from commonplace.notes.appends import append
 from commonplace.notes.writes import replace
 
 PROCESSES, APPENDS = 3, 40
@@ -26,7 +26,7 @@ APPENDER = """
 import sys
 from pathlib import Path
 from commonplace.base.paths import Workspace
-from commonplace.notes.layout import append
+from commonplace.notes.appends import append
 note, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 workspace = Workspace(note.parent.parent)
 print("ready", flush=True)
@@ -128,7 +128,7 @@ def test_file_size_limit_leaves_the_old_file(note: Path) -> None:
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from pathlib import Path;"
         "from commonplace.base.errors import NoteUnreadable; from commonplace.base.paths import Workspace;"
-        "from commonplace.notes.layout import append; note = Path(sys.argv[1])\n"
+        "from commonplace.notes.appends import append; note = Path(sys.argv[1])\n"
         "try:\n    append(Workspace(note.parent.parent), note, '- y')\n"
         "except NoteUnreadable as error:\n    print(error)"
     )

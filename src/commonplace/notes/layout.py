@@ -1,4 +1,4 @@
-"""Where notes lie and what entries hold: MEMORY.md, daily notes, `remember`; entries appended to them."""
+"""Where notes lie and what entries hold: MEMORY.md, daily notes, `remember`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.base.locks import LOCK_WAIT_S
 from commonplace.markdown import comments
-from commonplace.markdown.document import Document
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
-from commonplace.notes import writes
+from commonplace.notes import appends, writes
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact as redact_secrets
 from commonplace.redaction.redact import redact_personal, strip_private
@@ -25,9 +23,6 @@ from commonplace.types import Written, progress
 
 if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
-
-Lines = tuple[int, int]  # first and last line of an entry, 1-based
-Placed = tuple[str, str | None]  # the lines of an entry, and the heading they go under, if any
 
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
@@ -90,7 +85,7 @@ def remember(
     entry = bullet(body, hour)
     entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
     progress.check()
-    start, end = append(workspace, note, entry, title=opening, heading=_heading_text(title) or None)
+    start, end = appends.append(workspace, note, entry, title=opening, heading=_heading_text(title) or None)
     shown = note.relative_to(workspace.root).as_posix()
     warnings = tuple(writes.notices(workspace))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
@@ -114,7 +109,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
         note = workspace.daily(day)
         paths.contain(note, [workspace.root], missing_ok=True)
         placed = [ready[number][:2] for number in numbers]
-        places = append_all(workspace, note, placed, title=f"# {day:%Y-%m-%d}")
+        places = appends.append_all(workspace, note, placed, title=f"# {day:%Y-%m-%d}")
         shown = note.relative_to(workspace.root).as_posix()
         for number, place in zip(numbers, places, strict=True):
             written[number] = Written(shown, *place, ready[number][3])
@@ -132,7 +127,7 @@ def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str,
 
 def placed(
     text: str, heading: str, provenance: Provenance | None, hour: str | None
-) -> tuple[Placed, tuple[str, ...]]:
+) -> tuple[appends.Placed, tuple[str, ...]]:
     """Compose an entry as it stands in a note, empty where nothing may be written; and what was redacted."""
     body, kinds = own_words(text, provenance, True)
     title, title_kinds = own_words(heading, provenance, True)
@@ -206,99 +201,3 @@ def _clean(text: str, redact: bool, *, personal: bool = False) -> tuple[str, tup
         public, more = redact_personal(public)
         kinds += more
     return public, kinds
-
-
-# --- entries put into notes ---------------------------------------------------------------------------------
-
-
-def append(
-    workspace: paths.Workspace,
-    path: Path,
-    entry: str,
-    *,
-    heading: str | None = None,
-    title: str | None = None,
-    timeout_s: float = LOCK_WAIT_S,
-) -> Lines:
-    """Append an entry to a note of a workspace; return its first and last line, 1-based.
-
-    It goes under a heading if one is given. `title` opens a note that is new or blank. Raises NoteUnreadable,
-    LockTimeout.
-    """
-    lines = (0, 0)
-
-    def compose(document: Document) -> Document:
-        nonlocal lines
-        edit = _titled(document, title).insert(entry, heading=heading)
-        lines = edit.lines
-        return edit.document
-
-    writes.replace(workspace, path, compose, timeout_s=timeout_s)
-    return lines
-
-
-def append_all(
-    workspace: paths.Workspace,
-    path: Path,
-    entries: Sequence[Placed],
-    *,
-    title: str | None = None,
-    timeout_s: float = LOCK_WAIT_S,
-) -> list[Lines]:
-    """Append entries, each under its heading if it has one, in one write; return the lines of each.
-
-    What stands there already, character for character, is not written again: who died between writing and
-    saying so may come with the same entries once more. Raises as `append` does.
-    """
-    places: list[Lines] = []
-
-    def compose(document: Document) -> Document:
-        nonlocal places
-        document, places = insert_all(document, entries, title)
-        return document
-
-    writes.replace(workspace, path, compose, timeout_s=timeout_s)
-    return places
-
-
-def insert_all(
-    document: Document, entries: Sequence[Placed], title: str | None = None
-) -> tuple[Document, list[Lines]]:
-    """Insert entries that are not there yet, those of a heading together; return where each stands too."""
-    document = _titled(document, title)
-    places = _standing(document, entries)
-    groups: dict[str | None, list[str]] = {}
-    for entry, heading in dict.fromkeys(entries):
-        if (entry, heading) not in places:
-            groups.setdefault(heading, []).append(entry)
-    for heading, group in groups.items():
-        edit = document.insert("\n".join(group), heading=heading)
-        document, (first, _) = edit.document, edit.lines
-        places = {key: (edit.moved(a) or a, edit.moved(b) or b) for key, (a, b) in places.items()}
-        for entry in group:
-            last = first + entry.count("\n")
-            places[entry, heading] = first, last
-            first = last + 1
-    return document, [places[entry] for entry in entries]
-
-
-def _titled(document: Document, title: str | None) -> Document:
-    return document.with_text(f"{title}\n") if title and not document.text.strip() else document
-
-
-def _standing(document: Document, entries: Sequence[Placed]) -> dict[Placed, Lines]:
-    """Which entries a document holds already, and where."""
-    lines = document.bare
-    starts: dict[str, list[int]] = {}
-    for number, line in enumerate(lines):
-        if line.startswith("-"):
-            starts.setdefault(line, []).append(number)
-    places: dict[Placed, Lines] = {}
-    for key in dict.fromkeys(entries):
-        own = key[0].split("\n")
-        for start in starts.get(own[0], ()):
-            end = start + len(own)
-            if lines[start:end] == own and not "".join(lines[end : end + 1]).startswith("  "):
-                places[key] = start + 1, end
-                break
-    return places

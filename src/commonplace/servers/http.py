@@ -33,7 +33,17 @@ from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
 from commonplace.servers import access, progress, protocol, workers
 from commonplace.servers.access import Access
-from commonplace.servers.methods import LANE, METHODS, QUICK, Place, Service, is_heavy, respond
+from commonplace.servers.methods import (
+    LANE,
+    METHODS,
+    QUICK,
+    WRITES,
+    Place,
+    Service,
+    is_entry,
+    is_heavy,
+    respond,
+)  # fmt: skip
 from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Exchange, Questions, Refusal, mapping
 
 if TYPE_CHECKING:
@@ -174,6 +184,7 @@ class _Door:
         self.service, self.questions = service, Questions(MOST_ASKING)
         self._workers, self._place = beside, service.place
         self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
+        self._entries = anyio.CapacityLimiter(WRITES)
         self._beside = anyio.CapacityLimiter(beside.most) if beside else self.heavy
         self._jobs: dict[tuple[str, type, object], _Job] = {}
 
@@ -212,8 +223,13 @@ class _Door:
                 )  # fmt: skip
         return await anyio.to_thread.run_sync(
             self.respond, message, connection, exchange,
-            limiter=self.heavy if is_heavy(message) else self.light,
+            limiter=self._limiter(message),
         )  # fmt: skip
+
+    def _limiter(self, message: object) -> anyio.CapacityLimiter:
+        if is_entry(message):
+            return self._entries
+        return self.heavy if is_heavy(message) else self.light
 
     def respond(self, message: object, connection: Connection, exchange: Exchange) -> object | None:
         """Answer a message here; what it writes, workers find."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 # What is heavy, such as a search, passes a lane of this width; what is light, as reading a note is, need not.
 LANE = max(2, os.cpu_count() or 2)
+WRITES = 16  # entries that are written at once: those that wait share a write
 _LIGHT = ("memory_get", "memory_timeline", "memory_status")
 
 
@@ -87,12 +88,18 @@ class Service:
         `structured` tools answer with JSON beside the text, which some clients show their models instead.
         """
         self.agent, self.tell, self.structured, self.place = agent, tell, structured, place
-        self.lane = threading.BoundedSemaphore(LANE)
+        self.lane, self._writes = threading.BoundedSemaphore(LANE), threading.BoundedSemaphore(WRITES)
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
         self._opened: object = None
         self._events: ClientEvents | None = None
         self._backlog = Backlog(tell)
+
+    def lane_of(self, message: object) -> AbstractContextManager[object]:
+        """What a message has to pass before it is answered."""
+        if is_entry(message):
+            return self._writes
+        return self.lane if is_heavy(message) else nullcontext()
 
     @property
     def memory(self) -> Memory:
@@ -179,6 +186,12 @@ def is_heavy(message: object) -> bool:
     return False
 
 
+def is_entry(message: object) -> bool:
+    """Whether a message writes an entry, which does not wait behind searches."""
+    name = mapping(message, "params").get("name")
+    return name == "memory_write" and mapping(message).get("method") == "tools/call"
+
+
 def respond(
     message: object, connection: Connection, service: Service, exchange: Exchange = ALONE
 ) -> object | None:
@@ -199,7 +212,7 @@ def _answer(message: object, connection: Connection, service: Service, exchange:
         request = read(message, connection, exchange)
         if request is None or request.id is None:
             return None
-        with reported(request), service.lane if is_heavy(message) else nullcontext():
+        with reported(request), service.lane_of(message):
             check()
             return _result(request, service)
     except Refusal as error:

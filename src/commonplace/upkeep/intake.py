@@ -19,7 +19,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
-from commonplace.notes import layout
+from commonplace.notes import appends, layout
 from commonplace.redaction.redact import redact
 from commonplace.types.changes import About, Change, Provenance
 from commonplace.types.imports import (
@@ -258,7 +258,7 @@ def _moment(fact: Fact) -> datetime | None:
     return fact.at.astimezone().replace(tzinfo=None) if fact.at and fact.at.tzinfo else fact.at
 
 
-def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> layout.Placed | None:
+def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appends.Placed | None:
     """A fact as it stands in its note, with its heading; None where nothing of it may be written."""
     assert isinstance(fact, Fact)
     if not _is_closed(draft, fact.origin, fact.text):
@@ -287,7 +287,7 @@ def _compose_day(
     source: str,
     origin: str,
     path: str,
-    placed: Sequence[tuple[Item, layout.Placed]],
+    placed: Sequence[tuple[Item, appends.Placed]],
     known: Known | None,
     read: Read,
     now: datetime,
@@ -309,7 +309,7 @@ def _compose_day(
         if entries and (fresh or updated):
             after = _day_note(source, origin, path, entries, day)
     elif fresh:
-        after = layout.insert_all(Document.read(before, path).checked(), fresh)[0].data
+        after = appends.insert_all(Document.read(before, path).checked(), fresh)[0].data
     differs = changed - updated
     left: Outcome = "gone" if before is None and known else "edited"
     stands: Outcome = "same" if after == before else "changed" if before is not None else "new"
@@ -325,11 +325,11 @@ def _compose_day(
         draft.changes.append(Change(path, before, after))
 
 
-def _day_note(source: str, origin: str, path: str, entries: Sequence[layout.Placed], day: str) -> bytes:
+def _day_note(source: str, origin: str, path: str, entries: Sequence[appends.Placed], day: str) -> bytes:
     """A note of what a source says of a day, or of none."""
     title = metadata.date_of(path) or source
     head = f"---\nimported_from: {source}\nimported: {day}\noriginal: {_quoted(origin)}\n---\n# {title}\n"
-    return layout.insert_all(Document.of(head, path), entries)[0].data
+    return appends.insert_all(Document.of(head, path), entries)[0].data
 
 
 def _quoted(text: str) -> str:
