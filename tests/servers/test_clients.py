@@ -17,8 +17,9 @@ import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.servers.access import Access
-from commonplace.servers.methods import LANE, Service
+from commonplace.servers.methods import Service
 from tests.cli.conftest import command, environment
+from tests.servers import test_lanes
 from tests.servers.conftest import Served
 from tests.servers.test_lanes import closed
 
@@ -191,13 +192,14 @@ HELD = """
 import sys, threading, time
 from pathlib import Path
 from commonplace.cli import shortcut
-from commonplace.servers.methods import LANE, Service
+from commonplace.servers.methods import LANE, WRITES, Service
 made, go = shortcut.service_of, Path(sys.argv[2])
 
 def held(*arguments, **named) -> Service:
     service = made(*arguments, **named)
-    for _ in range(LANE):
-        service.lane.acquire()
+    for lane, width in ((service.lane, LANE), (service.entries, WRITES)):
+        for _ in range(width):
+            lane.acquire()
     threading.Thread(target=release, args=(service,), daemon=True).start()
     return service
 
@@ -205,6 +207,7 @@ def release(service: Service) -> None:
     while not go.exists():
         time.sleep(0.01)
     service.lane.release(LANE)
+    service.entries.release(WRITES)
 
 shortcut.service_of = held
 sys.exit(shortcut.connect((sys.argv[1],)))
@@ -251,11 +254,10 @@ def release(service: Service, go: Path) -> None:
     """Let what is heavy be answered once a file is there, and hold the lane again when that is gone."""
     while not go.exists():
         time.sleep(0.01)
-    service.lane.release(LANE)
+    test_lanes.release(service)
     while go.exists():
         time.sleep(0.01)
-    for _ in range(LANE):
-        service.lane.acquire()
+    test_lanes.hold(service)
 
 
 @pytest.mark.parametrize(

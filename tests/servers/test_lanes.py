@@ -8,6 +8,7 @@ import queue
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,7 +20,7 @@ from commonplace import Memory
 from commonplace.agent.tools import TOOLS
 from commonplace.base.paths import Workspace
 from commonplace.servers import methods, progress, resources, stdio
-from commonplace.servers.methods import LANE, Service, is_heavy
+from commonplace.servers.methods import LANE, WRITES, Service, is_heavy
 from commonplace.types.changes import Selection
 from commonplace.types.progress import Cancelled, check, listening, silent, tell
 from tests.servers.conftest import Served
@@ -36,16 +37,41 @@ def write(text: str, **more: object) -> dict[str, Any]:
     return {"name": "memory_write", "arguments": {"text": text}, **more}
 
 
+def hold(service: Service) -> None:
+    for lane, width in ((service.lane, LANE), (service.entries, WRITES)):
+        for _ in range(width):
+            lane.acquire()
+
+
+def release(service: Service) -> None:
+    service.lane.release(LANE)
+    service.entries.release(WRITES)
+
+
 @contextmanager
 def closed(service: Service) -> Iterator[None]:
     """Let nothing heavy be answered meanwhile."""
-    for _ in range(LANE):
-        service.lane.acquire()
+    hold(service)
     try:
         yield
     finally:
-        for _ in range(LANE):
-            service.lane.release()
+        release(service)
+
+
+def test_an_entry_waits_for_no_search(
+    service: Service, workspace: Path, serve: Callable[..., Served]
+) -> None:
+    server = serve()
+    for _ in range(LANE):
+        service.lane.acquire()
+    with ThreadPoolExecutor(2 * WRITES) as clients:
+        calls = [asked("tools/call", write(f"heron {number:02}"), number) for number in range(2 * WRITES)]
+        answers = list(clients.map(lambda call: post(server, body=call)[1], calls))
+    service.lane.release(LANE)
+    assert [answer["id"] for answer in answers] == list(range(2 * WRITES))
+    assert not any(answer["result"]["isError"] for answer in answers)
+    notes = "".join(path.read_text() for path in workspace.rglob("*.md"))
+    assert all(notes.count(f"heron {number:02}") == 1 for number in range(2 * WRITES))
 
 
 def test_what_is_heavy() -> None:
