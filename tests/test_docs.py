@@ -29,7 +29,7 @@ DOCS = ROOT / "docs"
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 PAGES = sorted([*READMES, ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
 TRANSCRIPTS = [page for page in PAGES if "```console\n$ " in page.read_text("utf-8")]
-AS_PROGRAM = DOCS / "agents.md"
+AS_PROGRAM = [DOCS / "agents.md", DOCS / "tutorials" / "operator.md"]
 PIPE = re.compile(r""" \| (?=(?:[^"']|"[^"]*"|'[^']*')*$)""")  # not between quotation marks
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -40,6 +40,11 @@ PASSING = (
     (r"\b[\d.]+ (ms|s|MB)\b", r"N \1"),
     (r"\b[01]\.\d{2,4}\b", "N"),
     (r'#[0-9a-f]{6}\b|"docid": "\w+"', "DOCID"),
+    (r"\b\d{8}-\d{6}(-[0-9a-f]{6})?\b", "RUN"),
+    (r"127\.0\.0\.1:\d+", "ADDRESS"),
+    (r"\bprocess \d+", "PROCESS"),
+    (r"TIME:\d\d\b", "TIME"),
+    (r"[0-9a-f]{20}\.token", "FILE"),
 )
 
 
@@ -209,7 +214,10 @@ def test_every_field_and_error_is_described() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "models", "agents")),
+        *(
+            DOCS / f"{name}.md"
+            for name in ("python-api", "guide", "models", "agents", "tutorials/agent-developer")
+        ),
     ],
     ids=named,
 )
@@ -245,15 +253,15 @@ def test_transcripts_are_what_is_printed(
 
     Pages show what a terminal shows, which is without the frame that marks notes as data.
 
-    One page runs the program, and so does what only a shell can spell; the others call it in this process, which saves its start.
+    Some pages run the program, and so does what only a shell can spell; the others call it in this process, which saves its start.
     """
     for name in os.environ.keys() - shell.keys():
         monkeypatch.delenv(name)
     monkeypatch.setenv("COMMONPLACE_OUTPUT_FRAME", "never")
-    shell["COMMONPLACE_OUTPUT_FRAME"] = "never"
+    shell |= {"COMMONPLACE_OUTPUT_FRAME": "never", "COMMONPLACE_SERVER_PORT": "0"}
     monkeypatch.chdir(private_home)
     for command, shown in transcript(page.read_text("utf-8")):
-        run = printed if page == AS_PROGRAM or "$(" in command else called
+        run = printed if page in AS_PROGRAM or "$(" in command else called
         assert passing(run(command, private_home, shell)) == passing(shown), command
 
 
