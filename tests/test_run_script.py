@@ -141,6 +141,25 @@ def test_a_folder_that_is_gone_is_one_line(clone: Path, tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "run: error: the folder you are in is gone"
 
 
+@pytest.mark.parametrize("place", ["a link", "other files"])
+def test_what_is_not_ours_is_not_emptied(clone: Path, tmp_path: Path, place: str) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").write_text("mine")
+    venv = other
+    if place == "a link":
+        (other / "pyvenv.cfg").touch()
+        venv = clone / "linked"
+        venv.symlink_to(other)
+    environment = {**os.environ, "COMMONPLACE_VENV": str(venv)}
+    done = subprocess.run(
+        [clone / "run", "setup"], cwd=clone, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert str(venv) in done.stderr
+    assert (other / "kept").read_text() == "mine"
+
+
 def test_who_cannot_set_up_is_told_so(clone: Path) -> None:
     environment = {**os.environ, "COMMONPLACE_VENV": str(clone / "none" / "venv")}
     done = subprocess.run(
