@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         ConfigError,
         IndexUnavailable,
         MissingExtra,
+        NoModel,
         NoteNotFound,
         NoteUnreadable,
         OutsideRoots,
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
         WorkspaceNotFound,
     )
     from commonplace.memory import Memory
-    from commonplace.types import Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
+    from commonplace.types import Answer, Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
 
 __version__ = "0.1.0"
 __all__ = [
+    "Answer",
     "BudgetExceeded",
     "CommonplaceError",
     "ConfigError",
@@ -31,6 +33,7 @@ __all__ = [
     "IndexUnavailable",
     "Memory",
     "MissingExtra",
+    "NoModel",
     "NoteNotFound",
     "NoteUnreadable",
     "OutsideRoots",
@@ -44,7 +47,7 @@ __all__ = [
     "WorkspaceNotFound",
     "Written",
 ]
-_VALUES = {"Excerpt", "Hit", "Recall", "SearchResult", "Status", "SyncReport", "Written"}
+_VALUES = {"Answer", "Excerpt", "Hit", "Recall", "SearchResult", "Status", "SyncReport", "Written"}
 
 
 def __getattr__(name: str) -> object:

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
     from commonplace.render.hits import Line
+    from commonplace.search.generation import Writer
     from commonplace.types import (
+        Answer,
         Cited,
         Corrected,
         Entry,
@@ -118,6 +120,7 @@ class Memory:
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
+        self._writer: Writer | None = None  # of answers, once one is asked for
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = threading.RLock()
 
@@ -441,6 +444,34 @@ class Memory:
         recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
         self._journal.asked("recall", self._own(recall), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
+
+    def ask(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        collections: Sequence[str] = (),
+        now: date | None = None,
+        as_of: date | str | None = None,
+        strict: bool = False,
+    ) -> Answer:
+        """Let the language model answer from what is recalled for `text`, with its passages cited.
+
+        The options are those of `recall`. Where nothing is recalled, the text is empty and no model is asked.
+        Raises NoModel where none is set, ProviderError, BudgetExceeded, and ConfigError as `recall` does and
+        for a question that holds what looks like a secret.
+        """
+        from datetime import date
+
+        from commonplace.search.generation import Writer
+
+        with self._lock:
+            writer = self._writer = self._writer or Writer(self.workspace, self.settings)
+        writer.check(text)
+        recall = self.recall(
+            text, budget=budget, collections=collections, layer="full", now=now, as_of=as_of, strict=strict
+        )
+        return writer.answer(recall, _day(as_of, now) or now or date.today())
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]`, `#docid`, `[[Note#Heading]]`, `Note#^block`.

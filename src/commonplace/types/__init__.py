@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
-    "recall": "Recall",
+    "recall": "Answer Recall",
     "notes": "Cited Heading Note NoteKind Passage Section Statement",
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
