@@ -159,6 +159,7 @@ def test_a_server_is_looked_for_longer_once_it_has_answered(monkeypatch: pytest.
         endpoint = Endpoint("acme", running.url)
         running.answer = lambda request: Reply({})
         endpoint.get("x", Deadline(600))
+        endpoint.close()
     for found, most in ((Endpoint("acme", running.url), 0), (endpoint, attempts.ATTEMPTS - 1)):
         with pytest.raises(refusals.Unreachable):
             found.get("x", Deadline(600))
