@@ -20,7 +20,17 @@ if TYPE_CHECKING:
         WorkspaceNotFound,
     )
     from commonplace.memory import Memory
-    from commonplace.types import Answer, Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
+    from commonplace.types import (
+        Answer,
+        Excerpt,
+        Hit,
+        Recall,
+        SearchResult,
+        Selection,
+        Status,
+        SyncReport,
+        Written,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -41,13 +51,29 @@ __all__ = [
     "ProviderError",
     "Recall",
     "SearchResult",
+    "Selection",
     "Status",
     "SyncReport",
     "UnknownCollection",
     "WorkspaceNotFound",
     "Written",
 ]
-_VALUES = {"Answer", "Excerpt", "Hit", "Recall", "SearchResult", "Status", "SyncReport", "Written"}
+_VALUES = {
+    "Answer",
+    "Excerpt",
+    "Hit",
+    "Recall",
+    "SearchResult",
+    "Selection",
+    "Status",
+    "SyncReport",
+    "Written",
+}
+
+
+def __dir__() -> list[str]:
+    """Name what is public, loaded or not."""
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -25,7 +25,7 @@ _MODULES = {
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
-        " Selection Trace Unreachable Writer"
+        " Selection Trace Undone Unreachable Writer"
     ),
     "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
     "reports": (

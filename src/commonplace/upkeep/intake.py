@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import additions, diffs, runs, transaction
+from commonplace.changes.receipts import Known, Receipts
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import appends, layout
@@ -34,8 +35,6 @@ from commonplace.types.imports import (
     Remark,
 )
 from commonplace.types.reports import FileFailure
-from commonplace.upkeep import additions
-from commonplace.upkeep.receipts import Known, Receipts
 
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
