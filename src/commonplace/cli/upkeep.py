@@ -114,8 +114,10 @@ def consolidate(
     The language model plans, code checks every step, and a second look asks the model whether the notes say
     it; each entry names its line. Without a model, merges and endings are proposed. `commonplace undo` takes
     it back.
-    Ends with 3 where there is nothing to change, but with --if-due, which schedules use, with 0.
+    Ends with 3 where there is nothing to change, with 4 where statements wait and no language model is set;
+    with --if-due, which schedules use, with 0.
     """
+    from commonplace.providers.opening import NONE
     from commonplace.upkeep.schedule import due
 
     if dry_run and accept:
@@ -126,6 +128,8 @@ def consolidate(
         return
     if estimate:
         session.write(_estimated(memory, days))
+        if memory.settings.llm.provider == NONE:
+            ctx.exit(failures.NO_MODEL)
         return
     try:
         done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
@@ -133,7 +137,8 @@ def consolidate(
         session.note(str(error))
         return
     if not (done.diff or if_due):
-        ctx.exit(failures.NOTHING_FOUND)
+        waiting = done.candidates and memory.settings.llm.provider == NONE
+        ctx.exit(failures.NO_MODEL if waiting else failures.NOTHING_FOUND)
 
 
 def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
