@@ -44,7 +44,6 @@ def test_statements_that_wait_for_a_model_end_with_a_code_of_their_own(run: Run,
     assert done.exit_code == 4
     assert "no language model is set" in done.stderr
     assert run("consolidate", "--dry-run").exit_code == 4
-    assert run("consolidate", "--estimate").exit_code == 4
     assert run("consolidate", "--if-due").exit_code == 0
 
 

@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "init": ("notes:init", "Make a workspace; touch nothing that exists."),
         "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
         "import": ("importing:import_", "Bring in what another memory holds, once."),
+        "export": ("exporting:export", "Write all own notes into one file: Markdown, JSON or a zip."),
         "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {

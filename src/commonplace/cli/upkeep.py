@@ -128,8 +128,6 @@ def consolidate(
         return
     if estimate:
         session.write(_estimated(memory, days))
-        if memory.settings.llm.provider == NONE:
-            ctx.exit(failures.NO_MODEL)
         return
     try:
         done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
