@@ -175,7 +175,8 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
 
     The record lies in the workspace and is told to nobody; questions are kept without secrets and private
     parts. `usage.record = false` in your own config.toml turns it off. A note counts as opened when `get`
-    reads it within half an hour, and as never found when it has not changed since the record began.
+    reads it within half an hour, for the last question that found it, and as never found when no question did
+    since the record began.
     """
     if clear and (days is not None or never):
         raise click.UsageError("--clear deletes the whole record; leave out --days and --never", ctx)
