@@ -366,11 +366,13 @@ def _status_text(state: Status) -> str:
     started = f"every night at {state.at}, by {state.by} ({state.name})" if state.by else "no"
     failed = f"; failed {tried}" if state.tried and state.tried > state.last else ""
     result = f": {state.result}" if state.result else ""
+    runs = "running" if state.watching else "not running"
     rows = [
         ("scheduled", started),
         ("next", following),
         ("last", f"{last or 'never'}{failed}{result}"),
         ("due", "yes" if state.due else "no"),
+        ("watched", f"by {state.watched_by}, {runs}" if state.watched_by else ""),
     ]
     return "\n".join(f"{name:<10}{text}" for name, text in rows if text)
 
