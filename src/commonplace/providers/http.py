@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 # A server that has never answered is most likely not there: whoever waits hears so within three seconds. One
 # that has answered may be starting anew, and is asked until the deadline.
-REACH_S = 1.8
+REACH_S = 1.5
 READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
