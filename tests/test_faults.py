@@ -15,6 +15,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.index.sqlite import schema
+from commonplace.memory import Lab
 from commonplace.types import Entry, Provenance
 from tests.index.test_sync import dump
 
@@ -215,13 +216,13 @@ def test_a_full_disk_keeps_what_is_indexed(root: Path) -> None:
 
 REBUILD = """
 import sys
-from commonplace import Memory
+from commonplace.memory import Lab, Memory
 from commonplace.chunking.settings import ChunkSettings
 target = 60
 while True:
     target = 140 - target
     with Memory.open(
-        sys.argv[1], overrides={"embedding.provider": "fake"}, chunks=ChunkSettings(target=target)
+        sys.argv[1], overrides={"embedding.provider": "fake"}, lab=Lab(chunks=ChunkSettings(target=target))
     ) as memory:
         memory.sync()
 """
@@ -247,7 +248,7 @@ def test_killed_amid_changes_the_index_ends_as_a_rebuild(root: Path, program: st
         memory.sync()
         grown = dump(memory._store.index)
     with Memory.open(
-        root, overrides={"embedding.provider": "fake"}, index_path=root / "fresh.sqlite"
+        root, overrides={"embedding.provider": "fake"}, lab=Lab(root / "fresh.sqlite")
     ) as memory:
         memory.sync()
         assert dump(memory._store.index) == grown

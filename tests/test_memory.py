@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.base import errors, tokens
-from commonplace.base.errors import WorkspaceNotFound
+from commonplace.base.errors import ConfigError, PreviewOutdated, WorkspaceNotFound
+from commonplace.changes.undo import NothingToUndo
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
-from commonplace.memory import estimate
+from commonplace.memory import Lab, estimate
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.fake import FakeEmbedder
@@ -130,7 +131,7 @@ def test_level_3_where_no_index_can_be(root: Path, tmp_path: Path, monkeypatch: 
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    with Memory.open(root, index_path=blocked / "index.sqlite") as memory:
+    with Memory.open(root, lab=Lab(blocked / "index.sqlite")) as memory:
         result = memory.search("certificate release")
         assert result.level == 3
         assert result.warnings
@@ -421,7 +422,7 @@ def test_every_level_answers_and_says_so(
         index = index.parent / "blocked" / "index.sqlite"
         monkeypatch.setenv("XDG_CACHE_HOME", str(index.parent))
     provider = "none" if setup == "no model" else "fake"
-    with Memory.open(root, overrides={"embedding.provider": provider}, index_path=index) as memory:
+    with Memory.open(root, overrides={"embedding.provider": provider}, lab=Lab(index)) as memory:
         if setup != "no index":
             memory.sync()
         for _ in range(2):
@@ -764,3 +765,63 @@ def test_a_budget_is_a_whole_number(plain: Memory, budget: object) -> None:
 def test_a_time_is_told_from_a_day(plain: Memory) -> None:
     with pytest.raises(errors.ConfigError, match=r"^now: "):
         plain.search("deploy", as_of="yesterday", now="x")  # type: ignore[arg-type]
+
+
+# --- what is no value of its kind ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda memory: memory.forget("Mira"),
+            r"'Mira' does not say what it is; write Selection\(KIND",
+        ),
+        (lambda memory: memory.forget(["Mira"]), r"'Mira' does not say"),
+        (lambda memory: memory.forget(3), r"3 does not say"),
+        (lambda memory: memory.forget([], now="2026-11-20"), r"now: '2026-11-20' .* datetime\.datetime\("),
+        (lambda memory: memory.remember("x", now="2026-11-20"), r"now: '2026-11-20' .* datetime\.datetime\("),
+        (lambda memory: memory.remember("x", now=date(2026, 11, 20)), r"datetime\.datetime\("),
+        (
+            lambda memory: memory.correct("x", "y", now="2026-11-20"),
+            r"now: '2026-11-20' .* datetime\.datetime",
+        ),
+        (lambda memory: memory.search("x", now="2026-11-20"), r"now: '2026-11-20' .* datetime\.date\("),
+        (lambda memory: memory.recall("x", now="2026-11-20"), r"now: '2026-11-20' .* datetime\.date\("),
+        (
+            lambda memory: memory.timeline("2026-11-20", now="2026-11-20"),
+            r"now: '2026-11-20' .* datetime\.date\(",
+        ),
+        (lambda memory: memory.log("all"), r"limit: 'all' is not allowed"),
+    ],
+)
+def test_a_text_where_a_value_is_due_is_one_clear_line(
+    root: Path, call: Callable[[Memory], object], message: str
+) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        before = (root / "MEMORY.md").read_bytes() if (root / "MEMORY.md").exists() else b""
+        with pytest.raises(ConfigError, match=message) as caught:
+            call(memory)
+        assert "\n" not in str(caught.value)
+        assert before == ((root / "MEMORY.md").read_bytes() if before else b"")
+
+
+def test_a_change_is_listed_shown_and_taken_back(root: Path) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.remember("The gateway listens on port 8443.", long_term=True)
+        before = (root / "MEMORY.md").read_bytes()
+        memory.correct("The gateway listens on port 8443.", "The gateway listens on port 9443.")
+        (run,) = memory.log()
+        preview = memory.undo(dry_run=True)
+        assert (preview.dry_run, preview.runs) == (True, (run,))
+        assert "-" in preview.diff
+        assert memory.search('"port 9443"').hits
+        done = memory.undo(run.id, preview=preview)
+        assert (root / "MEMORY.md").read_bytes() == before
+        assert [one.about.undoes for one in done.runs] == [run.id]
+        assert done.diff == preview.diff
+        assert [hit.text for hit in memory.search('"port 8443"').hits]
+        with pytest.raises(PreviewOutdated):
+            memory.undo(done.runs[0].id, preview=preview)
+        with pytest.raises(NothingToUndo):
+            memory.undo()

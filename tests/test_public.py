@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import pickle
+import pydoc
 import re
 import subprocess
 import sys
@@ -30,6 +32,20 @@ def test_types_are_found_by_name_and_values_are_frozen_and_slotted() -> None:
 def test_a_name_that_is_none_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'commonplace\.types' has no attribute 'Nothing'"):
         types.Nothing  # noqa: B018
+
+
+def test_the_public_names_are_listed() -> None:
+    assert set(dir(commonplace)) == {*commonplace.__all__, "__version__"}
+
+
+def test_the_help_of_a_memory_fits_a_terminal_and_names_every_method() -> None:
+    text = pydoc.plain(pydoc.render_doc(commonplace.Memory))
+    assert "0x" not in text
+    assert max(len(line) for line in text.splitlines() if "->" not in line and "Memory(" not in line) <= 120
+    assert not re.search(r"ChunkSettings|RankSettings|<function|<object", text)
+    described = inspect.getdoc(commonplace.Memory) or ""
+    public = {name for name, value in vars(commonplace.Memory).items() if not name.startswith("_")}
+    assert {name for name in public - {"open"} if not re.search(rf"\b{name}\b", described)} == set()
 
 
 def test_a_value_cannot_be_changed() -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         ConfigError,
         IndexUnavailable,
         MissingExtra,
+        NoModel,
         NoteNotFound,
         NoteUnreadable,
         OutsideRoots,
@@ -19,10 +20,21 @@ if TYPE_CHECKING:
         WorkspaceNotFound,
     )
     from commonplace.memory import Memory
-    from commonplace.types import Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
+    from commonplace.types import (
+        Answer,
+        Excerpt,
+        Hit,
+        Recall,
+        SearchResult,
+        Selection,
+        Status,
+        SyncReport,
+        Written,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
+    "Answer",
     "BudgetExceeded",
     "CommonplaceError",
     "ConfigError",
@@ -31,6 +43,7 @@ __all__ = [
     "IndexUnavailable",
     "Memory",
     "MissingExtra",
+    "NoModel",
     "NoteNotFound",
     "NoteUnreadable",
     "OutsideRoots",
@@ -38,13 +51,29 @@ __all__ = [
     "ProviderError",
     "Recall",
     "SearchResult",
+    "Selection",
     "Status",
     "SyncReport",
     "UnknownCollection",
     "WorkspaceNotFound",
     "Written",
 ]
-_VALUES = {"Excerpt", "Hit", "Recall", "SearchResult", "Status", "SyncReport", "Written"}
+_VALUES = {
+    "Answer",
+    "Excerpt",
+    "Hit",
+    "Recall",
+    "SearchResult",
+    "Selection",
+    "Status",
+    "SyncReport",
+    "Written",
+}
+
+
+def __dir__() -> list[str]:
+    """Name what is public, loaded or not."""
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -23,8 +23,6 @@ from commonplace.base.errors import (
     WorkspaceNotFound,
 )
 from commonplace.base.root import is_hidden
-from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
-from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import DOCID
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
@@ -35,15 +33,16 @@ from commonplace.search import references as places
 from commonplace.search import union
 from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
-from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
-from commonplace.search.ranking import RankSettings, chosen
-from commonplace.search.request import Request, check_day, check_whole
+from commonplace.search.lab import DEFAULT as NO_LAB
+from commonplace.search.lab import Lab as Lab
+from commonplace.search.ranking import chosen
+from commonplace.search.request import Request, check_day, check_moment, check_whole
 from commonplace.types.progress import Progress, silent
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date, datetime
-    from typing import Self, TypeVar
+    from typing import Any, Self, TypeVar
 
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
@@ -51,7 +50,9 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
     from commonplace.render.hits import Line
+    from commonplace.search.generation import Writer
     from commonplace.types import (
+        Answer,
         Cited,
         Corrected,
         Entry,
@@ -63,11 +64,13 @@ if TYPE_CHECKING:
         NoteInfo,
         Provenance,
         Recall,
+        Run,
         SearchResult,
         Selection,
         Status,
         SyncReport,
         Timeline,
+        Undone,
         Usage,
         Written,
     )
@@ -79,23 +82,36 @@ RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget
 
 
 class Memory:
-    """The memory of one workspace; open it with `Memory.open`, use it from any thread, close it."""
+    """The memory of one workspace, a folder of notes; use it from any thread.
+
+        with Memory.open("notes") as memory:
+            memory.remember("Deploys go out on Tuesdays.")
+            for hit in memory.search("when do we deploy?").hits:
+                print(hit.citation, hit.text)
+
+    Ask:      search (passages), recall (a block for a prompt), ask (one answer by a language model)
+    Read:     get, get_many, notes, timeline
+    Write:    remember, capture
+    Change:   correct, forget, undo, log
+    Keep up:  sync, status, usage, close
+
+    Results are values with named fields (`commonplace.types`). What is wrong is raised as an error that
+    derives from `CommonplaceError` and says in one line what helps.
+    """
 
     def __init__(
         self,
         root: Path,
         settings: config.Settings,
         *,
-        index_path: Path | None = None,
-        chunks: ChunkSettings = DEFAULT_CHUNKS,
-        ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
         scout: Scout | None = None,
         agent: str = "",
         reach: Reach | None = None,
         overrides: Mapping[str, object] | None = None,
+        lab: Lab | None = None,
     ) -> None:
-        """Bind to a workspace folder; nothing is read or written until it is needed.
+        """Bind to a workspace folder; callers use `Memory.open`. Nothing is read or written until needed.
 
         A scout that was sent to the files of the workspace saves the first search from looking itself;
         `agent` is who asks, for the record of use. A `reach` names further workspaces, which questions are
@@ -108,16 +124,18 @@ class Memory:
         self._others = {
             name: _Other(folder, agent, overrides) for name, folder in (reach.others if reach else {}).items()
         }
-        self.ranking = chosen(settings.search, ranking)
-        self._index_path, self._chunks = index_path, chunks
+        lab = lab or NO_LAB
+        self.ranking = chosen(settings.search, lab.ranking)
+        self._index_path, self._chunks = lab.index_path, lab.chunks
         self._store = self._make_store(scout)
-        folder = index_path.parent if index_path else None
+        folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._journal = Journal(self.workspace, settings.usage, folder, agent)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
+        self._writer: Writer | None = None  # of answers, once one is asked for
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = threading.RLock()
 
@@ -143,12 +161,10 @@ class Memory:
         *,
         overrides: Mapping[str, object] | None = None,
         agent: str | None = None,
-        index_path: Path | None = None,
-        chunks: ChunkSettings = DEFAULT_CHUNKS,
-        ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
         beside: Sequence[str | os.PathLike[str]] = (),
         everything: bool = False,
+        lab: Lab | None = None,
     ) -> Self:
         """Open the workspace at `path`, or find one: environment, upward from here, the user's own.
 
@@ -156,8 +172,9 @@ class Memory:
         environment. `agent` names the one whose own settings apply (otherwise COMMONPLACE_AGENT does), and
         whose `reads` and `writes` say which workspaces are asked and which one is written; `embedder`
         replaces the configured model. Questions are put to the workspaces `beside` it as well, or to
-        `everything` that is known on this machine. Raises WorkspaceNotFound, ConfigError, and AccessDenied
-        for an agent that may not read one of them.
+        `everything` that is known on this machine. `lab` is for measurements: an index elsewhere, another
+        way to cut notes and to rank. Raises WorkspaceNotFound, ConfigError, and AccessDenied for an agent
+        that may not read one of them.
         """
         if path is None and beside:
             raise ConfigError("beside", "needs a workspace that they are beside; name it")
@@ -170,9 +187,7 @@ class Memory:
             settings,
             reach=reach,
             overrides=overrides,
-            index_path=index_path,
-            chunks=chunks,
-            ranking=ranking,
+            lab=lab,
             embedder=embedder,
             agent=os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent,
         )
@@ -225,6 +240,7 @@ class Memory:
 
         from commonplace.notes import layout
 
+        check_moment("now", now)
         self._store.dismiss()
         now = now or datetime.now()
         written = layout.remember(
@@ -270,6 +286,7 @@ class Memory:
 
         from commonplace.edit import correct as correcting
 
+        check_moment("now", now)
         self._store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
@@ -317,19 +334,73 @@ class Memory:
         from commonplace.edit.forget import erase
         from commonplace.types import Erasure, Selection
 
-        asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
-        if not isinstance(asked, Erasure):
+        check_moment("now", now)
+        several = isinstance(what, Iterable) and not isinstance(what, str)
+        given: Any = what if several or isinstance(what, Erasure) else [what]
+        asked = given
+        if not isinstance(given, Erasure):
             asked = [
                 replace(one, value=self._written_here(one.value))
                 if isinstance(one, Selection) and one.kind in ("lines", "note")
                 else one
-                for one in asked
+                for one in given
             ]
         context = self._context()
         with self._syncing, self._lock, self._beside_lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
             return erase.forget(context, asked, dry_run=dry_run, now=now, agent=agent, session=session)
+
+    def undo(
+        self,
+        run: str = "",
+        *,
+        since: bool = False,
+        dry_run: bool = False,
+        preview: Undone | None = None,
+        agent: str = "",
+        session: str = "",
+    ) -> Undone:
+        """Take back a generated change: the newest that stands, or `run`, by its id or the beginning of it.
+
+        What was written after it stays, to the byte. With `since`, all that was generated after it goes
+        first. With `dry_run` nothing is changed, and what is returned may be given as `preview`: then that is
+        done, or nothing. Raises NotUndone with the reason, NothingToUndo (one of these), NoteUnreadable,
+        PreviewOutdated.
+        """
+        from commonplace.changes import additions, diffs
+        from commonplace.changes import undo as undoing
+        from commonplace.types import Undone
+
+        planned = undoing.planned(self.workspace, run, since=since)
+        diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
+        if dry_run:
+            return Undone(tuple(plan.run for plan in planned), diff, dry_run=True, basis=basis)
+        self._store.dismiss()
+        done = undoing.undo(
+            self.workspace,
+            planned[-1].run.id,
+            settings=self.settings.history,
+            agent=agent,
+            session=session,
+            since=since,
+            shown=None if preview is None else preview.basis,
+        )
+        self._store.written()
+        withdrawn = tuple((one.kind, one.name) for one in additions.withdraw(self.workspace, done))
+        return Undone(done, diff, withdrawn=withdrawn, lacking=additions.lacking(self.workspace, done))
+
+    def log(self, limit: int = 20) -> tuple[Run, ...]:
+        """List generated changes of notes, newest first; `undo` takes one back by its `id`.
+
+        Entries that are only appended are not among them. Raises NoteUnreadable.
+        """
+        from itertools import islice
+
+        from commonplace.changes import runs
+
+        check_whole("limit", limit)
+        return tuple(islice(runs.newest_first(self.workspace), limit))
 
     def _context(self) -> Context:
         """Where things of this workspace are forgotten."""
@@ -442,6 +513,34 @@ class Memory:
         self._journal.asked("recall", self._own(recall), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
+    def ask(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        collections: Sequence[str] = (),
+        now: date | None = None,
+        as_of: date | str | None = None,
+        strict: bool = False,
+    ) -> Answer:
+        """Let the language model answer from what is recalled for `text`, with its passages cited.
+
+        The options are those of `recall`. Where nothing is recalled, the text is empty and no model is asked.
+        Raises NoModel where none is set, ProviderError, BudgetExceeded, and ConfigError as `recall` does and
+        for a question that holds what looks like a secret.
+        """
+        from datetime import date
+
+        from commonplace.search.generation import Writer
+
+        with self._lock:
+            writer = self._writer = self._writer or Writer(self.workspace, self.settings)
+        writer.check(text)
+        recall = self.recall(
+            text, budget=budget, collections=collections, layer="full", now=now, as_of=as_of, strict=strict
+        )
+        return writer.answer(recall, _day(as_of, now) or now or date.today())
+
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]`, `#docid`, `[[Note#Heading]]`, `Note#^block`.
 
@@ -512,6 +611,7 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
+        check_day("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
         if not self._others or name == self.name != "":
@@ -537,8 +637,8 @@ class Memory:
         embed: bool = True,
         pull: bool = False,
         patient: bool = False,
-        progress: Progress = silent,
-        stop: Callable[[], bool] = lambda: False,
+        progress: Progress | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
@@ -563,7 +663,7 @@ class Memory:
 
                 pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
-            report = store.sync(load, progress, stop, patient=patient)
+            report = store.sync(load, progress or silent, stop or (lambda: False), patient=patient)
         with self._lock:
             self._store.settle()
             self._answerer.measure()

@@ -72,12 +72,12 @@ def test_a_failure_is_one_line_and_the_next_message_is_answered(process: Program
 
 
 def test_which_model_is_asked(run: Run, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    def error(*arguments: str) -> str:
+    def error(*arguments: str, code: int = 1) -> str:
         done = run("chat", *arguments, "--once", "hello")
-        assert done.exit_code == 1
+        assert done.exit_code == code
         return done.stderr
 
-    assert "llm.provider: none is set; name one with --model and --base-url" in error()
+    assert "llm.provider: no language model is set, and a chat needs one" in error(code=4)
     assert "say --model PROVIDER/small or --base-url" in error("--model", "small")
     assert "no key: set OPENAI_API_KEY" in error("--model", "openai/small")
     assert "llm.model: compatible needs one" in error("--base-url", model.url)

@@ -37,12 +37,14 @@ def test_what_is_proposed_is_shown_and_written_when_accepted(run: Run, twice: Pa
     assert run("consolidate", "--if-due").exit_code == 0  # nothing for a schedule to complain of
 
 
-def test_statements_that_wait_for_a_model_are_nothing_done(run: Run, workspace: Path) -> None:
+def test_statements_that_wait_for_a_model_end_with_a_code_of_their_own(run: Run, workspace: Path) -> None:
     day = f"{date.today():%Y-%m-%d}"
     (workspace / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Priya decided to be a vegetarian.\n")
     done = run("consolidate")
-    assert done.exit_code == 3
+    assert done.exit_code == 4
     assert "no language model is set" in done.stderr
+    assert run("consolidate", "--dry-run").exit_code == 4
+    assert run("consolidate", "--if-due").exit_code == 0
 
 
 def test_a_dry_run_writes_nothing(run: Run, twice: Path) -> None:

@@ -113,6 +113,7 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
     arguments = {
         "search": ["tea"],
         "recall": ["tea"],
+        "ask": ["tea", "--model", "fake/m"],
         "get": ["MEMORY.md"],
         "multi-get": ["MEMORY.md"],
         "timeline": ["2026-02-13"],

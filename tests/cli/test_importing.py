@@ -62,8 +62,8 @@ def test_one_bad_path_stops_no_other(run: Run, tmp_path: Path, export: Path) -> 
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ((), 2, "kinds are claude-mem, qmd"),
-        (("nonsense",), 1, "neither a kind nor a path; there are claude-mem"),
+        ((), 2, "kinds are commonplace, claude-mem, qmd"),
+        (("nonsense",), 1, "neither a kind nor a path; there are commonplace, claude-mem"),
         (("obsidian",), 1, "say where it lies: a vault"),
         (("openclaw",), 1, "there is no ~/.openclaw"),
         (("mem0", "/nowhere.json"), 1, "no such file or folder"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+import rich.progress
 
 from commonplace.cli import progress
 
@@ -96,3 +98,25 @@ except AttributeError as error:
     print(error)
 """
     assert in_python(code) == "module 'wave' has no attribute 'nothing'\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    seen: list[tuple[float, float | None]] = []
+    update = rich.progress.Progress.update
+
+    def watched(bar: rich.progress.Progress, task: rich.progress.TaskID, **fields: Any) -> None:
+        update(bar, task, **fields)
+        seen.append((bar.tasks[0].completed, bar.tasks[0].total))
+
+    monkeypatch.setattr(rich.progress.Progress, "update", watched)
+    with progress.shown(Terminal()) as bar:
+        for done, total in ((1, 4), (3, 4), (2, 4), (5, 4), (5, 9)):
+            bar("vectors", done, total)
+    assert [done for done, _ in seen] == [1, 3, 3, 5, 5]
+    assert all(total is not None and done <= total for done, total in seen)

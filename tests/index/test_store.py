@@ -19,6 +19,7 @@ from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import store
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
+from commonplace.memory import Lab
 from commonplace.notes.scan import Source, look
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
@@ -252,7 +253,7 @@ def test_a_rebuild_in_passing_keeps_the_vectors(root: Path) -> None:
         memory.sync()
         vectors = memory.status().vectors
     cut_otherwise = ChunkSettings(target=80)
-    with Memory.open(root, overrides=FAKE, chunks=cut_otherwise) as memory:
+    with Memory.open(root, overrides=FAKE, lab=Lab(chunks=cut_otherwise)) as memory:
         found = memory.search("walnut desk")
         assert (found.level, found.stale, found.warnings) == (0, 0, ())
         assert "meaning" in {factor.name for factor in found.hits[0].factors}
@@ -265,7 +266,7 @@ def test_a_rebuild_forgets_the_vectors_of_text_that_is_gone(root: Path) -> None:
     write(root, "b.md", "alpha beta\n\n" + "gamma delta " * 30)
     with Memory.open(root, overrides=FAKE) as memory:
         memory.sync()
-    with Memory.open(root, overrides=FAKE, chunks=ChunkSettings(target=40)) as memory:
+    with Memory.open(root, overrides=FAKE, lab=Lab(chunks=ChunkSettings(target=40))) as memory:
         report = memory.sync()
         status = memory.status()
         assert report.rebuilt
@@ -280,7 +281,9 @@ def test_what_is_deleted_takes_no_place_among_the_nearest(root: Path) -> None:
         memory.sync()
         for number in range(50):
             (root / "memory" / f"n{number}.md").unlink()
-    with Memory.open(root, overrides=FAKE, ranking=RankSettings(candidates=3)) as memory:  # a cold question
+    with Memory.open(
+        root, overrides=FAKE, lab=Lab(ranking=RankSettings(candidates=3))
+    ) as memory:  # a cold question
         found = memory.search("walnut desk", mode="semantic", min_score=0.01)
         assert [hit.path for hit in found.hits] == ["memory/a.md"]
         assert memory.status().vectors == 1
@@ -396,7 +399,7 @@ def test_level_3_reads_the_files_whatever_the_settings(
     blocked.write_text("a file where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     settings = {**FAKE, "index.sync_on_search": False}
-    with Memory.open(root, overrides=settings, index_path=blocked / "index.sqlite") as memory:
+    with Memory.open(root, overrides=settings, lab=Lab(blocked / "index.sqlite")) as memory:
         result = memory.search("walnut desk")
     assert (result.level, len(result.hits)) == (3, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -228,6 +229,28 @@ def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
     both = FakeEmbedder(scripts=frozenset({"latin", "cjk"}))
     both.fingerprint = "both"
     assert sync.sync_vectors(Vectors(made), both).embedded == 2
+
+
+def test_progress_counts_what_can_be_embedded_and_goes_forward_often(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "".join(f"## Part {n}\n\n- the walnut desk {n} {'x' * n}\n\n" for n in range(60))
+    )
+    (tmp_path / "b.md").write_text(
+        "".join(f"## 部分\n\n- 周五下午不部署第{n}次的说明。\n\n" for n in range(30))
+    )
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    vectors, latin = Vectors(made), FakeEmbedder(scripts=frozenset({"latin"}))
+    steps: list[tuple[int, int]] = []
+    for model in (latin, FakeEmbedder(32)):  # the second one takes over
+        steps.clear()
+        report = sync.sync_vectors(vectors, model, lambda stage, done, total: steps.append((done, total)))
+        assert report.embedded == 60
+        assert steps == sorted(steps)
+        assert {total for _, total in steps} == {60}
+        assert steps[-1] == (60, 60)
+        assert max(later - former for (former, _), (later, _) in pairwise(steps)) <= sync.SLICE
+    made.close()
 
 
 def test_what_no_passage_uses_is_forgotten(index: SqliteIndex) -> None:

@@ -139,7 +139,7 @@ def test_json_has_the_documented_keys() -> None:
     data = json.loads(rendered.in_form(found(hit()).hits, "json"))[0]
     assert list(data) == [
         "path", "start_line", "end_line", "score", "title", "headings", "date", "collection", "docid",
-        "citation", "contexts", "labels", "until", "tokens", "text", "also",
+        "citation", "contexts", "labels", "until", "tokens", "text", "others",
     ]  # fmt: skip
     assert data["score"] == 0.8235
     assert data["citation"] == "memory/2026-02-13.md#L12-L18"

@@ -16,6 +16,7 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.markdown import struck
 from commonplace.markdown.document import parse
+from commonplace.memory import Lab
 from commonplace.types import Hit, Mode
 
 DAY, EVE = date(2026, 3, 2), date(2026, 3, 1)
@@ -325,7 +326,7 @@ def test_without_an_index_the_files_answer_alike(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, "utf-8")
     (tmp_path / ".commonplace").write_text("no folder", "utf-8")
-    with Memory.open(tmp_path, index_path=tmp_path / ".commonplace" / "x.sqlite") as memory:
+    with Memory.open(tmp_path, lab=Lab(tmp_path / ".commonplace" / "x.sqlite")) as memory:
         memory._store._fallback = lambda: str(tmp_path / ".commonplace" / "y.sqlite")
         found = memory.search("deploys of kestrel", now=DAY)
         assert found.level == 3

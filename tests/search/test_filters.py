@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from commonplace import Memory, config
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Collection
+from commonplace.memory import Lab
 from commonplace.search import filters, query
 from commonplace.search.filters import Filter
 
@@ -45,7 +46,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def memory(root: Path, request: pytest.FixtureRequest) -> Memory:
     settings = config.load(root, {}, {"embedding.provider": request.param, "index.include": ["**/*.md"]})
     settings = settings._replace(collections={"docs": Collection("docs", str(root.parent / "docs"))})
-    made = Memory(root, settings, index_path=root.parent / f"{request.param}.sqlite")
+    made = Memory(root, settings, lab=Lab(root.parent / f"{request.param}.sqlite"))
     made.sync()
     return made
 
@@ -205,7 +206,7 @@ def test_a_question_without_a_word_says_so(memory: Memory, text: str) -> None:
 )
 def test_an_unusable_value_is_one_clear_line(root: Path, text: str, key: str, told: str) -> None:
     with Memory.open(
-        root, overrides={"embedding.provider": "none"}, index_path=root.parent / "p.sqlite"
+        root, overrides={"embedding.provider": "none"}, lab=Lab(root.parent / "p.sqlite")
     ) as memory:
         if key == "type":
             (root.parent / "plain").mkdir(exist_ok=True)

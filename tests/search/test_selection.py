@@ -106,13 +106,13 @@ def test_every_format_names_the_other_places(root: Path) -> None:
     assert "  also in memory/2026-01-12.md#L3, MEMORY.md#L5\n" in hits.as_text(result)
     assert "also in `memory/2026-01-12.md#L3`, `MEMORY.md#L5`\n" in hits.in_form(result.hits, "md")
     told = json.loads(hits.in_form(result.hits, "json"))[0]
-    assert [other["citation"] for other in told["also"]] == places
-    assert [other["date"] for other in told["also"]] == ["2026-01-12", None]
+    assert [other["citation"] for other in told["others"]] == places
+    assert [other["date"] for other in told["others"]] == ["2026-01-12", None]
     row = next(csv.DictReader(io.StringIO(hits.in_form(result.hits, "csv"), newline="")))
-    assert row["also"].split("\n") == places
+    assert row["others"].split("\n") == places
     found = ElementTree.fromstring(hits.in_form(result.hits, "xml")).find("hit")
     assert found is not None
-    assert [element.get("citation") for element in found.findall("also")] == places
+    assert [element.get("citation") for element in found.findall("other")] == places
     assert hits.in_form(result.hits, "files").split("\n")[0] == "memory/2026-02-03.md"
 
 

@@ -58,6 +58,22 @@ def test_an_opened_hit_is_the_one_whose_lines_were_read(root: Path) -> None:
     assert found.most_opened == (NoteUse(DEPLOY, 1, 1),)
 
 
+def test_a_note_is_opened_for_the_last_question_that_found_it(root: Path) -> None:
+    with Memory.open(root) as memory:
+        earlier = memory.search("the deploy moved to Thursday").hits
+        memory.search("who signs the deploy off")
+        memory.search("rain")  # which does not find it
+        memory.get(DEPLOY)
+    assert earlier[0].path == DEPLOY
+    found = usage(root)
+    assert (found.answered, found.opened) == (3, 1)
+    assert found.most_opened == (NoteUse(DEPLOY, 2, 1),)
+    with Memory.open(root) as memory:
+        memory.search("the deploy moved to Thursday")
+        memory.get(DEPLOY)
+    assert usage(root).opened == 2
+
+
 def test_other_lines_of_a_found_note_open_its_best_hit(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.search("the deploy moved to Thursday")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.memory import Lab
 from commonplace.types import Entry, Provenance
 from tests.index.test_sync import dump
 
@@ -105,7 +106,7 @@ def test_step_by_step_is_all_at_once(tmp_path: Path) -> None:
             memory.sync()
         grown = dump(memory._store.index)
     with Memory.open(
-        tmp_path, overrides={"embedding.provider": "fake"}, index_path=tmp_path / "fresh.sqlite"
+        tmp_path, overrides={"embedding.provider": "fake"}, lab=Lab(tmp_path / "fresh.sqlite")
     ) as memory:
         memory.sync()
         assert dump(memory._store.index) == grown

@@ -167,7 +167,7 @@ def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
         "collection": hit.collection,
         "labels": list(hit.labels),
         "contexts": list(hit.contexts),
-        "also": [other.citation for other in hit.others],
+        "others": [other.citation for other in hit.others],
         "text": "" if layer == "index" else hit.text,
     }
     return {name: value for name, value in data.items() if value not in (None, "", [])}

@@ -4,6 +4,7 @@
 
     CommonplaceError
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
+    │   └── NoModel            no language model is set, and what was asked for needs one: the remedy
     ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
     ├── WorkspaceNotFound      no workspace at or above a folder, or not this folder: the one around it
     ├── NoteNotFound           no such note or line: the path and near misses
@@ -32,6 +33,16 @@ class ConfigError(CommonplaceError):
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}")
         self.key = key
+
+
+class NoModel(ConfigError):
+    """No language model is set; `what` is what needs one."""
+
+    def __init__(self, what: str) -> None:
+        from commonplace.base import remedies
+
+        remedy = remedies.say("models.llm.named")
+        super().__init__("llm.provider", f"no language model is set, and {what} needs one; {remedy}")
 
 
 class AccessDenied(CommonplaceError):

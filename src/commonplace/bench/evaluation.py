@@ -32,7 +32,7 @@ from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
 from commonplace.bench.questions import Answer, Question, QuestionSet
 from commonplace.config.settings import ENGINES
-from commonplace.memory import Memory, ask_engine, sources
+from commonplace.memory import Lab, Memory, ask_engine, sources
 from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening, qmd
 from commonplace.render import count as counted
@@ -293,9 +293,7 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     return Memory.open(
         folder,
         overrides=overrides,
-        index_path=index / "index.sqlite",
-        chunks=options.preset.chunks,
-        ranking=options.preset.ranking,
+        lab=Lab(index / "index.sqlite", options.preset.chunks, options.preset.ranking),
         embedder=_every_script(settings, index, options),
     )
 

@@ -51,17 +51,17 @@ def undo(
     agent: str = "",
     session: str = "",
     since: bool = False,
-    preview: Sequence[Undoing] | None = None,
+    shown: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[Run, ...]:
     """Take back a run by its name or the beginning of it, the newest one that stands unless it is named.
 
     With `since`, everything generated after it is taken back first, newest first. Each taking back is a run
     of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed, and
-    PreviewOutdated where a `preview` of it (`planned`) showed something else.
+    PreviewOutdated where what was `shown` (the `digests` of a plan) was something else.
     """
     made: list[Run] = []
     plan = planned(workspace, name, since=since)
-    if preview is not None and _digests(plan) != _digests(preview):
+    if shown is not None and digests(plan) != [*shown]:
         raise PreviewOutdated([change.path for change in net([*plan])])
     for run, changes in plan:
         about = About(
@@ -73,9 +73,9 @@ def undo(
             return _back(workspace, run, read)
 
         # What is written between two of several was not in the preview, and ends the undo.
-        shown = diffs.digest(changes) if preview is not None else ""
+        digest = diffs.digest(changes) if shown is not None else ""
         done = transaction.rewrite(
-            workspace, compose, about, settings=settings, shown=shown, empty=not run.files
+            workspace, compose, about, settings=settings, shown=digest, empty=not run.files
         )
         if done is not None:
             made.append(done)
@@ -83,7 +83,8 @@ def undo(
     return tuple(made)
 
 
-def _digests(plan: Sequence[Undoing]) -> list[tuple[str, str]]:
+def digests(plan: Sequence[Undoing]) -> list[tuple[str, str]]:
+    """Return what tells a plan from any other: of each run, what taking it back changes."""
     return [(undoing.run.id, diffs.digest(undoing.changes)) for undoing in plan]
 
 

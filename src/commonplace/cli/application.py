@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
+        "ask": ("answers:ask", "Answer a question from the notes, by the language model, cited."),
         "prompt": (
             "asking:prompt",
             "Compose all that goes into a prompt, nothing twice.",
@@ -37,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "init": ("notes:init", "Make a workspace; touch nothing that exists."),
         "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
         "import": ("importing:import_", "Bring in what another memory holds, once."),
+        "export": ("exporting:export", "Write all own notes into one file: Markdown, JSON or a zip."),
         "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {
@@ -128,7 +130,7 @@ class Application(Group):
         standalone_mode: bool = True,
         **extra: Any,  # noqa: ANN401 - click's signature
     ) -> NoReturn:
-        """Parse, run, and exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 130 Ctrl-C."""
+        """Parse, run, exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 4 no model set, 130 Ctrl-C."""
         state = State()
         try:
             with remedies.spoken(WORDS):

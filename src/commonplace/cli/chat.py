@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import NoModel
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, format_option, option
 from commonplace.config import AGENT_VARIABLE
@@ -22,13 +22,11 @@ from commonplace.types.data import to_data
 if TYPE_CHECKING:
     from commonplace.agent.loop import AgentLoop
     from commonplace.agent.tools import Tool
-    from commonplace.config.settings import Llm
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
     from commonplace.upkeep import following
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
-_NO_MODEL = "none is set; name one with --model and --base-url, or set it with `commonplace models use --llm`"
 
 
 @command("chat")
@@ -47,18 +45,18 @@ def chat(
     """
     from commonplace import config
     from commonplace.memory import Memory
-    from commonplace.providers import opening
+    from commonplace.providers import opening, selection
     from commonplace.providers.opening import open_llm
 
     agent = session.agent(ctx)
     settings = config.load(session.root_for_settings(ctx), agent=agent)
-    overrides = _overrides(settings.llm, model, base_url)
+    overrides = selection.llm_overrides(settings.llm, model, base_url)
     memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=agent)
     ctx.call_on_close(memory.close)
     # No answer of a conversation is kept for others; the transcript has them anyway.
     llm = open_llm(memory.workspace, memory.settings, breaker=opening.breaker())
     if llm is None:
-        raise ConfigError("llm.provider", _NO_MODEL)
+        raise NoModel("a chat")
     talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     if talk.run(name or "", [message] if message is not None else _lines()):
         ctx.exit(failures.ERROR)
@@ -155,25 +153,6 @@ def _lines() -> Iterator[str]:
         except EOFError:
             session.note("")
             return
-
-
-def _overrides(former: Llm, model: str | None, base_url: str | None) -> Mapping[str, object]:
-    """The settings that options stand for; one provider's model, address and key are not another's."""
-    if model is None and base_url is None:
-        return {}
-    from commonplace.providers import selection
-    from commonplace.providers.catalog import LLMS
-
-    provider, rest = former.provider, ""
-    if base_url is not None:  # whose models may have names with a slash
-        provider = "compatible"
-    elif model is not None and model.partition("/")[0] in LLMS.rows:
-        provider, _, rest = model.partition("/")
-    if provider == "none":
-        raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
-    flags = {"model": rest or model or former.model, "base_url": base_url}
-    chosen = selection.select_llm(provider, former, flags)
-    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *selection.OWN["llm"])}
 
 
 @command("follow")

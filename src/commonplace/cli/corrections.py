@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.base.paths import Workspace
-    from commonplace.changes.undo import Undoing
+    from commonplace.memory import Memory
     from commonplace.notes.writes import Copy
-    from commonplace.types import Confirmed, Corrected, Provenance, Run
+    from commonplace.types import Confirmed, Corrected, Provenance, Run, Undone
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
 _COPIED_LINES = 3  # of a copy that is listed
@@ -254,50 +254,37 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     What was written after it stays, to the byte. Where that cannot be had nothing is changed, and the message
     says why, and what to undo first. An undo can be undone, which does the change again.
     """
-    from commonplace.changes import diffs
-    from commonplace.changes import undo as undoing
-
     memory = session.open_memory(ctx)
-    workspace = memory.workspace
-    planned = _planned(ctx, workspace, run, since=since)
-    diff = diffs.of_changes(undoing.net(planned))
-    undone = [plan.run for plan in planned]
-    titles = some([screen.one_line(run.about.title) for run in undone])
+    planned = _planned(ctx, memory, run, since=since)
+    titles = some([screen.one_line(one.about.title) for one in planned.runs])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        preview = {"undoes": [run.id for run in undone], "diff": diff}
-        session.answer(form, preview, lambda: reports.diff_text(diff, session.look(memory.settings)))
-        session.note(f"would take back {count(len(planned), 'generated change')}: {titles}")
+        preview = {"undoes": [one.id for one in planned.runs], "diff": planned.diff}
+        session.answer(form, preview, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
+        session.note(f"would take back {count(len(planned.runs), 'generated change')}: {titles}")
         return
     if asks:
-        session.write(reports.diff_text(diff, session.look(memory.settings)))
+        session.write(reports.diff_text(planned.diff, session.look(memory.settings)))
         session.confirm(f"Take back {titles}?")
-    done = undoing.undo(
-        workspace,
-        undone[-1].id,
-        settings=memory.settings.history,
-        agent=session.agent(ctx) or "",
-        since=since,
-        preview=planned if asks else None,
+    done = memory.undo(
+        planned.runs[-1].id, since=since, agent=session.agent(ctx) or "", preview=planned if asks else None
     )
-    from commonplace.upkeep import additions
-
-    for one in additions.withdraw(workspace, done):
-        session.note(screen.one_line(f"{one.kind} {one.name or '(all)'} is removed; its files are untouched"))
-    if lacking := additions.lacking(workspace, done):
-        what = count(lacking, "collection or context", "collections and contexts")
+    for kind, name in done.withdrawn:
+        session.note(screen.one_line(f"{kind} {name or '(all)'} is removed; its files are untouched"))
+    if done.lacking:
+        what = count(done.lacking, "collection or context", "collections and contexts")
         failures.warn(f"{what} of that import stay away: only notes come back; import it again to add them")
-    _tell_undone(done, form)
+    _tell_undone(done.runs, form)
 
 
-def _planned(ctx: click.Context, workspace: Workspace, run: str, *, since: bool) -> tuple[Undoing, ...]:
+def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Undone:
     """What would be taken back; end where nothing would."""
     from commonplace.changes import undo as undoing
 
     if since and not run:
         raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
     try:
-        return undoing.planned(workspace, run, since=since)
+        return memory.undo(run, since=since, dry_run=True)
     except undoing.NothingToUndo as error:
         session.note(str(error))
         ctx.exit(failures.NOTHING_FOUND)

@@ -6,13 +6,13 @@ import os
 import sys
 from contextlib import suppress
 
-from commonplace.base.errors import CommonplaceError
+from commonplace.base.errors import CommonplaceError, NoModel
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     import click
 
-ERROR, USAGE, NOTHING_FOUND, INTERRUPTED = 1, 2, 3, 130  # 128 + SIGINT, as shells report it
+ERROR, USAGE, NOTHING_FOUND, NO_MODEL, INTERRUPTED = 1, 2, 3, 4, 130  # 128 + SIGINT, as shells report it
 _SHORTEST_KEY = 16  # characters; a message of shorter words needs no search for keys
 
 
@@ -62,7 +62,7 @@ def describe(error: BaseException) -> tuple[str, int]:
         first = message[:1].lower() if message[1:2].islower() or message[1:2] == " " else message[:1]
         return f"{first}{message[1:]} (see `{command} --help`)", wrong.exit_code
     if isinstance(error, CommonplaceError):
-        return str(error), ERROR
+        return str(error), NO_MODEL if isinstance(error, NoModel) else ERROR
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{(error.strerror or str(error) or type(error).__name__).lower()}", ERROR

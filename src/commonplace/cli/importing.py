@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.cli import failures, session
+from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, option
 from commonplace.render import count, reports, screen, to_json
+from commonplace.types.progress import listening
 
 if TYPE_CHECKING:
     from commonplace.imports.kinds import Kind
@@ -31,7 +32,8 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
     """Bring in what another memory holds, once; a second time only what is new or has changed there.
 
     KIND is openclaw, nanobot, claude-mem, basic-memory, mem0, chats (the exports of ChatGPT and Claude),
-    obsidian or qmd, or is recognised by the PATH. Without a PATH it is looked for where it usually lies.
+    obsidian, qmd or commonplace (its own JSON export), or is recognised by the PATH. Without a PATH it is
+    looked for where it usually lies.
     Memories go to the notes of their days; folders of notes and transcripts are searched where they lie.
     Secrets and private parts stay out, and `commonplace undo` takes the notes back.
     """
@@ -39,10 +41,11 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
 
     chosen = [(kind, Path(os.path.abspath(path))) for kind, path in _chosen(words)]
     memory = session.open_memory(ctx)
-    done = [
-        intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path), dry_run=dry_run, show=show)
-        for kind, path in chosen
-    ]
+    with progress.shown() as bar, listening(bar, lambda: True):
+        done = [
+            intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path), dry_run=dry_run, show=show)
+            for kind, path in chosen
+        ]
     if as_json:
         session.write(to_json(done[0] if len(done) == 1 else done))
     look = session.look(memory.settings)

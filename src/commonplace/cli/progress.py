@@ -25,18 +25,28 @@ def shown(stream: IO[str] | None = None, *, lines: bool = False) -> Iterator[Pro
         yield _lines(out, ends=lines)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn
     from rich.progress import Progress as Bars
+    from rich.progress import TimeRemainingColumn as Remaining
 
-    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # The first column moves by itself while a model behind a server works on a request.
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:>9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Remaining(),
+    )
     with Bars(*columns, console=Console(file=out), transient=True) as bar:
         tasks: dict[str, TaskID] = {}  # a bar a stage
+        furthest: dict[str, int] = {}
 
         def draw(stage: str, done: int, total: int) -> None:
             if total:
                 if stage not in tasks:
                     tasks[stage] = bar.add_task(stage, total=total)
-                bar.update(tasks[stage], completed=done, total=total)
+                furthest[stage] = done = max(done, furthest.get(stage, 0))
+                bar.update(tasks[stage], completed=done, total=max(done, total))
 
         yield draw
 

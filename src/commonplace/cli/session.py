@@ -132,17 +132,27 @@ def open_memory(ctx: click.Context) -> Memory:
     return _opened(ctx, _reach(ctx))
 
 
-def open_memories(ctx: click.Context) -> Memory:
-    """Open the workspaces that the options name, for a question to all of them."""
-    return _opened(ctx, asking(ctx).reach())
+def open_memories(
+    ctx: click.Context, change: Callable[[Settings], Mapping[str, object]] | None = None
+) -> Memory:
+    """Open the workspaces that the options name, for a question to all of them.
+
+    `change` says what the command sets otherwise than the settings in force, by dotted key.
+    """
+    return _opened(ctx, asking(ctx).reach(), change)
 
 
-def _opened(ctx: click.Context, reach: Reach) -> Memory:
+def _opened(
+    ctx: click.Context, reach: Reach, change: Callable[[Settings], Mapping[str, object]] | None = None
+) -> Memory:
     from commonplace import config
     from commonplace.memory import Memory
 
     name = asking_agent(ctx)
-    memory = Memory(reach.home, config.load(reach.home, agent=name), agent=name, reach=reach)
+    settings = config.load(reach.home, agent=name)
+    if change is not None and (overrides := change(settings)):
+        settings = config.load(reach.home, None, overrides, name)
+    memory = Memory(reach.home, settings, agent=name, reach=reach)
     ctx.call_on_close(memory.close)
     return memory
 

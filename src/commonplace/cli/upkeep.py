@@ -114,8 +114,10 @@ def consolidate(
     The language model plans, code checks every step, and a second look asks the model whether the notes say
     it; each entry names its line. Without a model, merges and endings are proposed. `commonplace undo` takes
     it back.
-    Ends with 3 where there is nothing to change, but with --if-due, which schedules use, with 0.
+    Ends with 3 where there is nothing to change, with 4 where statements wait and no language model is set;
+    with --if-due, which schedules use, with 0.
     """
+    from commonplace.providers.opening import NONE
     from commonplace.upkeep.schedule import due
 
     if dry_run and accept:
@@ -133,7 +135,8 @@ def consolidate(
         session.note(str(error))
         return
     if not (done.diff or if_due):
-        ctx.exit(failures.NOTHING_FOUND)
+        waiting = done.candidates and memory.settings.llm.provider == NONE
+        ctx.exit(failures.NO_MODEL if waiting else failures.NOTHING_FOUND)
 
 
 def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
@@ -363,11 +366,13 @@ def _status_text(state: Status) -> str:
     started = f"every night at {state.at}, by {state.by} ({state.name})" if state.by else "no"
     failed = f"; failed {tried}" if state.tried and state.tried > state.last else ""
     result = f": {state.result}" if state.result else ""
+    runs = "running" if state.watching else "not running"
     rows = [
         ("scheduled", started),
         ("next", following),
         ("last", f"{last or 'never'}{failed}{result}"),
         ("due", "yes" if state.due else "no"),
+        ("watched", f"by {state.watched_by}, {runs}" if state.watched_by else ""),
     ]
     return "\n".join(f"{name:<10}{text}" for name, text in rows if text)
 

@@ -51,6 +51,9 @@ class _Reader(NamedTuple):
 # In the order in which they are tried: what says more of itself first.
 KINDS = (
     Kind(
+        "commonplace", "commonplace", "an export of its own: JSON made by `export`", "commonplace",
+    ),
+    Kind(
         "claude-mem", "claude-mem", "claude-mem.db, or the folder that holds it", "claude_mem",
         ("~/.claude-mem/claude-mem.db",),
     ),

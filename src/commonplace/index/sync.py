@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from commonplace.index.vectors import Pending
     from commonplace.providers.embedding.base import Batching, Embedder
 
+    _Made = tuple[list[bytes], Floats, dict[bytes, bytes] | None]
+
 BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
+SLICE = 16  # texts between two looks at how far it is: less than a second of work
 EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most that Ctrl-C loses
 
 
@@ -164,7 +167,7 @@ def _stage(
 
     Returns how many vectors were made and how many passages are left, if it was stopped.
     """
-    total = vectors.index.statistics().passages
+    total = vectors.served(embedder)
     vectors.index.meta["staging"] = embedder.fingerprint
     embedded = done = 0
     for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
@@ -174,7 +177,7 @@ def _stage(
         missing = {p.key: p for p in round_ if p.key not in ids}
         done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
-            made = _embed(embedder, batch)
+            made = _embed(embedder, batch, progress, done, total)
             with vectors.index.transaction():
                 fresh = vectors.store.add(*made)
             done += sum(p.key in fresh for p in round_)
@@ -195,7 +198,7 @@ def _fill(
     index = vectors.index
     sweep = sweep or index.meta.get("model") != embedder.fingerprint  # another's are left over
     vectors.adopt(embedder)
-    total = vectors.store.pending()
+    total = vectors.settle(embedder)
     embedded = reused = done = 0
     while not stop():
         progress("vectors", done, max(done, total))
@@ -207,7 +210,7 @@ def _fill(
         vectors.store.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
         done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
-            made = _embed(embedder, batch)
+            made = _embed(embedder, batch, progress, done, total)
             with index.transaction():
                 fresh = vectors.store.add(*made)
                 vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
@@ -229,9 +232,27 @@ def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:
         yield ordered[start : start + EMBED_BATCH]
 
 
-def _embed(
-    embedder: Embedder, batch: Sequence[Pending]
-) -> tuple[list[bytes], Floats, dict[bytes, bytes] | None]:
+def _embed(embedder: Embedder, batch: Sequence[Pending], progress: Progress, done: int, total: int) -> _Made:
+    """Embed texts behind those that are `done`, and say often how far it is.
+
+    A model in this process takes text by text, so that parts cost nothing; a request to a server is not cut.
+    """
+    import numpy as np
+
+    from commonplace.providers import opening
+
+    step = len(batch) if opening.is_remote(embedder) else SLICE
+    parts = []
+    for start in range(0, len(batch), step):
+        parts.append(_embed_part(embedder, batch[start : start + step]))
+        reached = done + min(len(batch), start + step)
+        progress("vectors", reached, max(reached, total))
+    keys = [key for part in parts for key in part[0]]
+    words = {key: own for part in parts for key, own in (part[2] or {}).items()}
+    return keys, np.concatenate([part[1] for part in parts]), words or None
+
+
+def _embed_part(embedder: Embedder, batch: Sequence[Pending]) -> _Made:
     """Embed texts: their keys, their vectors, and the signs of the words of turns, as a store adds them."""
     import numpy as np
 

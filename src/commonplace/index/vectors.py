@@ -118,6 +118,18 @@ class Vectors:
                 break
         return found
 
+    def settle(self, model: Model) -> int:
+        """Mark the passages that a model does not serve; return how many others have no vector yet."""
+        for texts in self._pages(0, pending=True):
+            unserved = [(row.passage, UNSERVED) for row in texts if not _serves(model, row)]
+            if unserved:
+                self.store.assign(unserved)
+        return self.store.pending()
+
+    def served(self, model: Model) -> int:
+        """Count the passages that a model serves, whether they have a vector or not."""
+        return sum(_serves(model, row) for texts in self._pages(0) for row in texts)
+
     def missing(self, model: Model, contexts: Mapping[str, str] | None = None) -> dict[bytes, str]:
         """What a sync with this model, and these contexts, would have to embed: texts by key, each once."""
         noted = self.contexts()
@@ -205,7 +217,7 @@ def _pending(texts: Sequence[Text], model: Model, contexts: Mapping[str, str]) -
     """
     found = []
     for row in texts:
-        if scripts.serves(model.scripts, scripts.script_of(row.text)):
+        if _serves(model, row):
             text = embedded_text(row.text, row.headings, _applying(contexts, row.collection, row.path))
             words = row.turns > 0 and keeps_words(text, model.fingerprint)
             own = key(text, part_for(text, model.fingerprint, words=words))
@@ -213,6 +225,10 @@ def _pending(texts: Sequence[Text], model: Model, contexts: Mapping[str, str]) -
                 Pending(row.passage, own, text, max(0, len(text) - len(row.text)) if words else None)
             )
     return found
+
+
+def _serves(model: Model, row: Text) -> bool:
+    return scripts.serves(model.scripts, scripts.script_of(row.text))
 
 
 def _unserved(texts: Sequence[Text], found: Sequence[Pending]) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import refusals
-from commonplace.providers.refusals import Unanswered
+from commonplace.providers.refusals import Unanswered, Unreachable
 
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
@@ -32,11 +32,12 @@ def repeated(
     *,
     longest_pause_s: float = LONGEST_PAUSE_S,
     resend: bool = True,
+    reach: Deadline | None = None,
 ) -> _Result:
     """Run work, again after a refusal that passes, until it succeeds or time does not allow another attempt.
 
-    Without `resend`, what was sent and not answered is not sent again: it may have been paid for. Raises
-    ProviderError.
+    Without `resend`, what was sent and not answered is not sent again: it may have been paid for. A server
+    that cannot be reached is looked for until `reach`. Raises ProviderError.
     """
     for attempt in range(1, attempts):
         try:
@@ -44,7 +45,8 @@ def repeated(
         except ProviderError as error:
             wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, longest_pause_s)
             lost = isinstance(error, Unanswered) and not resend
-            if error.permanent or lost or wait >= deadline.left_s():
+            until = reach if reach is not None and isinstance(error, Unreachable) else deadline
+            if error.permanent or lost or wait >= until.left_s():
                 raise
             deadline.pause(wait)
     return work()

@@ -22,7 +22,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import attempts, refusals
 from commonplace.providers.attempts import ATTEMPTS
-from commonplace.providers.refusals import Unanswered
+from commonplace.providers.refusals import Unanswered, Unreachable
 from commonplace.render import screen
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 
 CONNECT_S = 10.0
+# A server that has never answered is most likely not there: whoever waits hears so within three seconds. One
+# that has answered may be starting anew, and is asked until the deadline.
+REACH_S = 1.5
 READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
@@ -96,6 +99,7 @@ class Endpoint:
         self._key, self._header, self._scheme, self._headers = key, header, scheme, headers or {}
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
+        self._has_answered = False
 
     @property
     def origin(self) -> str:
@@ -106,6 +110,10 @@ class Endpoint:
     def is_loopback(self) -> bool:
         """Whether requests stay on this machine."""
         return is_loopback(self._host)
+
+    def reach(self, deadline: Deadline) -> Deadline:
+        """Return until when it is worth while to look for a server that cannot be reached."""
+        return deadline if self._has_answered else Deadline(min(REACH_S, deadline.left_s()))
 
     def post(
         self,
@@ -240,7 +248,10 @@ class Endpoint:
             return Answer(response.status_code, response.headers, body)
 
         return attempts.repeated(
-            lambda: attempts.within(self.provider, once, deadline, self.origin), deadline, most
+            lambda: attempts.within(self.provider, once, deadline, self.origin),
+            deadline,
+            most,
+            reach=self.reach(deadline),
         )
 
     @contextmanager
@@ -249,20 +260,22 @@ class Endpoint:
         import httpx
 
         left = max(deadline.left_s(), 0.001)
-        timeout = httpx.Timeout(min(request.silence_s, left), connect=min(CONNECT_S, left))
+        connect_s = min(CONNECT_S if self._has_answered else min(CONNECT_S, REACH_S), left)
+        timeout = httpx.Timeout(min(request.silence_s, left), connect=connect_s)
         try:
             with self._opened().stream(
                 request.method, request.url, content=request.content, headers=request.headers, timeout=timeout
             ) as response:
+                self._has_answered = True
                 if response.is_success:
                     yield response
                     return
                 body = self._read(response, request, deadline)
         except httpx.TimeoutException as error:
-            waited = max(0.1, round(min(request.silence_s, left), 1))
-            message = f"{self.origin} did not answer within {waited:g} s"
             unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            raise (ProviderError if unsent else Unanswered)(self.provider, message) from error
+            waited = max(0.1, round(connect_s if unsent else min(request.silence_s, left), 1))
+            message = f"{self.origin} did not answer within {waited:g} s"
+            raise (Unreachable if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             # What went wrong below HTTP; a certificate that does not hold will not hold the next time.
             said = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
@@ -270,6 +283,8 @@ class Endpoint:
             message = f"{self.origin} cannot be reached ({said or type(error).__name__}){remedy}"
             if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
                 raise Unanswered(self.provider, message) from error
+            if "CERTIFICATE_VERIFY_FAILED" not in str(error) and isinstance(error, httpx.ConnectError):
+                raise Unreachable(self.provider, message) from error
             lasting = "CERTIFICATE_VERIFY_FAILED" in str(error) or not isinstance(error, httpx.TransportError)
             raise ProviderError(self.provider, message, permanent=lasting) from error
         if not response.is_redirect:

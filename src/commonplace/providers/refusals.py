@@ -63,6 +63,10 @@ class Unanswered(ProviderError):
     """A request that was sent and not answered whole: its provider may count it all the same."""
 
 
+class Unreachable(ProviderError):
+    """No connection came about, so nothing was sent."""
+
+
 class TooLarge(ProviderError):
     """A request that is longer than the model or the provider takes; shorter ones may be answered."""
 

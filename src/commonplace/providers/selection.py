@@ -74,6 +74,25 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     return chosen
 
 
+def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[str, object]:
+    """Return the settings that MODEL or PROVIDER/MODEL and an address stand for, by dotted key.
+
+    Neither sets nothing. One provider's model, address and key are not another's. Raises ConfigError, as
+    `select_llm` does.
+    """
+    if model is None and base_url is None:
+        return {}
+    provider, rest = former.provider, ""
+    if base_url is not None:  # whose models may have names with a slash
+        provider = "compatible"
+    elif model is not None and model.partition("/")[0] in LLMS.rows:
+        provider, _, rest = model.partition("/")
+    if provider == NONE:
+        raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
+    chosen = select_llm(provider, former, {"model": rest or model or former.model, "base_url": base_url})
+    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *OWN["llm"])}
+
+
 def _kept(
     kind: str, former: Embedding | Llm, active: str, provider: str, given: Mapping[str, object]
 ) -> dict[str, object]:

@@ -38,7 +38,7 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r
 _XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
-    "citation", "labels", "until", "text", "also",
+    "citation", "labels", "until", "text", "others",
 )  # fmt: skip
 _ATTRIBUTES = (
     "path", "start_line", "end_line", "score", "title", "date", "until", "collection", "docid", "citation"
@@ -177,8 +177,8 @@ def files(hits: Iterable[Hit]) -> str:
 
 def _csv_cells(hit: Hit, columns: Sequence[str]) -> list[object]:
     """A hit as the cells of a row; of several values in a cell each stands behind the other."""
-    also = "\n".join(other.citation for other in hit.others)
-    joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "also": also}
+    others = "\n".join(other.citation for other in hit.others)
+    joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "others": others}
     data = to_data(hit) | joined
     return ["" if data.get(name) is None else data[name] for name in columns]
 
@@ -232,11 +232,11 @@ def _xml_lines(hit: Hit) -> list[str]:
     if hit.workspace:
         labels["workspace"] = hit.workspace
     parts = [*(("heading", one) for one in hit.headings), *(("context", one) for one in hit.contexts)]
-    also = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
+    others = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
     return [
         f"  <hit{_attributes(attributes | labels)}>",
         *(f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for tag, value in [*parts, ("text", hit.text)]),
-        *(f"    <also{_attributes(place)}/>" for place in also),
+        *(f"    <other{_attributes(place)}/>" for place in others),
         "  </hit>",
     ]
 

@@ -5,9 +5,10 @@ As JSON they are what `commonplace.types.data.to_data` makes of them.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
@@ -18,6 +19,7 @@ from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
     from commonplace.types import (
+        Answer,
         Cited,
         CollectionInfo,
         Confirmed,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         Estimate,
         Excerpt,
         Gathered,
+        Hit,
         Import,
         NoteInfo,
         Recall,
@@ -107,6 +110,47 @@ def recall_footer(recall: Recall) -> str:
         answered_by(recall.level, listing=recall.listing),
         *([f"stale: {count(recall.stale, 'file')}, {remedies.say('sync')}"] if recall.stale else []),
     ]
+    return " · ".join(parts)
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain data, each citation with its number."""
+    from commonplace.render.hits import to_data
+
+    names = "query text model given weak stale tokens_in tokens_out".split()
+    return {name: getattr(answer, name) for name in names} | {
+        "invented": list(answer.invented),
+        "warnings": list(answer.warnings),
+        "citations": [{"number": n, **to_data(hit)} for n, hit in enumerate(answer.citations, 1)],
+    }
+
+
+def answer_text(answer: Answer, look: Look = PLAIN, locate: Callable[[Hit], str] | None = None) -> str:
+    """Render an answer, and below it where each of its citations stands and of which day that is."""
+    lines = []
+    code = False
+    for paragraph in answer.text.split("\n"):
+        fence = paragraph.lstrip().startswith("```")
+        code = code != fence
+        if code or fence:
+            lines.append(paragraph)
+            continue
+        lead = re.match(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?", paragraph)
+        indent = lead[0] if lead else ""
+        lines += screen.wrapped(paragraph[len(indent) :], look, indent, screen.cells(indent))
+    for number, hit in enumerate(answer.citations, 1):
+        lines += [""] if number == 1 else []
+        place = screen.place(hit.path, hit.start_line, hit.end_line)
+        linked = look.link(look.style(place, "cyan"), locate(hit) if locate else "", hit.start_line)
+        about = " · ".join(filter(None, [hit.date, *hit.standing]))
+        lines.append(" ".join(filter(None, [f"[{number}]", linked, screen.one_line(about)])))
+    return "\n".join(lines)
+
+
+def answer_footer(answer: Answer) -> str:
+    """Return which model answered from how many passages, and what that took."""
+    took = f"{count(answer.tokens_in, 'token')} in, {answer.tokens_out:,} out"
+    parts = [answer.model, count(answer.given, "passage"), took, *([WEAKLY] if answer.weak else [])]
     return " · ".join(parts)
 
 

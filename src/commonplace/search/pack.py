@@ -206,6 +206,14 @@ def enclosed(texts: Iterable[str]) -> str:
     return "\n".join([OPENING, *map(_harmless, texts), CLOSING])
 
 
+def numbered(hits: Sequence[Hit]) -> str:
+    """Put hits into the frame, each behind its number from 1 and what cites it."""
+    texts = (structure.unbroken(hit.text) for hit in hits)
+    return enclosed(
+        f"[{n}] {_cite(hit)}\n{text}\n" for n, (hit, text) in enumerate(zip(hits, texts, strict=True), 1)
+    )
+
+
 # --- hits cut ---------------------------------------------------------------------------------------------
 
 

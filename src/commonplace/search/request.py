@@ -95,7 +95,17 @@ def check_day(name: str, value: object) -> None:
     from datetime import date, datetime  # few questions name one
 
     if not isinstance(value, date) or isinstance(value, datetime):
-        raise _refused(name, value, "a datetime.date")
+        raise _refused(name, value, "a datetime.date, as datetime.date(2026, 11, 20)")
+
+
+def check_moment(name: str, value: object) -> None:
+    """Raise ConfigError for what is neither a moment nor None."""
+    if value is None:
+        return
+    from datetime import datetime
+
+    if not isinstance(value, datetime):
+        raise _refused(name, value, "a datetime.datetime, as datetime.datetime(2026, 11, 20)")
 
 
 def _is_number(value: object) -> bool:

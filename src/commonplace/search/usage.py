@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from commonplace.search.journal import Journal
     from commonplace.types import NoteInfo
 
-OPENED_S = 1800.0  # what is read so long after a question that found it was opened because of it
+OPENED_S = 1800.0  # what is read so long after the last question that found it was opened because of that
 MOST = 10  # notes in a list, and questions
 _DAY = "strftime('%Y-%m-%d', {}, 'unixepoch', 'localtime')"
-# Openings and the hits of the questions of the same agent before them.
+# Openings, each with the hits on its note of the last question before it, by the same agent, that found it.
 _OPENED = f"""
-SELECT q.id, h.path, h.docid, h.rank, h.end_line >= o.start_line AND h.start_line <= o.end_line
-FROM openings o JOIN questions q ON q.at BETWEEN o.at - {OPENED_S} AND o.at AND q.agent = o.agent
-JOIN hits h ON h.question = q.id AND h.path = o.path
-WHERE o.at >= :since AND q.at >= :since ORDER BY q.id, h.rank
+WITH led AS (
+    SELECT o.path, o.start_line, o.end_line, (
+        SELECT q.id FROM questions q JOIN hits h ON h.question = q.id AND h.path = o.path
+        WHERE q.at BETWEEN o.at - {OPENED_S} AND o.at AND q.agent = o.agent
+        ORDER BY q.at DESC, q.id DESC LIMIT 1) AS question
+    FROM openings o WHERE o.at >= :since)
+SELECT q.id, h.path, h.docid, h.rank, h.end_line >= led.start_line AND h.start_line <= led.end_line
+FROM led JOIN questions q ON q.id = led.question JOIN hits h ON h.question = q.id AND h.path = led.path
+WHERE q.at >= :since ORDER BY q.id, h.rank
 """
 
 

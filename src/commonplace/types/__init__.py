@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
-    "recall": "Recall",
+    "recall": "Answer Recall",
     "notes": "Cited Heading Note NoteKind Passage Section Statement",
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
-        " Selection Trace Unreachable Writer"
+        " Selection Trace Undone Unreachable Writer"
     ),
     "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
     "reports": (

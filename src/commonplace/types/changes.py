@@ -194,6 +194,26 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo takes back (`dry_run`), or has taken back.
+
+    `runs` are the changes that are to be taken back, or, where it is done, those that took them back. `diff`
+    is what that changes, as it may be shown. `withdrawn` names the collections and contexts of an import that
+    went with it, by kind and name; `lacking` counts those that doing an import again does not bring back.
+    `basis` is what `Memory.undo` reads of a preview that it is given.
+    """
+
+    runs: tuple[Run, ...]
+    diff: str
+    dry_run: bool = False
+    withdrawn: tuple[tuple[str, str], ...] = ()
+    lacking: int = 0
+    basis: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    JSON: ClassVar = "dry_run runs diff withdrawn lacking"
+
+
+@dataclass(frozen=True, slots=True)
 class Unreachable:
     """A copy that is not ours to remove, or cannot be looked into from here, and what the owner may do."""
 

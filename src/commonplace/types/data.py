@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def to_data(value: object) -> Any:  # noqa: ANN401 - what `json.dumps` takes
     """Return a value with everything in it as mappings, lists and scalars.
 
-    A class says in `JSON` which attributes are shown, in that order; `also=others` shows `others` as `also`.
+    A class says in `JSON` which attributes are shown, in that order; `score=shown_score` shows `shown_score`
+    as `score`.
     Without it a dataclass shows its fields and a named tuple its items.
     """
     if names := getattr(value, "JSON", "") or _names(value):

@@ -34,3 +34,26 @@ class Recall:
     listing: bool = False
     tentative: int = 0
     confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer that a language model wrote from what was recalled.
+
+    `text` cites passages as `[1]`, which is the first of `citations`; it is empty where nothing was recalled,
+    and no model was asked, or where the passages do not say it. `invented` are numbers that the model cited
+    and was not given: they do not stand in the text. `given` counts the passages that it read; `tokens_in`
+    and `tokens_out` are what the call took, 0 where none was made. It is `weak` as the recall is.
+    """
+
+    query: str
+    text: str
+    citations: tuple[Hit, ...] = ()
+    model: str = ""
+    given: int = 0
+    invented: tuple[int, ...] = ()
+    weak: bool = False
+    stale: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    warnings: tuple[str, ...] = ()

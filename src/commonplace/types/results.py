@@ -97,7 +97,7 @@ class Hit:
 
     JSON = (
         "path start_line end_line score=shown_score title headings date collection docid citation contexts"
-        " labels until tokens text also=shown_others"
+        " labels until tokens text others=shown_others"
     )
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.errors import CommonplaceError, ProviderError
 from commonplace.providers.llm import prompting
+from commonplace.providers.llm.base import without_thoughts
 from commonplace.redaction.redact import redact, strip_private
 from commonplace.types.events import Turn
 from commonplace.upkeep import dialogue, prose
@@ -239,7 +240,7 @@ class Compactor:
             deadline_s=self.settings.deadline_s,
             purpose=PURPOSE,
         )
-        text = redact(strip_private(_unframed(prose.without_thoughts(completion.text))))[0].strip()
+        text = redact(strip_private(_unframed(without_thoughts(completion.text))))[0].strip()
         known = prose.terms(f"{earlier}\n{conversation}")
         if not prose.is_about(text, known) or not prose.is_in(text, language):
             raise ProviderError("llm", "what it wrote does not sum up the conversation")

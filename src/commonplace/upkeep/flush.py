@@ -20,7 +20,7 @@ from commonplace.language import compare
 from commonplace.markdown import statements
 from commonplace.markdown.structure import ITEM
 from commonplace.providers.llm import prompting
-from commonplace.providers.llm.base import Completion, Message, ToolSpec
+from commonplace.providers.llm.base import Completion, Message, ToolSpec, without_thoughts
 from commonplace.redaction.redact import redact
 from commonplace.types.changes import Entry, Provenance
 from commonplace.types.events import Turn
@@ -112,7 +112,7 @@ def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Complet
 def wanted(completion: Completion) -> Wanted:
     """Read what a model wants written, out of calls of its tool or, where it calls none, out of its text."""
     if not completion.calls:
-        return Wanted(_facts(prose.without_thoughts(completion.text)), ())
+        return Wanted(_facts(without_thoughts(completion.text)), ())
     refused = tuple(call.name for call in completion.calls if call.name != TOOL.name)
     texts: list[str] = []
     for call in completion.calls:

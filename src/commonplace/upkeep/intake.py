@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import additions, diffs, runs, transaction
+from commonplace.changes.receipts import Known, Receipts
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import appends, layout
 from commonplace.redaction.redact import redact
+from commonplace.types import progress
 from commonplace.types.changes import About, Change, Provenance
 from commonplace.types.imports import (
     Description,
@@ -34,8 +36,6 @@ from commonplace.types.imports import (
     Remark,
 )
 from commonplace.types.reports import FileFailure
-from commonplace.upkeep import additions
-from commonplace.upkeep.receipts import Known, Receipts
 
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
@@ -210,7 +210,8 @@ def _compose(
     items = list({item.key: item for item in reversed(items)}.values())[::-1]
     root = os.path.realpath(memory.workspace.root)
     long_term = memory.workspace.memory_file.relative_to(memory.workspace.root).as_posix()
-    for item in items:
+    for number, item in enumerate(items):
+        progress.tell("entries", number, len(items))
         if not isinstance(item.part, Page):
             continue
         if paths.is_within(os.path.realpath(item.part.place), root):
@@ -218,6 +219,7 @@ def _compose(
             draft.left_out.append(FileFailure(shown, "lies in this workspace, and is a note of it already"))
         else:
             _compose_page(draft, source, item, known, read, now, long_term)
+    progress.tell("entries", len(items), len(items))
     facts = [item for item in items if isinstance(item.part, Fact)]
     _compose_facts(draft, source, origin, facts, known, read, now, memory.settings.remember.times)
 
@@ -242,7 +244,8 @@ def _compose_facts(
             days.setdefault(path, []).append(item)
         elif known.digest(item.key) != item.digest:  # it has another day by now
             draft.files.append(ImportedFile(path, "edited", differs=1))
-    for path, facts in sorted(days.items()):
+    for number, (path, facts) in enumerate(sorted(days.items()), 1):
+        progress.tell("days", number, len(days))
         file = known.of_file(path)
         had = file.items if file else {}
         if all(had.get(fact.key) == fact.digest for fact in facts):

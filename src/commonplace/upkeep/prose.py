@@ -122,9 +122,3 @@ def terms(text: str) -> frozenset[str]:
             said.add(lexicon.stem(token))
         before = token if wide else ""
     return frozenset(said)
-
-
-def without_thoughts(text: str) -> str:
-    """Return the answer of a model without what it thought aloud."""
-    answer, *thoughts = text.split("<think>")
-    return answer + "".join(thought.partition("</think>")[2] for thought in thoughts)

@@ -164,7 +164,7 @@ def test_a_kind_that_does_not_exist_erases_nothing(memory: Memory, kind: str) ->
     write(memory.workspace.root / "MEMORY.md", "# Memory\n\n- The walnut desk is upstairs.\n")
     with pytest.raises(ConfigError, match="note, lines, text, person, session"):
         memory.forget(Selection(kind, "MEMORY.md"), now=NOW)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="no selection of"):
+    with pytest.raises(ConfigError, match="does not say what it is"):
         memory.forget("MEMORY.md", now=NOW)  # type: ignore[arg-type]
     assert "upstairs" in text(memory, "MEMORY.md")
 

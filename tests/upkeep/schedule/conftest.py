@@ -26,11 +26,14 @@ SYSTEMCTL = """#!/bin/sh
 echo "$@" >> "$STATE/calls"
 [ -e "$STATE/broken" ] && { echo "Failed to connect to bus: No medium found" >&2; exit 1; }
 units="$XDG_CONFIG_HOME/systemd/user"
+wants="$units/default.target.wants"
+case "$2$3$4" in *.timer) wants="$units/timers.target.wants" ;; esac
 case "$2" in
 enable) [ -e "$STATE/refuses" ] && { echo "Access denied" >&2; exit 1; }
-   mkdir -p "$units/timers.target.wants" && ln -sf "$units/$3" "$units/timers.target.wants/$3" ;;
-restart) [ -e "$units/timers.target.wants/$3" ] ;;
-disable) rm -f "$units/timers.target.wants/$4"; rmdir "$units/timers.target.wants" 2> /dev/null; exit 0 ;;
+   mkdir -p "$wants" && ln -sf "$units/$3" "$wants/$3" ;;
+restart) [ -e "$wants/$3" ] ;;
+is-active) [ -e "$wants/$3" ] ;;
+disable) rm -f "$wants/$4"; rmdir "$wants" 2> /dev/null; exit 0 ;;
 esac
 """
 LAUNCHCTL = """#!/bin/sh

@@ -5,6 +5,7 @@ Who does not know the words is offered what a question finds, best first.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse, groupby
@@ -120,7 +121,8 @@ def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict
 def _with(context: Context, names: Sequence[str], targets: Targets, selection: Selection) -> Targets:
     kinds = get_args(SelectionKind)
     if not isinstance(selection, Selection) or selection.kind not in kinds:
-        raise ConfigError("forget", f"no selection of {', '.join(kinds)}: {selection!r}")
+        known = f"write Selection(KIND, WHAT), KIND one of {', '.join(kinds)}"
+        raise ConfigError("forget", f"{reprlib.repr(selection)} does not say what it is; {known}")
     value = selection.value.strip()
     if selection.kind in ("text", "person"):
         return _with_words(targets, selection)

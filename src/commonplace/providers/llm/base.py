@@ -186,6 +186,12 @@ def counted(read: Completion, request: Request, usage: object = None) -> Complet
     return replace(read, tokens_in=about_in(request), tokens_out=went, estimated=True)
 
 
+def without_thoughts(text: str) -> str:
+    """Return the answer of a model without what it thought aloud."""
+    answer, *thoughts = text.split("<think>")
+    return answer + "".join(thought.partition("</think>")[2] for thought in thoughts)
+
+
 def _written(request: Request) -> str:
     parts = [message.content for message in request.messages]
     parts += [c.name + c.arguments for message in request.messages for c in message.calls]

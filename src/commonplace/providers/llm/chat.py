@@ -128,7 +128,12 @@ class ChatModel:
             return ask()
 
         return attempts.repeated(
-            concede_and_ask, deadline, ATTEMPTS, longest_pause_s=LONGEST_PAUSE_S, resend=False
+            concede_and_ask,
+            deadline,
+            ATTEMPTS,
+            longest_pause_s=LONGEST_PAUSE_S,
+            resend=False,
+            reach=self.endpoint.reach(deadline),
         )
 
     def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:

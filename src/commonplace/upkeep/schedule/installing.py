@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.upkeep.schedule import cron, due, jobs, launchd, systemd
+from commonplace.upkeep.schedule import cron, due, jobs, launchd, service, systemd
 from commonplace.upkeep.schedule.jobs import Job
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Installed:
 class Status:
     """The schedule of a workspace: who starts it (empty for nobody), when, and how the last one went.
 
-    `next` and `last` are ISO 8601 or empty; `result` is of the last one that was tried.
+    `next` and `last` are ISO 8601 or empty; `result` is of the last one that was tried. `watched_by` is who
+    starts the service that watches the notes, empty for nobody, and `watching` whether it runs.
     """
 
     name: str
@@ -44,6 +45,8 @@ class Status:
     tried: str
     result: str
     due: bool
+    watched_by: str = ""
+    watching: bool = False
 
 
 def install(
@@ -97,6 +100,7 @@ def status(memory: Memory, now: datetime) -> Status:
     at = next(iter(standing.values()), "")
     known = due.record(workspace)
     last = due.last_at(workspace, known)
+    watcher = service.status(workspace)
     return Status(
         name=jobs.of(workspace).name,
         by=", ".join(standing),
@@ -106,4 +110,6 @@ def status(memory: Memory, now: datetime) -> Status:
         tried=known.tried if known else "",
         result=known.result if known else "the record is damaged",
         due=due.is_due(memory, now),
+        watched_by=watcher.by,
+        watching=watcher.running,
     )

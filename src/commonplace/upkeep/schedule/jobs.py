@@ -28,6 +28,7 @@ from commonplace.base.tuples import NamedTuple
 
 DEFAULT_TIME = "03:30"
 NICE = 10
+RESTART_S = 60  # after a watcher that failed
 LOG = "schedule.log"
 # What decides where settings, caches and programs are found. Keys of providers are not among them.
 CARRIED = ("PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
@@ -39,7 +40,7 @@ _WAIT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The nightly consolidation of a workspace; `root` is its real path, `at` HH:MM."""
+    """What is started for a workspace; `root` is its real path, `at` HH:MM, empty for all the time."""
 
     name: str
     root: str
@@ -59,21 +60,42 @@ class Job:
 
 
 def of(workspace: paths.Workspace, at: str = DEFAULT_TIME, environ: Mapping[str, str] | None = None) -> Job:
-    """Return the job of a workspace, named by its real path.
+    """Return the nightly job of a workspace, named by its real path.
 
     Raises ConfigError for what is no time, and for a path that no such program could be told.
     """
+    if not (clock_time := clock(at)):
+        raise ConfigError("at", f"{at!r} is no time of day; write it as {DEFAULT_TIME}")
+    return _job(workspace, "", clock_time, ("consolidate", "--if-due"), environ)
+
+
+def watcher(
+    workspace: paths.Workspace, *, embed: bool = True, environ: Mapping[str, str] | None = None
+) -> Job:
+    """Return what watches a workspace all the time, named by its real path; `embed` as a sync has it.
+
+    Raises ConfigError for a path that no such program could be told.
+    """
+    words = ("watch",) if embed else ("watch", "--no-embed")
+    return _job(workspace, "-watch", "", words, environ)
+
+
+def _job(
+    workspace: paths.Workspace,
+    ending: str,
+    at: str,
+    words: tuple[str, ...],
+    environ: Mapping[str, str] | None,
+) -> Job:
     root = os.path.realpath(workspace.root)
     if not root.isprintable():  # control characters, and bytes that are no UTF-8
         raise ConfigError("schedule", f"{paths.shown(root)} holds characters that no schedule can name")
-    if not (clock_time := clock(at)):
-        raise ConfigError("at", f"{at!r} is no time of day; write it as {DEFAULT_TIME}")
     values = installation.environment(environ)
     lines = ((name, values.get(name, "")) for name in CARRIED)
-    name = f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
-    command = tuple(installation.python("-m", "commonplace", "-w", root, "consolidate", "--if-due"))
+    name = f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}{ending}"
+    command = tuple(installation.python("-m", "commonplace", "-w", root, *words))
     carried = tuple((key, value) for key, value in lines if value and value.isprintable())
-    return Job(name, root, clock_time, command, carried)
+    return Job(name, root, at, command, carried)
 
 
 def clock(text: str) -> str:
@@ -162,9 +184,16 @@ def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[
         for name in reversed(_made(workspace)):  # the folders that were made for us, if they are empty
             with suppress(OSError):
                 Root(os.path.dirname(name)).rmdir(os.path.basename(name))
-        with suppress(OSError):
-            workspace.files.unlink(workspace.derived / _STATE)
+        if not _in_use(workspace):
+            with suppress(OSError):
+                workspace.files.unlink(workspace.derived / _STATE)
     return before
+
+
+def _in_use(workspace: paths.Workspace) -> bool:
+    """Whether another job of this workspace still has a file in a folder that was made for us."""
+    stem = of(workspace).name
+    return any(name.startswith(stem) for folder in _made(workspace) for name in Root(Path(folder)).names())
 
 
 def _missing(folder: Path) -> list[str]:

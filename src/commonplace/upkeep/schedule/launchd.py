@@ -31,8 +31,17 @@ def installed(job: Job) -> str:
 
 def install(workspace: paths.Workspace, job: Job) -> None:
     """Make the agent, or change it. Raises ConfigError, with all as it was before."""
+    _bootstrap(workspace, job, property_list(job))
+
+
+def install_watch(workspace: paths.Workspace, job: Job) -> None:
+    """Make the agent that watches, or change it, and start it. Raises ConfigError, as `install` does."""
+    _bootstrap(workspace, job, watch_list(job))
+
+
+def _bootstrap(workspace: paths.Workspace, job: Job, told: bytes) -> None:
     file = _file(job)
-    before = jobs.put(workspace, {file: property_list(job)})
+    before = jobs.put(workspace, {file: told})
     if before[file] is not None:
         jobs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
     done = jobs.call("launchctl", "bootstrap", _domain(), os.fspath(file))
@@ -49,10 +58,39 @@ def remove(workspace: paths.Workspace, job: Job) -> bool:
     if jobs.read(file) is None:
         return False
     done = jobs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
-    if done.code and jobs.call("launchctl", "print", f"{_domain()}/{job.name}").code == 0:
+    if done.code and is_running(job):
         raise ConfigError(NAME, f"the agent could not be stopped: {done.said}")
     jobs.put(workspace, {file: None})
     return True
+
+
+remove_watch = remove  # an agent is one file, whatever it starts
+
+
+def is_watching(job: Job) -> bool:
+    """Whether there is an agent that watches this workspace."""
+    return jobs.read(_file(job)) is not None
+
+
+def is_running(job: Job) -> bool:
+    """Whether launchd has the agent of a job."""
+    return jobs.call("launchctl", "print", f"{_domain()}/{job.name}").code == 0
+
+
+def watch_list(job: Job) -> bytes:
+    """Return what launchd is told of an agent that watches all the time, and is started again if it fails."""
+    return plistlib.dumps(
+        {
+            "Label": job.name,
+            "ProgramArguments": list(job.command),
+            "EnvironmentVariables": dict(job.environment),
+            "RunAtLoad": True,
+            "KeepAlive": {"SuccessfulExit": False},
+            "ThrottleInterval": jobs.RESTART_S,
+            "ProcessType": "Background",
+            "LowPriorityIO": True,
+        }
+    )
 
 
 def property_list(job: Job) -> bytes:

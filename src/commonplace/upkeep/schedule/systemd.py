@@ -6,6 +6,7 @@ https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html says
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from commonplace.base import paths
@@ -16,6 +17,7 @@ from commonplace.upkeep.schedule.jobs import Job
 
 NAME = "systemd"
 _MADE = "# Made by `commonplace schedule install`; `commonplace schedule remove` takes it away."
+_MADE_TO_WATCH = "# Made by `commonplace watch --install`; `commonplace watch --uninstall` takes it away."
 _DAILY = "OnCalendar=*-*-* "
 
 
@@ -37,31 +39,62 @@ def installed(job: Job) -> str:
 def install(workspace: paths.Workspace, job: Job) -> None:
     """Make the timer, or change it. Raises ConfigError, with all as it was before."""
     service, timer = _files(job)
-    before = jobs.put(workspace, {service: service_unit(job).encode(), timer: timer_unit(job).encode()})
-    done = jobs.call("systemctl", "--user", "daemon-reload")
-    if done.code == 0:
-        done = jobs.call("systemctl", "--user", "enable", timer.name)
-    if done.code == 0:
-        done = jobs.call("systemctl", "--user", "restart", timer.name)  # a changed time counts at once
-    if done.code:
-        if before[timer] is None:
-            jobs.call("systemctl", "--user", "disable", "--now", timer.name)
-        jobs.put(workspace, before)
-        jobs.call("systemctl", "--user", "daemon-reload")
-        raise ConfigError(NAME, f"the timer could not be made: {done.said}")
+    units = {service: service_unit(job).encode(), timer: timer_unit(job).encode()}
+    _enable(workspace, units, timer, "the timer")
 
 
 def remove(workspace: paths.Workspace, job: Job) -> bool:
     """Take the timer away; false where there is none. Raises ConfigError where it goes on."""
     service, timer = _files(job)
-    if jobs.read(service) is None and jobs.read(timer) is None:
+    return _disable(workspace, (timer, service), timer, "timers.target", "the timer")
+
+
+def is_watching(job: Job) -> bool:
+    """Whether there is a service that watches this workspace."""
+    return jobs.read(_files(job)[0]) is not None
+
+
+def is_running(job: Job) -> bool:
+    """Whether the service that watches this workspace runs."""
+    return jobs.call("systemctl", "--user", "is-active", _files(job)[0].name).code == 0
+
+
+def install_watch(workspace: paths.Workspace, job: Job) -> None:
+    """Make the service that watches, or change it, and start it. Raises ConfigError, as `install` does."""
+    service = _files(job)[0]
+    _enable(workspace, {service: watch_unit(job).encode()}, service, "the service")
+
+
+def remove_watch(workspace: paths.Workspace, job: Job) -> bool:
+    """Stop the service and take it away; false where there is none. Raises ConfigError where it goes on."""
+    service = _files(job)[0]
+    return _disable(workspace, (service,), service, "default.target", "the service")
+
+
+def _enable(workspace: paths.Workspace, units: dict[Path, bytes], unit: Path, what: str) -> None:
+    before = jobs.put(workspace, {**units})
+    done = jobs.call("systemctl", "--user", "daemon-reload")
+    if done.code == 0:
+        done = jobs.call("systemctl", "--user", "enable", unit.name)
+    if done.code == 0:
+        done = jobs.call("systemctl", "--user", "restart", unit.name)  # what was changed counts at once
+    if done.code:
+        if before[unit] is None:
+            jobs.call("systemctl", "--user", "disable", "--now", unit.name)
+        jobs.put(workspace, before)
+        jobs.call("systemctl", "--user", "daemon-reload")
+        raise ConfigError(NAME, f"{what} could not be made: {done.said}")
+
+
+def _disable(workspace: paths.Workspace, units: Sequence[Path], unit: Path, target: str, what: str) -> bool:
+    if all(jobs.read(one) is None for one in units):
         return False
-    done = jobs.call("systemctl", "--user", "disable", "--now", timer.name)
+    done = jobs.call("systemctl", "--user", "disable", "--now", unit.name)
     if done.code and not trouble():
-        raise ConfigError(NAME, f"the timer could not be stopped: {done.said}")
+        raise ConfigError(NAME, f"{what} could not be stopped: {done.said}")
     if done.code:  # nobody to ask: what `enable` made is a link, and without it nothing starts
-        Root(timer.parent).unlink(f"timers.target.wants/{timer.name}", missing_ok=True)
-    jobs.put(workspace, {timer: None, service: None})
+        Root(unit.parent).unlink(f"{target}.wants/{unit.name}", missing_ok=True)
+    jobs.put(workspace, dict.fromkeys(units))
     jobs.call("systemctl", "--user", "daemon-reload")
     return True
 
@@ -74,6 +107,19 @@ def service_unit(job: Job) -> str:
         f"ExecStart={' '.join(_quoted(part, dollar='$$') for part in job.command)}",
         *(f"Environment={_quoted(f'{name}={value}')}" for name, value in job.environment),
         f"Nice={jobs.NICE}", "IOSchedulingClass=idle",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def watch_unit(job: Job) -> str:
+    """Return the unit that watches all the time, and is started again a minute after it fails."""
+    lines = [
+        _MADE_TO_WATCH, "[Unit]", f"Description=Watch the notes of {job.root.replace('%', '%%')}", "",
+        "[Service]",
+        f"ExecStart={' '.join(_quoted(part, dollar='$$') for part in job.command)}",
+        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in job.environment),
+        f"Nice={jobs.NICE}", "Restart=on-failure", f"RestartSec={jobs.RESTART_S}", "",
+        "[Install]", "WantedBy=default.target",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

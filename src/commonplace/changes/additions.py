@@ -9,13 +9,12 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.changes import runs
+from commonplace.changes import receipts, runs
 from commonplace.config.loading import check_name, normal_prefix
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.types.changes import Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
 from commonplace.types.reports import FileFailure
-from commonplace.upkeep import receipts
 
 
 def add(

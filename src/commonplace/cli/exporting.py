@@ -1,0 +1,67 @@
+"""`export`: all own notes as one file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast
+
+import click
+
+from commonplace.cli import failures, session
+from commonplace.cli.options import command, option
+from commonplace.render import count, screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace.upkeep.export import Form
+
+_FORMS = ("md", "json", "zip")
+
+
+@command("export")
+@option(
+    "--to", "target", metavar="FILE", help="Where to write it, outside the notes; otherwise standard output."
+)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    help="One Markdown file, JSON, or a zip of the files; otherwise as FILE ends, or md.",
+)
+@option("--private", is_flag=True, help="Keep private parts and secrets in; a zip always has them.")
+@option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.pass_context
+def export(ctx: click.Context, target: str | None, form: str | None, private: bool, force: bool) -> None:
+    """Write all own notes into one file: MEMORY.md, notes without a day, then day by day.
+
+    A zip holds the files as they are, with the archive and the settings of the workspace: unpacked, it is the
+    workspace again. `commonplace import FILE` brings JSON in. The index, sessions, further collections and
+    records are left out. The same notes give the same bytes.
+    """
+    if force and target is None:
+        raise click.UsageError("--force goes with --to", ctx)
+    ending = Path(target).suffix.lower().removeprefix(".") if target else ""
+    form = form or (ending if ending in _FORMS else "md")
+    if private and form == "zip":
+        raise click.UsageError("--private does not go with a zip, which holds the files as they are", ctx)
+    if form == "zip" and target is None and session.is_terminal(sys.stdout):
+        raise click.UsageError("a zip is nothing for a terminal; name a file with --to", ctx)
+    from commonplace.upkeep import export as exporting
+
+    memory = session.open_memory(ctx)
+    exported = exporting.export(memory, cast("Form", form), private=private)
+    for failure in exported.failures:
+        failures.warn(screen.one_line(f"left out: {failure.path}: {failure.reason}"))
+    if target is not None:
+        exporting.write(memory, Path(target).expanduser(), exported, force=force)
+        session.note(screen.one_line(f"{count(exported.files, 'file')} written to {target}"))
+    elif session.is_terminal(sys.stdout):
+        session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))
+    else:
+        sys.stdout.buffer.write(exported.data)
+        sys.stdout.flush()
+    if exported.failures:
+        ctx.exit(failures.ERROR)
+    if not exported.files:
+        ctx.exit(failures.NOTHING_FOUND)

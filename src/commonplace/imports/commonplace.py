@@ -1,0 +1,79 @@
+"""commonplace: an export of its own, JSON with the notes of a workspace (`upkeep/export.py`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from commonplace.base import paths
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.root import is_hidden, open_named
+from commonplace.imports import files
+from commonplace.types.imports import Page, Part
+from commonplace.types.reports import FileFailure
+from commonplace.upkeep.export import FORMAT, VERSION
+
+KIND = "commonplace"
+_MARK = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + rb'"')
+_HEAD = 1 << 10
+_LARGEST = 256 << 20
+
+
+def recognises(path: Path) -> bool:
+    """Whether a file begins as an export does."""
+    if path.suffix.lower() != ".json" or not files.is_file(path):
+        return False
+    with open_named(path) as file:
+        return bool(_MARK.match(file.read(_HEAD)))
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield the notes. Raises NoteUnreadable for what is no export, or one of a newer program."""
+    shown = paths.shown(path)
+    with open_named(path) as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise NoteUnreadable(shown, f"is larger than {_LARGEST >> 20} MiB")
+    try:
+        held = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise NoteUnreadable(shown, "is no whole export; export it again") from error
+    if not isinstance(held, dict) or held.get("format") != FORMAT or not isinstance(held.get("notes"), list):
+        raise NoteUnreadable(shown, "is no export: `format` or `notes` is missing")
+    if held.get("version") != VERSION:
+        raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
+    for number, note in enumerate(held["notes"], 1):
+        yield _page(path, note) or FileFailure(
+            f"{shown}, number {number}", "is no note with a path and a text"
+        )
+
+
+def _page(path: Path, note: object) -> Page | None:
+    """A note of an export, below memory/ wherever it lay; None for what is none, or leaves the workspace."""
+    if not isinstance(note, dict):
+        return None
+    name, text, day = note.get("path"), note.get("text"), note.get("date")
+    if not isinstance(name, str) or not isinstance(text, str) or not name.lower().endswith(".md"):
+        return None
+    parts = name.split("/")
+    if (
+        not all(parts)
+        or "\0" in name
+        or "\\" in name
+        or any(part in (".", "..") for part in parts)
+        or is_hidden(name)
+    ):
+        return None
+    is_curated = name in (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
+    below = name if is_curated or parts[0] == paths.MEMORY_FOLDER else f"{paths.MEMORY_FOLDER}/{name}"
+    target = paths.MEMORY_FILE if is_curated else below
+    stem = below.removeprefix(f"{paths.MEMORY_FOLDER}/")[: -len(".md")]
+    instead = f"{paths.MEMORY_FOLDER}/{stem}-{KIND}.md"
+    data = text.encode("utf-8", "replace")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    return Page(
+        name, target, data, instead, f"{path}#{name}", is_curated, day if isinstance(day, str) else ""
+    )

@@ -1,0 +1,150 @@
+"""All own notes as one value: a Markdown file to read, JSON to import again, or a zip of the files.
+
+The same notes give the same bytes. No link out of the workspace is followed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base.tuples import NamedTuple
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.markdown.document import decode, parse
+from commonplace.notes import scan
+from commonplace.render import screen
+from commonplace.types.reports import FileFailure
+from commonplace.upkeep.rollup import ARCHIVE
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import Note
+
+Form = Literal["md", "json", "zip"]
+FORMS: tuple[Form, ...] = get_args(Form)
+FORMAT, VERSION = "commonplace-export", 1  # of the JSON, as `imports/commonplace.py` reads it
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold, so that no file's own time shows
+_PRIVATE_FILE = 0o100600  # a regular file for its owner alone
+
+
+class Export(NamedTuple):
+    """What was exported, as bytes; how many files it holds, and those that could not be read."""
+
+    data: bytes
+    files: int
+    failures: tuple[FileFailure, ...] = ()
+
+
+def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Export:
+    """Return all own notes of a workspace: long-term memory, notes without a day, then day by day.
+
+    A zip holds the files byte for byte, with the archive of rolled up notes and the workspace's settings.
+    Elsewhere private parts are blank and secrets redacted, unless they are to be kept (`private`). Raises
+    ConfigError for a form that there is not.
+    """
+    if form not in FORMS:
+        raise ConfigError("form", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
+    if form == "zip":
+        files, failures = _read(memory, archive=True)
+        return Export(_zip(files), len(files), failures)
+    files, failures = _read(memory)
+    notes = [parse(decode(data), path) for path, data in files.items()]
+    notes.sort(key=_place)
+    texts = [decode(files[note.path]) if private else "\n".join(note.lines) for note in notes]
+    write = _markdown if form == "md" else _json
+    return Export(write(notes, texts).encode("utf-8", "replace"), len(files), failures)
+
+
+def write(memory: Memory, target: Path, exported: Export, *, force: bool = False) -> None:
+    """Write an export to a file outside the workspace and its collections, whole or not at all.
+
+    Raises ConfigError for a place among the notes, and for one that is taken unless it is to be replaced
+    (`force`); NoteUnreadable where it cannot be written.
+    """
+    shown = paths.shown(target)
+    folder = os.path.realpath(target.parent)
+    places = [one.root for one in scan.sources(os.fspath(memory.workspace.root), memory.settings)]
+    if any(paths.is_within(folder, os.path.realpath(place)) for place in places):
+        raise ConfigError(
+            "--to", f"{shown} lies among the notes, where it would be searched; name another place"
+        )
+    if not os.path.isdir(folder):
+        raise ConfigError("--to", f"{paths.shown(target.parent)} is no folder; make it first")
+    if os.path.isdir(target):
+        raise ConfigError("--to", f"{shown} is a folder; name a file in it")
+    root = paths.root_of(target)
+    try:
+        if force:
+            root.exchange(target, exported.data)
+        else:
+            root.create(target, exported.data)
+    except FileExistsError as error:
+        raise ConfigError("--to", f"{shown} is there already; --force replaces it") from error
+    except OSError as error:
+        raise NoteUnreadable(shown, paths.reason(error)) from error
+
+
+def _read(memory: Memory, *, archive: bool = False) -> tuple[dict[str, bytes], tuple[FileFailure, ...]]:
+    """The bytes of own notes by their paths, in the order of these, and what could not be read."""
+    workspace, own = memory.workspace, memory.settings.index
+    sources = [scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore)]
+    files: dict[str, bytes] = {}
+    failures = []
+    if archive:
+        sources += [
+            scan.Source(ARCHIVE, os.fspath(workspace.root), (f"{ARCHIVE}/**/*.md", paths.SETTINGS_FILE))
+        ]
+    for state in sorted(scan.scan(sources), key=lambda state: state.path):
+        try:
+            files[state.path] = paths.read_contained(Path(state.absolute), [workspace.root])
+        except CommonplaceError as error:
+            failures.append(FileFailure(paths.shown(state.path), str(error)))
+    return files, tuple(failures)
+
+
+def _place(note: Note) -> tuple[int, str, str]:
+    """Where a note stands in an export: long-term memory, what has no day, and days in their order."""
+    if note.path in (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}"):
+        return 0, "", note.path
+    return (2, note.date, note.path) if note.date else (1, "", note.path)
+
+
+def _markdown(notes: Sequence[Note], texts: Sequence[str]) -> str:
+    """Notes below each other, each behind a line that says where it is from."""
+    parts = []
+    for note, text in zip(notes, texts, strict=True):
+        if front := note.front_matter:  # in the middle of a file it would be a rule and a heading
+            lines = text.split("\n")
+            lines[0], lines[front[1] - 1] = "```yaml", "```"
+            text = "\n".join(lines)
+        parts.append(f"*From {screen.name(note.path)}*\n\n{text.strip()}\n")
+    return "\n---\n\n".join(parts)
+
+
+def _json(notes: Sequence[Note], texts: Sequence[str]) -> str:
+    rows: list[Mapping[str, object]] = [
+        {"path": note.path, "title": note.title, "date": note.date, "text": text}
+        for note, text in zip(notes, texts, strict=True)
+    ]
+    held = {"format": FORMAT, "version": VERSION, "notes": rows}
+    return json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    """The files of a workspace as a zip that holds no time and no owner."""
+    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+    out = io.BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        for path, data in files.items():
+            entry = ZipInfo(path, _LONG_AGO)
+            entry.compress_type, entry.external_attr = ZIP_DEFLATED, _PRIVATE_FILE << 16
+            entry.create_system = 3  # Unix, wherever it is made
+            archive.writestr(entry, data)
+    return out.getvalue()
