@@ -11,6 +11,7 @@ import click
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, searching, session
+from commonplace.cli.flags import EXCLUDING
 from commonplace.cli.options import State, command, flags, format_option, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.servers.methods import Service
 
+_DASHED = "`{0} -- WORDS {1}` leaves that word out, `{0} -- {2}` looks for it"
 _BUDGET = keys.find("recall.budget", "as a flag")
 
 
-@command("search")
+@command("search", excluding=EXCLUDING, dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True)
 @flags()
 @click.pass_context
@@ -43,7 +45,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
-@command("recall")
+@command("recall", dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True)
 @option(
     "--budget",
@@ -111,10 +113,19 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")
 
 
+# What the text for a system prompt has no use for.
+_PLACED = ("message", "--budget", "--files", "--session", "--forget", "--now", "--json", "--report")
 _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
 
 
-@command("prompt")
+@command(
+    "prompt",
+    excluding=[
+        ("--json", "--report"),
+        *(("--instructions", one) for one in _PLACED),
+    ],
+    dashed="words with a dash stand after --: `{0} -- {1} …`",
+)
 @click.argument("message", nargs=-1)
 @option(
     "--budget",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import config
-from commonplace.base.errors import UnknownCollection
+from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.cli import session
 from commonplace.cli.options import Group, command, format_option, option
-from commonplace.config.loading import WEIGHTS
-from commonplace.config.settings import Collection
+from commonplace.config.loading import WEIGHTS, collection_name
+from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ def _root(ctx: click.Context) -> Path:
 
 @command("add")
 @click.argument("folder", metavar="PATH")
-@option("--name", required=True, metavar="N", help="Name of the collection; its notes are shown as N/….")
+@option(
+    "--name",
+    metavar="N",
+    help="Name of the collection; the folder's own unless given. Its notes are shown as N/….",
+)
 @option(
     "--glob",
     "globs",
@@ -50,12 +55,17 @@ def _root(ctx: click.Context) -> Path:
 def add(
     ctx: click.Context,
     folder: str,
-    name: str,
+    name: str | None,
     globs: tuple[str, ...],
     ignore: tuple[str, ...],
     weight: str | None,
 ) -> None:
     """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
+    named = name is not None
+    name = collection_name(Path(os.path.expanduser(folder))) if name is None else name
+    if not name or (not named and name in {WORKSPACE_COLLECTION, *config.load(_root(ctx)).collections}):
+        told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
+        raise ConfigError("collection", f"{told}; give it one with --name")
     added = config.add_collection(
         _root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore, weight=weight
     )

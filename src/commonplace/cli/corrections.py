@@ -33,7 +33,7 @@ _SESSION = option(
 _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
 
 
-@command("correct")
+@command("correct", excluding=[("--dry-run", "--yes")])
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", default="")
 @_WHY
@@ -241,7 +241,7 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
         session.write(reports.log_text(listed, look))
 
 
-@command("undo")
+@command("undo", excluding=[("--dry-run", "--yes")])
 @click.argument("run", metavar="[RUN]", default="")
 @option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
 @_DRY_RUN

@@ -33,7 +33,7 @@ _TITLE_CELLS = 13
 _RECENT_S = 86_400.0  # a hook that went wrong before that is no news
 
 
-@command("doctor")
+@command("doctor", excluding=[("--json", "--format")])
 @option("--offline", is_flag=True, help="Call no provider that would be reached over a network.")
 @option("-v", "--verbose", is_flag=True, help="Show what is fine as well, one line each.")
 @option("--json", "as_json", is_flag=True, help="Short for --format json.")

@@ -56,6 +56,7 @@ class Flag(NamedTuple):
         return value
 
 
+HELP = ("-h", "--help")
 # Before and after every command.
 SHARED = (
     Flag(
@@ -81,6 +82,8 @@ SERVING = (
         "Answer with JSON beside the text; many clients show models that alone.",
     ),
 )  # fmt: skip
+# Options of a search of which one alone may be given, beside those that set one field.
+EXCLUDING = (("--full", "--layer"),)
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),

@@ -15,7 +15,7 @@ import click
 
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
-from commonplace.cli.flags import SHARED
+from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, option
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
@@ -96,7 +96,13 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return least
 
 
-@command("run")
+@command(
+    "run",
+    excluding=[
+        ("--json", "--markdown"),
+        *(("--estimate", one) for one in ("--out", "--fail-under", "--markdown")),
+    ],
+)
 @click.argument("queries", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @_WORKSPACES
 @option(
@@ -281,7 +287,7 @@ def reject(
     session.write(_as_json({"sets": rows}) if as_json else evaluation.rejection_text(rows))
 
 
-@command("init")
+@command("init", excluding=[("--no-llm", "--estimate")])
 @option(
     "--questions",
     "count",
@@ -381,7 +387,7 @@ class Evaluations(Group):
         for word in rest:
             name, equals, _ = word.partition("=")
             if name not in takes_value:
-                return word == "--help" or word in self.commands
+                return word in (*HELP, "help") or word in self.commands
             if takes_value[name] and not equals:
                 next(rest, None)
         return True

@@ -481,7 +481,7 @@ def _program(settings: Llm) -> Use:
     return Use(False, "its program is not there", "set llm.command")
 
 
-@command("use")
+@command("use", excluding=[("--key-file", "--keyring")])
 @click.argument("name", metavar="PROVIDER[/MODEL]")
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")

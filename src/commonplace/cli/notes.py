@@ -36,7 +36,7 @@ def init(ctx: click.Context, folder: str | None) -> None:
     session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
 
 
-@command("remember")
+@command("remember", dashed="words with a dash stand after --: `{0} -- {1} …`")
 @click.argument("text", nargs=-1, required=True)
 @option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.")
 @option("--heading", metavar="H", help="Heading in today's note.")

@@ -45,7 +45,9 @@ def search(
                 from commonplace.servers import local
 
                 local.launch(asking.root)
-    return session.show(printed)
+    code = session.show(printed)
+    session.hint_agent(agent, asking.root)
+    return code
 
 
 def answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:

@@ -144,7 +144,33 @@ def _opened(ctx: click.Context, reach: Reach) -> Memory:
     name = asking_agent(ctx)
     memory = Memory(reach.home, config.load(reach.home, agent=name), agent=name, reach=reach)
     ctx.call_on_close(memory.close)
+    hint_agent(agent(ctx), reach.home)
     return memory
+
+
+def hint_agent(name: str | None, root: Path | str) -> None:
+    """Say of an agent that the command line names that no settings are about it: it may be misspelt.
+
+    Where a table limits any agent, one without a table is refused before.
+    """
+    if not name:
+        return
+    from pathlib import Path
+
+    from commonplace import config
+
+    known = config.agents(Path(root), name)
+    if name in known:
+        return
+    from difflib import get_close_matches
+
+    from commonplace.clients.table import TARGETS
+
+    clients = [target.name for target in TARGETS]
+    if name not in clients:
+        close = get_close_matches(name, [*known, *clients], 1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        warn(f"no settings are about the agent {name!r}, so those for all apply{meant}")
 
 
 def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
