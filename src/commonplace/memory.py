@@ -853,6 +853,20 @@ def beside(memory: Memory, name: str) -> Memory:
     return memory._others[name].memory if name in memory._others else memory
 
 
+def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
+    """Return the memory of a note by its path as it is shown, its file, and its format: empty for a note.
+
+    Raises NoteNotFound, OutsideRoots.
+    """
+    from commonplace.markdown.references import Reference
+
+    name, shown = memory._split(path)
+    held = beside(memory, name)
+    shown, absolute = places.find(held._store, Reference(shown))
+    file = paths.contain(Path(absolute), [Path(source.root) for source in sources(held)])
+    return held, file, places.format_of(held._store, shown)
+
+
 def names(memory: Memory) -> tuple[str, ...]:
     """Return the names of the workspaces that questions are put to beside the home."""
     return tuple(memory._others)

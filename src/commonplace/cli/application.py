@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Compose all that goes into a prompt, nothing twice.",
         ),
         "get": ("asking:get", "Show lines of a note."),
+        "open": ("editor:open_", "Open a note at its line, in your editor or a viewer."),
         "multi-get": ("notes:multi_get", "Show several notes, also by globs."),
         "timeline": ("notes:timeline", "Show what surrounds a note or a day in time."),
         "ls": ("notes:ls", "List notes with date, size and title."),
@@ -36,6 +37,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Write": {
         "init": ("notes:init", "Make a workspace; touch nothing that exists."),
         "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
+        "edit": ("editor:edit", "Open a note at its line in your editor; say what changed."),
         "import": ("importing:import_", "Bring in what another memory holds, once."),
         "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
     },

@@ -10,7 +10,7 @@ import click
 
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
-from commonplace.cli import failures, searching, session
+from commonplace.cli import failures, picks, searching, session
 from commonplace.cli.flags import EXCLUDING
 from commonplace.cli.options import State, command, flags, format_option, option
 from commonplace.cli.session import Printed
@@ -76,6 +76,8 @@ def recall(
     memory = session.open_memories(ctx)
     asked = session.text_argument(query)
     recalled = memory.recall(asked, **options)
+    if form == "text" and session.is_terminal(sys.stdout):
+        picks.keep(session.asking(ctx), picks.references(recalled.hits))
     for message in recalled.warnings:
         failures.warn(message)
     session.write(recalled.text if form == "text" else render.to_json(reports.recall_data(recalled)))
@@ -97,10 +99,11 @@ def recall(
 def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
     """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
 
-    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block".
+    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block". At a
+    terminal a number is that hit of the last search; a note that is called 2 is ./2.
     """
     memory = session.open_memories(ctx)
-    excerpt = memory.get(reference)
+    excerpt = picks.read(session.asking(ctx), memory, reference)
     if form == "json":
         session.write(render.to_json(excerpt))
         return

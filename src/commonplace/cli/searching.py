@@ -46,6 +46,10 @@ def search(
 
                 local.launch(asking.root)
     code = session.show(printed)
+    if printed.picks:
+        from commonplace.cli import picks
+
+        picks.keep(asking, printed.picks)
     session.hint_agent(agent, asking.root)
     return code
 
@@ -91,7 +95,12 @@ def compose(
         changed = f"stale: {result.stale} files changed since they were indexed"
         warnings.append(f"{changed}; run `commonplace sync`")
     notes = list(_notes(result, form, tokens, session.look_at(err), explain=explain))
-    return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND)
+    numbered: Sequence[str] = ()
+    if form == "text" and out.width is not None:
+        from commonplace.cli import picks
+
+        numbered = picks.references(result.hits)
+    return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND, numbered)
 
 
 def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]) -> SearchResult:

@@ -358,12 +358,16 @@ def locator(memory: Memory) -> Locate:
 
 
 class Printed(NamedTuple):
-    """What a command prints: warnings, the result, what is said beside it; and its exit code."""
+    """What a command prints: warnings, the result, what is said beside it; and its exit code.
+
+    `picks` are references to the hits that a person may name by their numbers.
+    """
 
     warnings: Sequence[str]
     text: str
     notes: Sequence[str]
     code: int
+    picks: Sequence[str] = ()
 
 
 def show(printed: Printed) -> int:

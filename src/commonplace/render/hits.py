@@ -108,11 +108,15 @@ class Row(NamedTuple):
         return " ".join(look.style(part, style) if style else part for part, style in parts)
 
 
+def reference(hit: Hit) -> str:
+    """Return what `get` takes for a hit: the start of its note's hash, and its lines."""
+    named = f"{hit.workspace}:" if hit.workspace else ""
+    return screen.place(f"{named}#{hit.docid}", hit.start_line, hit.end_line)
+
+
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
-    named = f"{hit.workspace}:" if hit.workspace else ""
-    ref = screen.place(f"{named}#{hit.docid}", hit.start_line, hit.end_line)
-    bare = Row(ref, screen.one_line(hit.date or "")[:10], "", score(hit))
+    bare = Row(reference(hit), screen.one_line(hit.date or "")[:10], "", score(hit))
     headings = [screen.one_line(heading) for heading in hit.headings]
     names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
     heading = next((name for name in reversed(names) if name and name != bare.date), "")
@@ -138,7 +142,15 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
         return _xml(f"  <hit{_attributes(one.filled())}/>" for one in short)
     if form == "md":
         return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
-    return "\n".join(one.styled(look) for one in short)
+    lead = _numbers(len(short), look)
+    return "\n".join(lead[at] + one.styled(look) for at, one in enumerate(short))
+
+
+def _numbers(count: int, look: Look) -> list[str]:
+    """What stands before each hit: on a terminal, where a hit can be picked by it, its number."""
+    if look.width is None:
+        return [""] * count
+    return [look.style(f"{number:>{len(str(count))}}", "bold") + " " for number in range(1, count + 1)]
 
 
 def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
@@ -262,13 +274,16 @@ def as_text(
 ) -> str:
     """Render hits for people: where, when, under which headings, the score; then the passage.
 
+    On a terminal each has its number.
+
     `words` are marked where they stand. Passages are cut to `rows`, None shows all of them; `read` tells what
     their lines are, so that what is left belongs together.
     """
     pattern = screen.matcher(words)
     blocks = []
-    for hit in result.hits:
-        lines = [headline(hit, look, locate)]
+    narrow = look if look.width is None else look._replace(width=look.width - len(str(len(result.hits))) - 1)
+    for hit, number in zip(result.hits, _numbers(len(result.hits), look), strict=True):
+        lines = [number + headline(hit, narrow, locate)]
         if explain or rows is None:
             lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows, read)
