@@ -84,9 +84,10 @@ def test_the_table_names_the_file_once() -> None:
 def test_no_editor_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
 ) -> None:
-    with open(os.devnull) as nobody, pytest.raises(ConfigError, match=told):
+    with open(os.devnull) as nobody:
         monkeypatch.setattr(sys, "stdin", nobody)
-        command_line(tmp_path / "n.md", 1, variables)
+        with pytest.raises(ConfigError, match=told):
+            command_line(tmp_path / "n.md", 1, variables)
 
 
 # --- edited -----------------------------------------------------------------------------------------

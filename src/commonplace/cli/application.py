@@ -74,6 +74,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("collections:context", "Describe what stands under a path, for whoever reads a hit."),
         "workspaces": ("workspaces:group", "List the workspaces of this machine, name them, forget them."),
+        "completion": (
+            "completion:completion",
+            "Print the script by which a shell completes commands and notes.",
+        ),
         "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
     "Models": {

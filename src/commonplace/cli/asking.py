@@ -12,7 +12,7 @@ from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, picks, searching, session
 from commonplace.cli.flags import EXCLUDING
-from commonplace.cli.options import State, command, flags, format_option, option
+from commonplace.cli.options import State, command, completed, flags, format_option, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json
@@ -92,7 +92,7 @@ def recall(
 
 
 @command("get")
-@click.argument("reference", metavar="REF")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @option("--no-numbers", is_flag=True, help="Leave out line numbers.")
 @format_option(("text", "json"))
 @click.pass_context

@@ -15,7 +15,7 @@ import click
 from commonplace import config
 from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.cli import session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config.loading import WEIGHTS, collection_name
 from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.render import count, reports, screen, to_json
@@ -85,7 +85,7 @@ def list_(ctx: click.Context, form: str) -> None:
 
 
 @command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @format_option(("text", "json"))
 @click.pass_context
 def show(ctx: click.Context, name: str, form: str) -> None:
@@ -126,7 +126,7 @@ def _command_line(update: Sequence[str]) -> str:
 
 
 @command("include")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @option("--off", is_flag=True, help="The opposite, as `exclude` does.")
 @click.pass_context
 def include(ctx: click.Context, name: str, off: bool) -> None:
@@ -135,7 +135,7 @@ def include(ctx: click.Context, name: str, off: bool) -> None:
 
 
 @command("exclude")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.pass_context
 def exclude(ctx: click.Context, name: str) -> None:
     """Keep a collection out of searches that do not name it with -c NAME or in:NAME."""
@@ -149,7 +149,7 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
 
 
 @command("weight")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.argument("weight", type=click.Choice(WEIGHTS))
 @click.pass_context
 def weigh(ctx: click.Context, name: str, weight: str) -> None:
@@ -159,7 +159,7 @@ def weigh(ctx: click.Context, name: str, weight: str) -> None:
 
 
 @command("update-cmd")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.argument("program", metavar="[COMMAND]...", nargs=-1)
 @option("--clear", is_flag=True, help="Run nothing any more.")
 @click.pass_context
@@ -188,7 +188,7 @@ def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: b
 
 
 @command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.pass_context
 def remove(ctx: click.Context, name: str) -> None:
     """Forget a collection; its files are not touched."""
@@ -197,7 +197,7 @@ def remove(ctx: click.Context, name: str) -> None:
 
 
 @command("rename")
-@click.argument("old")
+@click.argument("old", shell_complete=completed("collections"))
 @click.argument("new")
 @click.pass_context
 def rename(ctx: click.Context, old: str, new: str) -> None:

@@ -12,7 +12,7 @@ import click
 
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, some, to_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a termin
 
 
 @command("correct", excluding=[("--dry-run", "--yes")])
-@click.argument("old", metavar="OLD")
+@click.argument("old", metavar="OLD", shell_complete=completed("notes"))
 @click.argument("new", metavar="[NEW]", default="")
 @_WHY
 @option("--nothing", is_flag=True, help="Strike OLD and put nothing in its place.")

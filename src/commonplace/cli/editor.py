@@ -18,7 +18,7 @@ from commonplace import memory as memories
 from commonplace.base import paths
 from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
 from commonplace.cli import failures, index, picks, session
-from commonplace.cli.options import command
+from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _SHOWN = 20  # lines of what changed
 
 
 @command("edit")
-@click.argument("reference", metavar="REF")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def edit(ctx: click.Context, reference: str) -> None:
     """Open a note at its line in your editor, and say afterwards what changed.
@@ -65,7 +65,7 @@ def edit(ctx: click.Context, reference: str) -> None:
 
 
 @command("open")
-@click.argument("reference", metavar="REF")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def open_(ctx: click.Context, reference: str) -> None:
     """Open a note at its line in your editor, as `edit` does, or in a viewer what is not to be edited.

@@ -21,6 +21,7 @@ WIDEST_HELP = 100
 _WHOLE = 1000  # characters of what a command does: the first sentence of its help
 _UNITS = {"d": 1, "w": 7}  # days
 _LONGEST_SPAN = 5  # digits
+_COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "collections"}
 _DASHED = "commonplace.dashed"
 Pair = tuple[str, str]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
@@ -169,6 +170,17 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
     )
 
 
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Make what offers a shell the values of a parameter: notes, collections, agents, sections, keys."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        from commonplace.cli import completion
+
+        return completion.offers(kind, ctx, typed)
+
+    return complete
+
+
 def serving() -> list[click.Parameter]:
     """Make the options of commands that serve clients."""
     return [Option([*flag.names, flag.field], **_attributes(flag)) for flag in SERVING]
@@ -202,6 +214,8 @@ def _attributes(flag: Flag) -> dict[str, Any]:
         attributes["type"] = (click.IntRange if flag.read is int else _Number)(*flag.bounds)
     elif flag.field == "now":
         attributes["callback"] = _day
+    if flag.field in _COMPLETED:
+        attributes["shell_complete"] = completed(_COMPLETED[flag.field])
     if flag.default:
         attributes |= {"default": flag.default, "show_default": True}
     return attributes
