@@ -13,7 +13,8 @@ import pytest
 
 from commonplace import config
 from commonplace.base.paths import Workspace
-from commonplace.cli.completion import MOST, SHELLS
+from commonplace.cli.completion import SHELLS
+from commonplace.cli.offers import MOST
 from tests.cli.conftest import SOURCE, Run, called, environment
 
 
@@ -46,12 +47,12 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
         (("search", "--layer"), "i", ["index"]),
         (("get",), "MEM", ["MEMORY.md"]),
         (("get",), "memory/2026-02-1", ["memory/2026-02-13.md", "memory/2026-02-14.md"]),
-        (("edit",), "docs/", ["docs/白茶\\\\ 1.md"]),
+        (("edit",), "docs/", ["docs/白茶\\ 1.md"]),
         (("multi-get", "MEMORY.md"), "memory/2026-02-14", ["memory/2026-02-14.md"]),
         (("search", "-c"), "", ["memory", "docs"]),
         (("collection", "weight"), "d", ["docs"]),
         (("search", "--agent"), "s", ["scout"]),
-        (("remember", "--section"), "P", ["People\\\\ \\\\&\\\\ places"]),
+        (("remember", "--section"), "P", ["People\\ \\&\\ places"]),
         (("config", "get"), "search.lim", ["search.limit"]),
         (("completion",), "", ["bash", "zsh", "fish"]),
         (("get",), "nothing-begins-so", []),

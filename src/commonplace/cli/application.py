@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -12,7 +13,8 @@ import click
 from commonplace import __version__
 from commonplace.base import remedies
 from commonplace.cli import failures
-from commonplace.cli.options import Group, Option, State
+from commonplace.cli.flags import State
+from commonplace.cli.options import Group, Option
 from commonplace.cli.remedies import WORDS
 
 PROGRAM = "commonplace"
@@ -136,6 +138,10 @@ class Application(Group):
     ) -> NoReturn:
         """Parse, run, and exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 130 Ctrl-C."""
         state = State()
+        if "_COMMONPLACE_COMPLETE" in os.environ:
+            from commonplace.cli import completion  # which says how bash takes what it is offered
+
+            completion.register()
         try:
             with remedies.spoken(WORDS):
                 code = super().main(args, PROGRAM, complete_var, standalone_mode=False, obj=state, **extra)

@@ -11,8 +11,8 @@ import click
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, picks, searching, session
-from commonplace.cli.flags import EXCLUDING
-from commonplace.cli.options import State, command, completed, flags, format_option, option
+from commonplace.cli.flags import EXCLUDING, State
+from commonplace.cli.options import command, completed, flags, format_option, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json

@@ -56,6 +56,16 @@ class Flag(NamedTuple):
         return value
 
 
+class State:
+    """What the options before the command said; those after it win."""
+
+    def __init__(self) -> None:
+        self.workspace: tuple[str, ...] = ()
+        self.agent: str | None = None
+        self.everything = False
+        self.debug = False
+
+
 HELP = ("-h", "--help")
 # Before and after every command.
 SHARED = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from commonplace.base.errors import CommonplaceError, UnknownCollection, WorkspaceNotFound
-from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, day
+from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, State, day
 
 if TYPE_CHECKING:
     from datetime import date
@@ -25,16 +25,6 @@ _COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "coll
 _DASHED = "commonplace.dashed"
 Pair = tuple[str, str]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
-
-
-class State:
-    """What the options before the command said; those after it win."""
-
-    def __init__(self) -> None:
-        self.workspace: tuple[str, ...] = ()
-        self.agent: str | None = None
-        self.everything = False
-        self.debug = False
 
 
 class Option(click.Option):
@@ -174,9 +164,9 @@ def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list
     """Make what offers a shell the values of a parameter: notes, collections, agents, sections, keys."""
 
     def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-        from commonplace.cli import completion
+        from commonplace.cli import offers
 
-        return completion.offers(kind, ctx, typed)
+        return offers.find(kind, ctx, typed)
 
     return complete
 

@@ -14,7 +14,8 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import doors, failures, session, shortcut
-from commonplace.cli.options import Group, Option, State, check_excluding, command, option, serving
+from commonplace.cli.flags import State
+from commonplace.cli.options import Group, Option, check_excluding, command, option, serving
 from commonplace.render import count
 from commonplace.servers.remedies import WORDS
 

@@ -175,7 +175,7 @@ def hint_agent(name: str | None, root: Path | str) -> None:
 
 def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
     """Return who asks which workspaces, by the options before or after the command, or `everything`."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     state = ctx.ensure_object(State)
     return caller(state.workspace, state.agent, everything=everything or state.everything)
@@ -183,7 +183,7 @@ def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
 
 def workspace(ctx: click.Context) -> str | None:
     """Return the folder that the options before or after the command name; several are a mistake here."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     state = ctx.ensure_object(State)
     if state.everything or len(state.workspace) > 1:
@@ -196,7 +196,7 @@ def workspace(ctx: click.Context) -> str | None:
 
 def agent(ctx: click.Context) -> str | None:
     """Return the agent that the options before or after the command name."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     return ctx.ensure_object(State).agent
 
