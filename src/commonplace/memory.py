@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
     from commonplace.render.hits import Line
+    from commonplace.render.screen import Flowing
     from commonplace.types import (
         Cited,
         Corrected,
@@ -810,6 +811,13 @@ def passage_text(text: str) -> str:
     from commonplace.markdown import structure
 
     return structure.unbroken(text)
+
+
+def flowing_lines(lines: Sequence[str]) -> Sequence[Flowing]:
+    """Return lines as a screen should break them: joined again where an editor broke them at its margin."""
+    from commonplace.markdown import flow
+
+    return flow.flow(lines)
 
 
 def framed(text: str) -> str:

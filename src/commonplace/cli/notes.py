@@ -156,11 +156,13 @@ def multi_get(
     What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
     1.
     """
+    from commonplace.memory import flowing_lines
+
     memory = session.open_memories(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
     if form == "text":
-        text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
+        text = reports.gathered_text(notes, numbers=not no_numbers, look=look, flow=flowing_lines)
         session.write_recalled(text, memory.settings)
     else:
         session.write(to_json(notes))

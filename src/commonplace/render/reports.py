@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, passage
-from commonplace.render.screen import PLAIN, Look
+from commonplace.render.screen import PLAIN, Flowing, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         Usage,
         Written,
     )
+
+Flow = Callable[[Sequence[str]], Sequence[Flowing]]
 
 ANCHOR = "▶ "
 NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
@@ -110,13 +112,21 @@ def recall_footer(recall: Recall) -> str:
     return " · ".join(parts)
 
 
-def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
-    """Render lines of a note, numbered unless that is not wanted."""
-    if not numbers:
-        return "\n".join(map(screen.clean, excerpt.lines))
+def excerpt_text(
+    excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
+) -> str:
+    """Render lines of a note, numbered unless that is not wanted.
+
+    On a terminal `flow` joins the lines that an editor broke, and they are wrapped as wide as it is.
+    """
     width = len(str(excerpt.end_line))
-    numbered = enumerate(excerpt.lines, excerpt.start_line)
-    return "\n".join(f"{look.style(f'{n:>{width}}', 'dim')}  {screen.clean(line)}" for n, line in numbered)
+    rows: Iterable[tuple[int | None, str]] = enumerate(map(screen.clean, excerpt.lines))
+    if flow is not None and look.width is not None:
+        rows = screen.laid_out(flow(excerpt.lines), look.width - (width + 2 if numbers else 0))
+    if not numbers:
+        return "\n".join(row for _, row in rows)
+    leads = (("" if at is None else str(excerpt.start_line + at), row) for at, row in rows)
+    return "\n".join(f"{look.style(lead.rjust(width), 'dim')}  {row}" for lead, row in leads)
 
 
 def written_text(written: Written) -> str:
@@ -131,12 +141,15 @@ def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
     return "\n".join(map(look.fit, lines))
 
 
-def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
+def gathered_text(
+    gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
+) -> str:
     """Render several notes, each below a line with its path and its first and last line."""
     blocks = []
     for one in gathered.excerpts:
         head = f"==> {screen.name(one.path)}:{one.start_line}-{one.end_line} <=="
-        blocks.append(f"{look.style(head, 'cyan')}\n{excerpt_text(one, numbers=numbers, look=look)}".rstrip())
+        text = excerpt_text(one, numbers=numbers, look=look, flow=flow)
+        blocks.append(f"{look.style(head, 'cyan')}\n{text}".rstrip())
     return "\n\n".join(blocks)
 
 
