@@ -167,7 +167,7 @@ def test_colours_and_wrapping(run: Run, fine: Path, monkeypatch: pytest.MonkeyPa
     assert all(line.startswith(("  ! ", "    ", "  ✓ ")) for line in lines[1:])
     assert lines[-2:] == ["    → commonplace sync", "  ✓ fine"]
     coloured = list(doctor._group("notes", findings, Look(color=True, width=60), verbose=True))
-    assert coloured[0].startswith("\x1b[33m!\x1b[0m \x1b[1mnotes")
+    assert coloured[0].startswith("\x1b[38;5;130m!\x1b[0m \x1b[1mnotes")
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
     assert plain == lines
 

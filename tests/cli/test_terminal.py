@@ -85,7 +85,7 @@ def test_a_terminal_gets_colours_and_links(workspace: Path) -> None:
     assert shown == on_a_terminal(workspace, "search", "deploy")
     assert COLOUR in shown
     assert f"{LINK}file://{workspace}/memory/2026-02-13.md" in shown
-    assert "\x1b[1;33mdeploy\x1b[0m" in shown
+    assert "\x1b[1;38;5;163mdeploy\x1b[0m" in shown
 
 
 @pytest.mark.parametrize(

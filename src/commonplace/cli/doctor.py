@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MARKS: Mapping[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
-    "warning": ("!", "yellow"),
+    "warning": ("!", "warning"),
     "wrong": ("✗", "red"),
     "skipped": ("-", "dim"),
 }
@@ -112,7 +112,7 @@ def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool
     states = [state for state in _NAMED if counts[state]]
     mark, colour = _MARKS[states[0]]
     counted = ", ".join(f"{counts[state]} {_NAMED[state]}" for state in states)
-    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + look.style(counted, "dim")
+    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + counted
     yield f"{look.style(mark, colour)} {head}"
     for finding in findings:
         if verbose or finding.state in ("warning", "wrong"):
@@ -128,5 +128,5 @@ def _sum(counts: Mapping[State, int], look: Look) -> str:
     if counts["wrong"]:
         return look.style(f"{counts['wrong']} wrong, {warnings}, of {checked}", "red")
     if counts["warning"]:
-        return look.style(f"nothing wrong, {warnings}, of {checked}", "yellow")
+        return look.style(f"nothing wrong, {warnings}, of {checked}", "warning")
     return look.style(f"all fine, {checked}", "green")

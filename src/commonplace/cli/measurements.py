@@ -526,7 +526,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     inner = look._replace(width=(look.width or LOG_WIDTH) - len(INDENT))
     words = question_words(question.text)
     _title(f"{number}. {question.text}", look)
-    session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
+    session.write(f"{INDENT}{question.kind}: {question.why}\n")
     text = hits.as_text(
         stop.result,
         inner,
@@ -541,7 +541,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
         f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
     )
     tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS, read=passage_lines)
-    session.write(look.style(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}", "dim") + "\n")
+    session.write(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}\n")
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
@@ -558,7 +558,7 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
         total = f"{sum(spent_ms.values()):.1f}"
         lines.append([name, *cells, total, f"{taken:,}", f"{taken / everything:.1%}"])
     for number, row in enumerate(screen.table(lines, range(len(lines[0])))):
-        session.write("  " + (look.style(row, "dim") if number == 0 else row))
+        session.write("  " + (look.style(row, "bold") if number == 0 else row))
     session.write(
         f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
         f"\n  recall     tokens that `commonplace recall` puts into a prompt for a question: cited passages,"

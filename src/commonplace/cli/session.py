@@ -453,8 +453,8 @@ def answer(form: str, value: object, text: Callable[[], str]) -> None:
 
 
 def note(text: str) -> None:
-    """Print something about a result, dimmed on a terminal, beside it."""
-    sys.stderr.write(look(stream=sys.stderr).style(shown(text, sys.stderr), "dim") + "\n")
+    """Print something about a result beside it."""
+    sys.stderr.write(shown(text, sys.stderr) + "\n")
 
 
 def words_to_write(words: tuple[str, ...]) -> str:

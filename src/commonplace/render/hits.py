@@ -103,7 +103,7 @@ class Row(NamedTuple):
 
     def styled(self, look: Look) -> str:
         """The row on one line of a terminal."""
-        styles = ("cyan", "dim", "", "green")
+        styles = ("cyan", "", "", "green")
         parts = ((part, style) for part, style in zip(self, styles, strict=True) if part)
         return " ".join(look.style(part, style) if style else part for part, style in parts)
 
@@ -285,13 +285,13 @@ def as_text(
     for hit, number in zip(result.hits, _numbers(len(result.hits), look), strict=True):
         lines = [number + headline(hit, narrow, locate)]
         if explain or rows is None:
-            lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
+            lines += [f"{INDENT}({screen.one_line(c)})" for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows, read)
         if hit.others:
             also = ", ".join(_also(hit))
-            lines.append(look.style(f"{INDENT}also in {also}", "dim"))
+            lines.append(f"{INDENT}also in {also}")
         if explain:
-            lines.append(look.style(INDENT + explanation(hit), "dim"))
+            lines.append(INDENT + explanation(hit))
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -339,7 +339,7 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
         detail = screen.shorten(detail, max(room, 0))
         gap += max(0, room - screen.cells(detail))
     shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
-    middle = f"  {look.style(detail, 'dim')}" if detail else "  " if look.width is not None else ""
+    middle = f"  {detail}" if detail else "  " if look.width is not None else ""
     return f"{shown}{middle}{' ' * gap}{look.style(value, 'green')}" if value else f"{shown}{middle}".rstrip()
 
 

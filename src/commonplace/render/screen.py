@@ -11,7 +11,17 @@ from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 
 ELLIPSIS = "…"
-_CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
+# Of the 256 colours, which no theme changes, some that are read on black and on white: each has a contrast of
+# 3.8 or more to both (WCAG 2.2, 1.4.3). `dim` is for what may be overlooked, such as the numbers of lines.
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "cyan": "38;5;31",
+    "green": "38;5;28",
+    "red": "38;5;160",
+    "warning": "38;5;130",
+    "match": "1;38;5;163",
+}
 # What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
 _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
@@ -117,6 +127,14 @@ def shorten(text: str, width: int) -> str:
     return text[: _within(text, 0, len(text), width - 1)].rstrip() + ELLIPSIS if width > 0 else ""
 
 
+def middle(text: str, width: int) -> str:
+    """Cut a text to a number of cells in its middle, so that a path keeps its folder and its name's end."""
+    if cells(text) <= width:
+        return text
+    tail = shorten(text[::-1], (width + 1) // 2)[::-1]  # with the ellipsis before it
+    return text[: _within(text, 0, len(text), width - cells(tail))] + tail if width > 1 else tail[:width]
+
+
 def _within(text: str, start: int, end: int, width: int) -> int:
     """Where as much of a stretch of a text ends as fits into a number of cells."""
     if text.isascii():
@@ -158,9 +176,9 @@ def table(lines: Sequence[Sequence[str]], right: Collection[int] = (), *, trim: 
 
 
 def headed(lines: Sequence[Sequence[str]], right: Collection[int] = (), look: Look = PLAIN) -> str:
-    """Render a table whose first line is its head, which is dimmed."""
+    """Render a table whose first line is its head, which is bold."""
     head, *rest = table(lines, right)
-    return "\n".join([look.style(head, "dim"), *rest])
+    return "\n".join([look.style(head, "bold"), *rest])
 
 
 def wrapped(text: str, look: Look, lead: str, indent: int, hang: int = 0) -> Iterator[str]:
