@@ -280,14 +280,11 @@ def root_for_settings(ctx: click.Context) -> Path:
 def note_paths(asking: Caller) -> list[str]:
     """Return the notes of the home by their paths, sorted, without an index. Raises as `Caller.reach`."""
     from commonplace import config
-    from commonplace.config.settings import WORKSPACE_COLLECTION
     from commonplace.notes import scan
 
     home = asking.reach().home
     sources = scan.sources(os.fspath(home), config.load(home, agent=asking.agent))
-    states = (state for state in scan.scan(sources) if not state.format)
-    own = WORKSPACE_COLLECTION
-    return sorted(one.path if one.collection == own else f"{one.collection}/{one.path}" for one in states)
+    return sorted(state.shown for state in scan.scan(sources) if not state.format)
 
 
 class Screen(NamedTuple):
