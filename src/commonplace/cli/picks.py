@@ -39,10 +39,13 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
     """Note the hits of a search; where that cannot be done there are no numbers, and nothing else is lost."""
     from contextlib import suppress
 
-    if named:
-        path = _file(asking)
-        with suppress(OSError, CommonplaceError):
-            paths.root_of(path).exchange(path, "\n".join(named).encode(), durable=False)
+    from commonplace.base import records
+
+    path = _file(asking)
+    root = paths.root_of(path)
+    with suppress(OSError, CommonplaceError):
+        root.exchange(path, "\n".join(named).encode(), durable=False)
+    records.drop_old(root, path.parent, KEPT_S)
 
 
 def is_number(text: str) -> bool:
@@ -62,11 +65,10 @@ def find(asking: Caller, text: str) -> str:
     try:
         root = paths.root_of(path)
         named = root.read(path, limit=_LARGEST).decode("utf-8", "replace").splitlines()
-        is_old = root.stat(path).st_mtime < time.time() - KEPT_S
+        when = "was more than a day ago" if root.stat(path).st_mtime < time.time() - KEPT_S else ""
     except OSError:
-        named, is_old = [], False
-    if is_old or not named:
-        when = "was more than a day ago" if is_old else "is not known"
+        named, when = [], "is not known"
+    if when:
         raise NoteNotFound(text, reason=f"the last search of this workspace {when}; {_AGAIN}")
     if not 1 <= int(text) <= len(named):
         hits = "1 hit" if len(named) == 1 else f"{len(named)} hits"

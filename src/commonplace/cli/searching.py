@@ -46,7 +46,7 @@ def search(
 
                 local.launch(asking.root)
     code = session.show(printed)
-    if printed.picks:
+    if screens[0].width is not None and given.get("form", "text") == "text":
         from commonplace.cli import picks
 
         picks.keep(asking, printed.picks)
