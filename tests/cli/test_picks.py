@@ -34,6 +34,7 @@ def test_hits_have_numbers_at_a_terminal_alone(workspace: Path, searched: str, p
 def test_a_number_is_that_hit_of_the_last_search(workspace: Path, searched: str, number: str) -> None:
     line = next(line for line in searched.splitlines() if line.startswith(f"{number} "))
     reference = line.split()[1]
+    reference += "" if "-" in reference.rpartition(":")[2] else f"-{reference.rpartition(':')[2]}"
     by_number = ended_on_a_terminal(workspace, "get", number)
     assert by_number == ended_on_a_terminal(workspace, "get", reference)
     assert by_number[0] == 0

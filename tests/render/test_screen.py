@@ -189,6 +189,16 @@ def test_sizes(count: int, told: str) -> None:
     assert screen.size(count) == told
 
 
+@pytest.mark.parametrize("width", range(4, 24))
+def test_no_row_of_chinese_ends_with_what_opens_or_begins_with_what_closes(width: int) -> None:
+    line = "巴特认真调整了复习计划（活动类，焦虑）。他说：「好的」，并取得了《优异》的成绩。"
+    shown = [line[start:end] for start, end in screen.rows(line, width)]
+    assert "".join(shown) == line
+    assert all(screen.cells(row) <= width or width < 8 for row in shown)
+    if width >= 8:
+        assert not any(row[-1] in "（「《" or row[0] in "，。）」》：" for row in shown)
+
+
 # --- colours ----------------------------------------------------------------------------------------
 
 

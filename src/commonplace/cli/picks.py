@@ -29,10 +29,9 @@ _AGAIN = "search again, at a terminal"
 
 
 def references(hits: Sequence[Hit]) -> list[str]:
-    """Return what `get` takes for each of the first hits."""
-    from commonplace.render.hits import reference
-
-    return [reference(hit) for hit in hits[:MOST]]
+    """Return what `get` takes for each of the first hits, and for no line more."""
+    named = ((f"{hit.workspace}:" if hit.workspace else "", hit) for hit in hits[:MOST])
+    return [f"{name}#{hit.docid}:{hit.start_line}-{hit.end_line}" for name, hit in named]
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:

@@ -108,15 +108,11 @@ class Row(NamedTuple):
         return " ".join(look.style(part, style) if style else part for part, style in parts)
 
 
-def reference(hit: Hit) -> str:
-    """Return what `get` takes for a hit: the start of its note's hash, and its lines."""
-    named = f"{hit.workspace}:" if hit.workspace else ""
-    return screen.place(f"{named}#{hit.docid}", hit.start_line, hit.end_line)
-
-
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
-    bare = Row(reference(hit), screen.one_line(hit.date or "")[:10], "", score(hit))
+    named = f"{hit.workspace}:" if hit.workspace else ""
+    ref = screen.place(f"{named}#{hit.docid}", hit.start_line, hit.end_line)
+    bare = Row(ref, screen.one_line(hit.date or "")[:10], "", score(hit))
     headings = [screen.one_line(heading) for heading in hit.headings]
     names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
     heading = next((name for name in reversed(names) if name and name != bare.date), "")

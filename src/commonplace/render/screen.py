@@ -32,6 +32,7 @@ _OWN = lazy(
     rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
+_OPENING = "（「『【《〈“‘"  # and to the one behind it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _LONGEST_TERM = 8000  # characters: as many as a question has at most
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
@@ -262,7 +263,7 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
     for place in range(start, end):
         wide = east_asian_width(line[place]) in "WF"
         clings = line[place] in _CLOSING or category(line[place]) in ("Mn", "Me", "Cf")
-        if place > start and not clings and (wide or before_wide):
+        if place > start and not clings and line[place - 1] not in _OPENING and (wide or before_wide):
             yield start, place
             start = place
         before_wide = wide or (clings and before_wide)
