@@ -102,6 +102,21 @@ def test_each_workspace_and_each_agent_has_its_own(workspace: Path, searched: st
     assert "is not known" in ended_on_a_terminal(workspace, "--agent", "codex", "get", "1")[2]
 
 
+def test_a_hit_of_another_workspace_is_found_where_that_is_named(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "team"
+    (other / "memory").mkdir(parents=True)
+    (other / "MEMORY.md").write_text("# Team\n\n- The zeppelin is green.\n")
+    on_a_terminal(workspace, "-w", str(other), "search", "zeppelin OR tea")
+    shown = [ended_on_a_terminal(workspace, "-w", str(other), "get", number) for number in ("1", "2")]
+    assert [code for code, _, _ in shown] == [0, 0]
+    assert {"zeppelin" in text for _, text, _ in shown} == {True, False}
+    alone = [ended_on_a_terminal(workspace, "get", number) for number in ("1", "2")]
+    assert sorted(code for code, _, _ in alone) == [0, 1]
+    assert any(
+        "that hit is of the workspace 'team'; name it again with -w" in errors for _, _, errors in alone
+    )
+
+
 def test_no_word_of_a_note_is_kept_and_nobody_else_reads_it(workspace: Path, searched: str) -> None:
     (kept,) = (paths.user_cache_dir() / "picks").iterdir()
     assert kept.stat().st_mode & 0o077 == 0

@@ -79,7 +79,7 @@ def recall(
     asked = session.text_argument(query)
     recalled = memory.recall(asked, **options)
     if form == "text" and session.is_terminal(sys.stdout):
-        picks.keep(session.asking(ctx), picks.references(recalled.hits))
+        picks.keep(session.asking(ctx), picks.references(recalled.hits, memory.name))
     for message in recalled.warnings:
         failures.warn(message)
     width = session.screen_of(sys.stdout).width

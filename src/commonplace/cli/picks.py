@@ -28,9 +28,12 @@ _LARGEST = 32_000  # bytes
 _AGAIN = "search again, at a terminal"
 
 
-def references(hits: Sequence[Hit]) -> list[str]:
-    """Return what `get` takes for each of the first hits, and for no line more."""
-    named = ((f"{hit.workspace}:" if hit.workspace else "", hit) for hit in hits[:MOST])
+def references(hits: Sequence[Hit], home: str) -> list[str]:
+    """Return what `get` takes for each of the first hits, and for no line more.
+
+    Those of the workspace `home` need no name before them.
+    """
+    named = (("" if hit.workspace in ("", home) else f"{hit.workspace}:", hit) for hit in hits[:MOST])
     return [f"{name}#{hit.docid}:{hit.start_line}-{hit.end_line}" for name, hit in named]
 
 
@@ -77,13 +80,18 @@ def find(asking: Caller, text: str) -> str:
 
 def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
     """Read a reference, or the hit of that number. Raises as `Memory.get` does, and as `find`."""
+    from commonplace import memory as memories
+
     reference = find(asking, text)
     try:
         return memory.get(reference)
     except NoteNotFound as error:
         if reference == text:
             raise
+        name = reference.partition("#")[0].rstrip(":")
         told = f"the note of that hit has changed since the search, or is gone; {_AGAIN}"
+        if name and name not in memories.names(memory):
+            told = f"that hit is of the workspace {name!r}; name it again with -w, as in the search"
         raise NoteNotFound(text, error.suggestions, told) from error
 
 

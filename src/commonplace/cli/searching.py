@@ -99,7 +99,7 @@ def compose(
     if form == "text" and out.width is not None:
         from commonplace.cli import picks
 
-        numbered = picks.references(result.hits)
+        numbered = picks.references(result.hits, memory.name)
     return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND, numbered)
 
 
