@@ -134,7 +134,6 @@ prompt --instructions --session s
 correct a b --dry-run --yes
 undo --dry-run --yes
 forget MEMORY.md --dry-run --yes
-forget --resume --dry-run
 consolidate --estimate --dry-run
 consolidate --estimate --accept
 consolidate --dry-run --accept

@@ -28,7 +28,7 @@ _MOST_OFFERED = 40  # lines of their notes
 _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
 
 
-@command("forget", excluding=[("--dry-run", "--yes"), ("--dry-run", "--resume")])
+@command("forget", excluding=[("--dry-run", "--yes")])
 @click.argument("references", nargs=-1, metavar="[REFERENCE]...", shell_complete=completed("notes"))
 @option("--text", "texts", multiple=True, metavar="WORDS", help="Cut these words out wherever they stand.")
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
