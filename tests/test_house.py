@@ -163,7 +163,7 @@ def test_importing_costs_nothing_heavy() -> None:
 STARTERS = {
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
-    "servers/local.py", "servers/workers.py",
+    "servers/local.py", "servers/workers.py", "cli/editor.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")

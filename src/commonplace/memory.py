@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
     from commonplace.render.hits import Line
+    from commonplace.render.screen import Flowing
     from commonplace.search.generation import Writer
     from commonplace.types import (
         Answer,
@@ -912,6 +913,13 @@ def passage_text(text: str) -> str:
     return structure.unbroken(text)
 
 
+def flowing_lines(lines: Sequence[str]) -> Sequence[Flowing]:
+    """Return lines as a screen should break them: joined again where an editor broke them at its margin."""
+    from commonplace.markdown import flow
+
+    return flow.flow(lines)
+
+
 def framed(text: str) -> str:
     """Mark a text as recalled: reference data, between two lines that it cannot close."""
     from commonplace.redaction import recalled
@@ -951,6 +959,20 @@ def beside(memory: Memory, name: str) -> Memory:
     Raises WorkspaceNotFound, ConfigError.
     """
     return memory._others[name].memory if name in memory._others else memory
+
+
+def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
+    """Return the memory of a note by its path as it is shown, its file, and its format: empty for a note.
+
+    Raises NoteNotFound, OutsideRoots.
+    """
+    from commonplace.markdown.references import Reference
+
+    name, shown = memory._split(path)
+    held = beside(memory, name)
+    shown, absolute = places.find(held._store, Reference(shown))
+    file = paths.contain(Path(absolute), [Path(source.root) for source in sources(held)])
+    return held, file, places.format_of(held._store, shown)
 
 
 def names(memory: Memory) -> tuple[str, ...]:

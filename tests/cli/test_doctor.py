@@ -64,6 +64,15 @@ def test_what_is_not_fine_comes_with_its_remedy(run: Run, fine: Path) -> None:
     assert KEY not in result.output
 
 
+def test_a_note_of_a_collection_is_named_with_it(run: Run, fine: Path, tmp_path: Path) -> None:
+    (tmp_path / "design").mkdir()
+    (tmp_path / "design" / "x.md").write_text("password = hunter2hunter2\n")
+    run("collection", "add", str(tmp_path / "design"), "--name", "kestrel")
+    shown = run("doctor", "--offline").stdout
+    assert "! 1 line with what looks like a secret: kestrel/x.md:1" in shown
+    assert run("get", "kestrel/x.md:1").exit_code == 0
+
+
 def test_something_wrong_ends_with_1(run: Run, fine: Path) -> None:
     (fine / ".commonplace" / "index.sqlite").write_bytes(os.urandom(9000))
     result = run("doctor")
@@ -167,7 +176,7 @@ def test_colours_and_wrapping(run: Run, fine: Path, monkeypatch: pytest.MonkeyPa
     assert all(line.startswith(("  ! ", "    ", "  ✓ ")) for line in lines[1:])
     assert lines[-2:] == ["    → commonplace sync", "  ✓ fine"]
     coloured = list(doctor._group("notes", findings, Look(color=True, width=60), verbose=True))
-    assert coloured[0].startswith("\x1b[33m!\x1b[0m \x1b[1mnotes")
+    assert coloured[0].startswith("\x1b[38;5;130m!\x1b[0m \x1b[1mnotes")
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
     assert plain == lines
 

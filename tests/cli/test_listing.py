@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from commonplace.render.screen import cells
+from tests.cli.conftest import Program, Run
+from tests.cli.test_terminal import on_a_terminal
 
 DAY = "memory/2026-02-13.md"
 
@@ -209,3 +211,16 @@ def test_many_notes_that_do_not_fit_are_summed_up(run: Run, workspace: Path, not
         )
         == notes
     )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_listing_is_as_wide_as_the_terminal(workspace: Path, program: Program, width: int) -> None:
+    folder = workspace / "memory" / "某个很长很长的文件夹名字" / "and-another-with-a-long-name"
+    folder.mkdir(parents=True)
+    title = "A title that fits beside no path, 一个放不下的标题" * 3
+    (folder / "the minutes of a meeting about the migration.md").write_text(f"# {title}\n")
+    shown = on_a_terminal(workspace, "ls", COLUMNS=str(width), NO_COLOR="1").splitlines()
+    assert max(map(cells, shown)) <= width
+    assert sum("…" in line for line in shown) == 1
+    assert any(line.startswith("MEMORY.md  ") and line.endswith("  Memory") for line in shown)
+    assert "…" not in program("ls").stdout.decode()

@@ -186,7 +186,7 @@ def test_metadata_comments_show_only_in_full() -> None:
 
 def test_matches_are_marked() -> None:
     shown = rendered.as_text(found(hit(text="two deploys")), Look(color=True), words=("deploy",))
-    assert "two \x1b[1;33mdeploys\x1b[0m" in shown
+    assert "two \x1b[1;38;5;163mdeploys\x1b[0m" in shown
 
 
 def test_footer_names_the_level_and_what_is_stale() -> None:

@@ -94,7 +94,7 @@ def test_no_path_is_no_link() -> None:
 
 
 def test_styles_are_closed_and_nothing_is_styled_without_colour() -> None:
-    assert Look(color=True).style("x", "red") == "\x1b[31mx\x1b[0m"
+    assert Look(color=True).style("x", "red") == "\x1b[38;5;160mx\x1b[0m"
     assert Look(color=True).style("", "red") == ""
     assert Look().style("x", "red") == "x"
 
@@ -141,7 +141,7 @@ def test_marks_of_one_row_do_not_run_into_the_next() -> None:
     line, look = "one deploy two", Look(color=True)
     spans = screen.matches(line, screen.matcher(["deploy"]))
     rows = [screen.mark(line, row, spans, look) for row in ((0, 7), (7, 14))]
-    assert rows == ["one \x1b[1;33mdep\x1b[0m", "\x1b[1;33mloy\x1b[0m two"]
+    assert rows == ["one \x1b[1;38;5;163mdep\x1b[0m", "\x1b[1;38;5;163mloy\x1b[0m two"]
 
 
 @pytest.mark.parametrize("words", [[], [""], [" ", "\t"]])
@@ -187,3 +187,59 @@ def test_columns_stand_below_each_other_whatever_the_script() -> None:
 )
 def test_sizes(count: int, told: str) -> None:
     assert screen.size(count) == told
+
+
+@pytest.mark.parametrize("width", range(4, 24))
+def test_no_row_of_chinese_ends_with_what_opens_or_begins_with_what_closes(width: int) -> None:
+    line = "巴特认真调整了复习计划（活动类，焦虑）。他说：「好的」，并取得了《优异》的成绩。"
+    shown = [line[start:end] for start, end in screen.rows(line, width)]
+    assert "".join(shown) == line
+    assert all(screen.cells(row) <= width or width < 8 for row in shown)
+    if width >= 8:
+        assert not any(row[-1] in "（「《" or row[0] in "，。）」》：" for row in shown)
+
+
+# --- colours ----------------------------------------------------------------------------------------
+
+
+def luminance(number: int) -> float:
+    """The relative luminance (WCAG 2.2) of one of the 256 colours of xterm, from the cube or the greys."""
+    if number >= 232:
+        parts = [8 + 10 * (number - 232)] * 3
+    else:
+        cube = number - 16
+        parts = [(0, 95, 135, 175, 215, 255)[cube // step % 6] for step in (36, 6, 1)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)
+    ]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_every_colour_is_read_on_black_and_on_white() -> None:
+    coloured = 0
+    for name, code in screen._CODES.items():
+        attribute, is_colour, number = code.rpartition("38;5;")
+        if not is_colour:
+            assert code in ("1", "2"), name  # of the terminal's own colour
+            continue
+        coloured += 1
+        level = luminance(int(number))
+        assert (level + 0.05) / 0.05 >= 3.8, name
+        assert 1.05 / (level + 0.05) >= 3.8, name
+        assert attribute in ("", "1;")
+    assert coloured == 5
+
+
+# --- paths ------------------------------------------------------------------------------------------
+
+
+@given(st.text(), st.integers(0, 40))
+def test_a_text_that_is_cut_in_its_middle_fits(text: str, width: int) -> None:
+    cut = screen.middle(text, width)
+    assert screen.cells(cut) <= max(width, 0) or cut == text
+    assert cut == text or width <= 1 or screen.ELLIPSIS in cut
+
+
+def test_a_path_keeps_its_folder_and_the_end_of_its_name() -> None:
+    assert screen.middle("memory/a-long-folder/note-of-may.md", 21) == "memory/a-l…-of-may.md"
+    assert screen.middle("memory/资料夹/会议纪要.md", 16) == "memory/…纪要.md"

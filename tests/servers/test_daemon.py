@@ -260,9 +260,9 @@ def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
 
 def test_options_about_tokens_that_do_not_go_together(workspace: Path, folder: Path) -> None:
     for arguments, code, told in [
-        (["--no-token", "--token-file", "x"], 2, "--no-token goes with no other option about tokens"),
-        (["--no-token", "--new-token"], 2, "--no-token goes with no other option about tokens"),
-        (["--new-token", "--token-file", "x"], 2, "--new-token makes one of our own"),
+        (["--no-token", "--token-file", "x"], 2, "--no-token and --token-file exclude each other"),
+        (["--no-token", "--new-token"], 2, "--no-token and --new-token exclude each other"),
+        (["--new-token", "--token-file", "x"], 2, "--new-token and --token-file exclude each other"),
         (["--new-token"], 1, "$COMMONPLACE_SERVER_TOKEN holds the one that is set"),
     ]:
         given = ["-w", str(workspace), "serve", "--port", "0", *arguments]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -12,7 +13,8 @@ import click
 from commonplace import __version__
 from commonplace.base import remedies
 from commonplace.cli import failures
-from commonplace.cli.options import Group, Option, State
+from commonplace.cli.flags import State
+from commonplace.cli.options import Group, Option
 from commonplace.cli.remedies import WORDS
 
 PROGRAM = "commonplace"
@@ -29,6 +31,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Compose all that goes into a prompt, nothing twice.",
         ),
         "get": ("asking:get", "Show lines of a note."),
+        "open": ("editor:open_", "Open a note at its line, in your editor or a viewer."),
         "multi-get": ("notes:multi_get", "Show several notes, also by globs."),
         "timeline": ("notes:timeline", "Show what surrounds a note or a day in time."),
         "ls": ("notes:ls", "List notes with date, size and title."),
@@ -37,6 +40,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Write": {
         "init": ("notes:init", "Make a workspace; touch nothing that exists."),
         "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
+        "edit": ("editor:edit", "Open a note at its line in your editor; say what changed."),
         "import": ("importing:import_", "Bring in what another memory holds, once."),
         "export": ("exporting:export", "Write all own notes into one file: Markdown, JSON or a zip."),
         "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
@@ -74,6 +78,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("collections:context", "Describe what stands under a path, for whoever reads a hit."),
         "workspaces": ("workspaces:group", "List the workspaces of this machine, name them, forget them."),
+        "completion": (
+            "completion:completion",
+            "Print the script by which a shell completes commands and notes.",
+        ),
         "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
     "Models": {
@@ -132,6 +140,10 @@ class Application(Group):
     ) -> NoReturn:
         """Parse, run, exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 4 no model set, 130 Ctrl-C."""
         state = State()
+        if "_COMMONPLACE_COMPLETE" in os.environ:
+            from commonplace.cli import completion  # which says how bash takes what it is offered
+
+            completion.register()
         try:
             with remedies.spoken(WORDS):
                 code = super().main(args, PROGRAM, complete_var, standalone_mode=False, obj=state, **extra)

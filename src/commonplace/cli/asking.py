@@ -10,8 +10,9 @@ import click
 
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
-from commonplace.cli import failures, searching, session
-from commonplace.cli.options import State, command, flags, format_option, option
+from commonplace.cli import failures, picks, searching, session
+from commonplace.cli.flags import EXCLUDING, State
+from commonplace.cli.options import command, completed, flags, format_option, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.servers.methods import Service
 
+_DASHED = "`{0} -- WORDS {1}` leaves that word out, `{0} -- {2}` looks for it"
 _BUDGET = keys.find("recall.budget", "as a flag")
 
 
-@command("search")
+@command("search", excluding=EXCLUDING, dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True)
 @flags()
 @click.pass_context
@@ -43,7 +45,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
-@command("recall")
+@command("recall", dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True)
 @option(
     "--budget",
@@ -71,12 +73,20 @@ def recall(
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
+    from commonplace.memory import flowing_lines
+
     memory = session.open_memories(ctx)
     asked = session.text_argument(query)
     recalled = memory.recall(asked, **options)
+    if form == "text" and session.is_terminal(sys.stdout):
+        picks.keep(session.asking(ctx), picks.references(recalled.hits, memory.name))
     for message in recalled.warnings:
         failures.warn(message)
-    session.write(recalled.text if form == "text" else render.to_json(reports.recall_data(recalled)))
+    width = session.screen_of(sys.stdout).width
+    block = recalled.text
+    if width is not None:  # a person reads it
+        block = "\n".join(row for _, row in screen.laid_out(flowing_lines(block.split("\n")), width))
+    session.write(block if form == "text" else render.to_json(reports.recall_data(recalled)))
     sys.stdout.flush()
     if form == "text":
         session.note(reports.recall_footer(recalled))
@@ -88,22 +98,25 @@ def recall(
 
 
 @command("get")
-@click.argument("reference", metavar="REF")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @option("--no-numbers", is_flag=True, help="Leave out line numbers.")
 @format_option(("text", "json"))
 @click.pass_context
 def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
     """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
 
-    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block".
+    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block". At a
+    terminal a number is that hit of the last search; a note that is called 2 is ./2.
     """
+    from commonplace.memory import flowing_lines
+
     memory = session.open_memories(ctx)
-    excerpt = memory.get(reference)
+    excerpt = picks.read(session.asking(ctx), memory, reference)
     if form == "json":
         session.write(render.to_json(excerpt))
         return
     look = session.look(memory.settings)
-    if text := reports.excerpt_text(excerpt, numbers=not no_numbers, look=look):
+    if text := reports.excerpt_text(excerpt, numbers=not no_numbers, look=look, flow=flowing_lines):
         session.write_recalled(text, memory.settings)
     elif excerpt.lines:
         click.echo()  # a blank line is one too
@@ -111,10 +124,19 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")
 
 
+# What the text for a system prompt has no use for.
+_PLACED = ("message", "--budget", "--files", "--session", "--forget", "--now", "--json", "--report")
 _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
 
 
-@command("prompt")
+@command(
+    "prompt",
+    excluding=[
+        ("--json", "--report"),
+        *(("--instructions", one) for one in _PLACED),
+    ],
+    dashed="words with a dash stand after --: `{0} -- {1} …`",
+)
 @click.argument("message", nargs=-1)
 @option(
     "--budget",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import config
-from commonplace.base.errors import UnknownCollection
+from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.cli import session
-from commonplace.cli.options import Group, command, format_option, option
-from commonplace.config.loading import WEIGHTS
-from commonplace.config.settings import Collection
+from commonplace.cli.options import Group, command, completed, format_option, option
+from commonplace.config.loading import WEIGHTS, collection_name
+from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ def _root(ctx: click.Context) -> Path:
 
 @command("add")
 @click.argument("folder", metavar="PATH")
-@option("--name", required=True, metavar="N", help="Name of the collection; its notes are shown as N/….")
+@option(
+    "--name",
+    metavar="N",
+    help="Name of the collection; the folder's own unless given. Its notes are shown as N/….",
+)
 @option(
     "--glob",
     "globs",
@@ -50,12 +55,17 @@ def _root(ctx: click.Context) -> Path:
 def add(
     ctx: click.Context,
     folder: str,
-    name: str,
+    name: str | None,
     globs: tuple[str, ...],
     ignore: tuple[str, ...],
     weight: str | None,
 ) -> None:
     """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
+    named = name is not None
+    name = collection_name(Path(os.path.expanduser(folder))) if name is None else name
+    if not name or (not named and name in {WORKSPACE_COLLECTION, *config.load(_root(ctx)).collections}):
+        told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
+        raise ConfigError("collection", f"{told}; give it one with --name")
     added = config.add_collection(
         _root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore, weight=weight
     )
@@ -75,7 +85,7 @@ def list_(ctx: click.Context, form: str) -> None:
 
 
 @command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @format_option(("text", "json"))
 @click.pass_context
 def show(ctx: click.Context, name: str, form: str) -> None:
@@ -116,7 +126,7 @@ def _command_line(update: Sequence[str]) -> str:
 
 
 @command("include")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @option("--off", is_flag=True, help="The opposite, as `exclude` does.")
 @click.pass_context
 def include(ctx: click.Context, name: str, off: bool) -> None:
@@ -125,7 +135,7 @@ def include(ctx: click.Context, name: str, off: bool) -> None:
 
 
 @command("exclude")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.pass_context
 def exclude(ctx: click.Context, name: str) -> None:
     """Keep a collection out of searches that do not name it with -c NAME or in:NAME."""
@@ -139,7 +149,7 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
 
 
 @command("weight")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.argument("weight", type=click.Choice(WEIGHTS))
 @click.pass_context
 def weigh(ctx: click.Context, name: str, weight: str) -> None:
@@ -149,7 +159,7 @@ def weigh(ctx: click.Context, name: str, weight: str) -> None:
 
 
 @command("update-cmd")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.argument("program", metavar="[COMMAND]...", nargs=-1)
 @option("--clear", is_flag=True, help="Run nothing any more.")
 @click.pass_context
@@ -178,7 +188,7 @@ def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: b
 
 
 @command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=completed("collections"))
 @click.pass_context
 def remove(ctx: click.Context, name: str) -> None:
     """Forget a collection; its files are not touched."""
@@ -187,7 +197,7 @@ def remove(ctx: click.Context, name: str) -> None:
 
 
 @command("rename")
-@click.argument("old")
+@click.argument("old", shell_complete=completed("collections"))
 @click.argument("new")
 @click.pass_context
 def rename(ctx: click.Context, old: str, new: str) -> None:

@@ -12,7 +12,7 @@ import click
 
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, some, to_json
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _SESSION = option(
 _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
 
 
-@command("correct")
-@click.argument("old", metavar="OLD")
+@command("correct", excluding=[("--dry-run", "--yes")])
+@click.argument("old", metavar="OLD", shell_complete=completed("notes"))
 @click.argument("new", metavar="[NEW]", default="")
 @_WHY
 @option("--nothing", is_flag=True, help="Strike OLD and put nothing in its place.")
@@ -241,7 +241,7 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
         session.write(reports.log_text(listed, look))
 
 
-@command("undo")
+@command("undo", excluding=[("--dry-run", "--yes")])
 @click.argument("run", metavar="[RUN]", default="")
 @option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
 @_DRY_RUN

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MARKS: Mapping[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
-    "warning": ("!", "yellow"),
+    "warning": ("!", "warning"),
     "wrong": ("✗", "red"),
     "skipped": ("-", "dim"),
 }
@@ -33,7 +33,7 @@ _TITLE_CELLS = 13
 _RECENT_S = 86_400.0  # a hook that went wrong before that is no news
 
 
-@command("doctor")
+@command("doctor", excluding=[("--json", "--format")])
 @option("--offline", is_flag=True, help="Call no provider that would be reached over a network.")
 @option("-v", "--verbose", is_flag=True, help="Show what is fine as well, one line each.")
 @option("--json", "as_json", is_flag=True, help="Short for --format json.")
@@ -112,7 +112,7 @@ def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool
     states = [state for state in _NAMED if counts[state]]
     mark, colour = _MARKS[states[0]]
     counted = ", ".join(f"{counts[state]} {_NAMED[state]}" for state in states)
-    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + look.style(counted, "dim")
+    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + counted
     yield f"{look.style(mark, colour)} {head}"
     for finding in findings:
         if verbose or finding.state in ("warning", "wrong"):
@@ -128,5 +128,5 @@ def _sum(counts: Mapping[State, int], look: Look) -> str:
     if counts["wrong"]:
         return look.style(f"{counts['wrong']} wrong, {warnings}, of {checked}", "red")
     if counts["warning"]:
-        return look.style(f"nothing wrong, {warnings}, of {checked}", "yellow")
+        return look.style(f"nothing wrong, {warnings}, of {checked}", "warning")
     return look.style(f"all fine, {checked}", "green")

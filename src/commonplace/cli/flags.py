@@ -56,6 +56,17 @@ class Flag(NamedTuple):
         return value
 
 
+class State:
+    """What the options before the command said; those after it win."""
+
+    def __init__(self) -> None:
+        self.workspace: tuple[str, ...] = ()
+        self.agent: str | None = None
+        self.everything = False
+        self.debug = False
+
+
+HELP = ("-h", "--help")
 # Before and after every command.
 SHARED = (
     Flag(
@@ -81,6 +92,8 @@ SERVING = (
         "Answer with JSON beside the text; many clients show models that alone.",
     ),
 )  # fmt: skip
+# Options of a search of which one alone may be given, beside those that set one field.
+EXCLUDING = (("--full", "--layer"),)
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, some
 from commonplace.types import Erasure, Selection
 from commonplace.types.changes import UNNAMED
@@ -28,8 +28,8 @@ _MOST_OFFERED = 40  # lines of their notes
 _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
 
 
-@command("forget")
-@click.argument("references", nargs=-1, metavar="[REFERENCE]...")
+@command("forget", excluding=[("--dry-run", "--yes")])
+@click.argument("references", nargs=-1, metavar="[REFERENCE]...", shell_complete=completed("notes"))
 @option("--text", "texts", multiple=True, metavar="WORDS", help="Cut these words out wherever they stand.")
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
 @option("--also", multiple=True, metavar="NAME", help="A further name of the person; repeatable.")

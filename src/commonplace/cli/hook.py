@@ -64,7 +64,7 @@ def is_called(arguments: Sequence[str]) -> bool:
 
     Where an option lacks its value, `hook` stands in the place of that; a client gives it no terminal.
     """
-    if {"--help", "--debug"} & {*arguments}:
+    if {"-h", "--help", "--debug"} & {*arguments}:
         return False
     rest = iter(arguments)
     for word in rest:

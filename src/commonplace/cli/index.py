@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WAIT_S = 10.0  # for another process that writes the same spool down
 
 
-@command("sync")
+@command("sync", excluding=[("--estimate", "--every"), ("--estimate", "--no-embed")])
 @option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
 @option("--pull", is_flag=True, help="First run the commands that bring collections up to date.")
 @option("--every", type=click.FloatRange(0.01), metavar="MIN", help="Repeat every MIN minutes, until Ctrl-C.")

@@ -33,7 +33,18 @@ _user = option(
 _dry_run = option("--dry-run", is_flag=True, help="Show what would change in each file, and change nothing.")
 
 
-@command("install")
+@command(
+    "install",
+    excluding=[
+        ("--project", "--user"),
+        ("--plugin", "--project"),
+        ("--plugin", "--user"),
+        *(
+            ("--list", one)
+            for one in ("client", "--project", "--user", "--dry-run", "--init", "--name", "--plugin")
+        ),
+    ],
+)
 @click.argument("client", required=False)
 @_project
 @_user
@@ -83,7 +94,7 @@ def install(
         _install(target, door, scope or "user", dry_run=dry_run)
 
 
-@command("uninstall")
+@command("uninstall", excluding=[("--project", "--user")])
 @click.argument("client")
 @_project
 @_user

@@ -15,7 +15,7 @@ import click
 
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
-from commonplace.cli.flags import SHARED
+from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, option
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
@@ -96,7 +96,13 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return least
 
 
-@command("run")
+@command(
+    "run",
+    excluding=[
+        ("--json", "--markdown"),
+        *(("--estimate", one) for one in ("--out", "--fail-under", "--markdown")),
+    ],
+)
 @click.argument("queries", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @_WORKSPACES
 @option(
@@ -281,7 +287,7 @@ def reject(
     session.write(_as_json({"sets": rows}) if as_json else evaluation.rejection_text(rows))
 
 
-@command("init")
+@command("init", excluding=[("--no-llm", "--estimate")])
 @option(
     "--questions",
     "count",
@@ -381,7 +387,7 @@ class Evaluations(Group):
         for word in rest:
             name, equals, _ = word.partition("=")
             if name not in takes_value:
-                return word == "--help" or word in self.commands
+                return word in (*HELP, "help") or word in self.commands
             if takes_value[name] and not equals:
                 next(rest, None)
         return True
@@ -520,7 +526,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     inner = look._replace(width=(look.width or LOG_WIDTH) - len(INDENT))
     words = question_words(question.text)
     _title(f"{number}. {question.text}", look)
-    session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
+    session.write(f"{INDENT}{question.kind}: {question.why}\n")
     text = hits.as_text(
         stop.result,
         inner,
@@ -535,7 +541,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
         f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
     )
     tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS, read=passage_lines)
-    session.write(look.style(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}", "dim") + "\n")
+    session.write(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}\n")
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
@@ -552,7 +558,7 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
         total = f"{sum(spent_ms.values()):.1f}"
         lines.append([name, *cells, total, f"{taken:,}", f"{taken / everything:.1%}"])
     for number, row in enumerate(screen.table(lines, range(len(lines[0])))):
-        session.write("  " + (look.style(row, "dim") if number == 0 else row))
+        session.write("  " + (look.style(row, "bold") if number == 0 else row))
     session.write(
         f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
         f"\n  recall     tokens that `commonplace recall` puts into a prompt for a question: cited passages,"

@@ -284,7 +284,7 @@ def _table(trials: Sequence[Trial], look: Look) -> str:
         about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
         rows.append((name, answered, *about, speed))
     lines = screen.table(rows, right=(2, 4, 5))
-    shown = [look.style(lines[0], "dim")]
+    shown = [look.style(lines[0], "bold")]
     for trial, line in zip(trials, lines[1:], strict=True):
         shown.append(look.style(line, "green" if trial.answered else "red"))
         shown += trouble_lines(trial.trouble, trial.remedy, look)
@@ -481,7 +481,7 @@ def _program(settings: Llm) -> Use:
     return Use(False, "its program is not there", "set llm.command")
 
 
-@command("use")
+@command("use", excluding=[("--key-file", "--keyring")])
 @click.argument("name", metavar="PROVIDER[/MODEL]")
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")

@@ -10,7 +10,7 @@ import click
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import command, completed, format_option, option
 from commonplace.config import workspaces
 from commonplace.render import count, reports, to_json
 from commonplace.render.screen import one_line
@@ -36,9 +36,14 @@ def init(ctx: click.Context, folder: str | None) -> None:
     session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
 
 
-@command("remember")
+@command("remember", dashed="words with a dash stand after --: `{0} -- {1} …`")
 @click.argument("text", nargs=-1, required=True)
-@option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.")
+@option(
+    "--section",
+    metavar="S",
+    help="Section of MEMORY.md, with --long-term.",
+    shell_complete=completed("sections"),
+)
 @option("--heading", metavar="H", help="Heading in today's note.")
 @option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
 @option("--tentative", is_flag=True, help="Mark it as a guess: searched, but not recalled until confirmed.")
@@ -84,7 +89,7 @@ def remember(
 
 
 @command("timeline")
-@click.argument("anchor")
+@click.argument("anchor", shell_complete=completed("notes"))
 @option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
 @option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
 @format_option(("text", "json"))
@@ -112,7 +117,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
 
 
 @command("ls")
-@click.argument("under", metavar="[PATH|COLLECTION]", default="")
+@click.argument("under", metavar="[PATH|COLLECTION]", default="", shell_complete=completed("notes"))
 @format_option(("text", "json"))
 @click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
@@ -131,7 +136,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
 
 
 @command("multi-get")
-@click.argument("references", metavar="REF...", nargs=-1, required=True)
+@click.argument("references", metavar="REF...", nargs=-1, required=True, shell_complete=completed("notes"))
 @option(
     "--max-bytes",
     type=click.IntRange(1),
@@ -151,11 +156,13 @@ def multi_get(
     What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
     1.
     """
+    from commonplace.memory import flowing_lines
+
     memory = session.open_memories(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
     if form == "text":
-        text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
+        text = reports.gathered_text(notes, numbers=not no_numbers, look=look, flow=flowing_lines)
         session.write_recalled(text, memory.settings)
     else:
         session.write(to_json(notes))

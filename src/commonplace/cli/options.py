@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.cli.flags import FLAGS, SERVING, SHARED, Flag, day
+from commonplace.base.errors import CommonplaceError, UnknownCollection, WorkspaceNotFound
+from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, State, day
 
 if TYPE_CHECKING:
     from datetime import date
@@ -16,17 +21,10 @@ WIDEST_HELP = 100
 _WHOLE = 1000  # characters of what a command does: the first sentence of its help
 _UNITS = {"d": 1, "w": 7}  # days
 _LONGEST_SPAN = 5  # digits
+_COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "collections"}
+_DASHED = "commonplace.dashed"
+Pair = tuple[str, str]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
-
-
-class State:
-    """What the options before the command said; those after it win."""
-
-    def __init__(self) -> None:
-        self.workspace: tuple[str, ...] = ()
-        self.agent: str | None = None
-        self.everything = False
-        self.debug = False
 
 
 class Option(click.Option):
@@ -40,15 +38,78 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command with the options that every command has; its help is its docstring."""
+    """A command with the options that every command has; its help is its docstring.
 
-    def __init__(self, name: str | None, **attributes: Any) -> None:  # noqa: ANN401
+    Of each pair of options that it is `excluding` one alone may be given. `dashed` says how words that begin
+    with a dash are given to it: {0} is the command, {1} such a word, {2} that word in quotation marks.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        excluding: Sequence[Pair] = (),
+        dashed: str = "",
+        **attributes: Any,  # noqa: ANN401
+    ) -> None:
         super().__init__(name, **attributes)
         self.params.extend(shared())
+        self.excluding, self.dashed = excluding, dashed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Raises click.UsageError for options that exclude each other."""
+        typed = list(args)
+        ctx.meta[_DASHED] = hint = self._dash_hint(ctx, typed)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if hint and isinstance(error, (click.NoSuchOption, click.MissingParameter)):
+                raise click.UsageError(f"{hint[0]} is no option; {hint[1]}", ctx) from error
+            raise
+        check_excluding(ctx, self, typed, self.excluding)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; `-word` may have been read as `-w ord`, a workspace that is not there."""
+        try:
+            return super().invoke(ctx)
+        except (WorkspaceNotFound, UnknownCollection) as error:
+            if ctx.meta.get(_DASHED):
+                word, hint = ctx.meta[_DASHED]
+                raise CommonplaceError(f"{error}; if {word} is a word: {hint}") from error
+            raise
+
+    def _dash_hint(self, ctx: click.Context, typed: Sequence[str]) -> tuple[str, str] | None:
+        """The first word with a dash that is no option, and how it is given."""
+        words = list(takewhile(lambda word: word != "--", typed)) if self.dashed else []
+        for before, word in zip(["", *words], words, strict=False):
+            if re.fullmatch(r"-[^\W\d_]{2,}\S*", word) and not before.startswith("--"):
+                return word, self.dashed.format(ctx.command_path, quote(word), quote(f'"{word}"'))
+        return None
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Return `--help`."""
+        """Return `-h, --help`."""
         return help_option()
+
+
+def check_excluding(
+    ctx: click.Context, command: click.Command, typed: Sequence[str], pairs: Sequence[Pair]
+) -> None:
+    """Raise click.UsageError where both of a pair of parameters were typed, or `--this` and `--no-this`."""
+    words = set(takewhile(lambda word: word != "--", typed))
+    both = [(one.opts[0], one.secondary_opts[0]) for one in command.params if one.secondary_opts]
+    fields = {name: one.name or "" for one in command.params for name in one.opts}
+    shared = Counter(one.name for one in command.params)
+
+    def is_given(name: str) -> bool:
+        if shared[fields[name]] > 1:  # several options set the field
+            return name in words
+        return ctx.get_parameter_source(fields[name]) is click.core.ParameterSource.COMMANDLINE
+
+    for pair in [*(pair for pair in both if {*pair} <= words), *pairs]:
+        if pair in both or all(map(is_given, pair)):
+            names = " and ".join(name if name.startswith("-") else name.upper() for name in pair)
+            raise click.UsageError(f"{names} exclude each other.", ctx)
 
 
 def shared() -> list[click.Parameter]:
@@ -65,9 +126,9 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tu
 
 
 def help_option() -> Option:
-    """Make `--help`."""
+    """Make `-h, --help`."""
     return Option(
-        ["--help"],
+        list(HELP),
         is_flag=True,
         is_eager=True,
         expose_value=False,
@@ -97,6 +158,17 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
         show_default=True,
         help="Form of the answer.",
     )
+
+
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Make what offers a shell the values of a parameter: notes, collections, agents, sections, keys."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        from commonplace.cli import offers
+
+        return offers.find(kind, ctx, typed)
+
+    return complete
 
 
 def serving() -> list[click.Parameter]:
@@ -132,6 +204,8 @@ def _attributes(flag: Flag) -> dict[str, Any]:
         attributes["type"] = (click.IntRange if flag.read is int else _Number)(*flag.bounds)
     elif flag.field == "now":
         attributes["callback"] = _day
+    if flag.field in _COMPLETED:
+        attributes["shell_complete"] = completed(_COMPLETED[flag.field])
     if flag.default:
         attributes |= {"default": flag.default, "show_default": True}
     return attributes
@@ -179,9 +253,12 @@ def span_days(text: str) -> int | None:
     return int(number) * _UNITS[unit]
 
 
-def command(name: str) -> Callable[[Callable[..., None]], Command]:
-    """Declare a command; its docstring is its help."""
-    return click.command(name, cls=Command, context_settings={"max_content_width": WIDEST_HELP})
+def command(
+    name: str, *, excluding: Sequence[Pair] = (), dashed: str = ""
+) -> Callable[[Callable[..., None]], Command]:
+    """Declare a command; its docstring is its help, `excluding` and `dashed` are those of `Command`."""
+    settings = {"max_content_width": WIDEST_HELP}
+    return click.command(name, cls=Command, context_settings=settings, excluding=excluding, dashed=dashed)
 
 
 class Group(click.Group):
@@ -208,7 +285,7 @@ class Group(click.Group):
         )
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Return `--help`."""
+        """Return `-h, --help`."""
         return help_option()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -220,13 +297,20 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command called; an unknown name suggests the nearest."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from difflib import get_close_matches
+        """Find the command called; an unknown name is answered with the one that is meant.
 
-            names = self.list_commands(ctx)
-            close = get_close_matches(args[0], names, 1)
-            known = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+        `help COMMAND` is `COMMAND --help`.
+        """
+        if args[0] == "help" and self.get_command(ctx, args[0]) is None:
+            if not args[1:]:
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+            args = [*args[1:], HELP[-1]]
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from commonplace.cli import synonyms
+
+            program, _, group = ctx.command_path.partition(" ")
+            known = synonyms.answer(program, group, args, self.list_commands(ctx))
             raise click.UsageError(f"no such command {args[0]!r}; {known}", ctx)
         return super().resolve_command(ctx, args)
 

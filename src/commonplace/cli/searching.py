@@ -45,7 +45,13 @@ def search(
                 from commonplace.servers import local
 
                 local.launch(asking.root)
-    return session.show(printed)
+    code = session.show(printed)
+    if screens[0].width is not None and given.get("form", "text") == "text":
+        from commonplace.cli import picks
+
+        picks.keep(asking, printed.picks)
+    session.hint_agent(agent, asking.root)
+    return code
 
 
 def answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:
@@ -89,7 +95,12 @@ def compose(
         changed = f"stale: {result.stale} files changed since they were indexed"
         warnings.append(f"{changed}; run `commonplace sync`")
     notes = list(_notes(result, form, tokens, session.look_at(err), explain=explain))
-    return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND)
+    numbered: Sequence[str] = ()
+    if form == "text" and out.width is not None:
+        from commonplace.cli import picks
+
+        numbered = picks.references(result.hits, memory.name)
+    return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND, numbered)
 
 
 def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]) -> SearchResult:
@@ -125,7 +136,7 @@ def _passages(
 
     Returns about how many tokens are shown of them as well.
     """
-    from commonplace.memory import passage_lines, passage_text, question_words
+    from commonplace.memory import flowing_lines, passage_lines, passage_text, question_words
     from commonplace.render import hits
 
     if form in ("text", "md"):  # data keep the lines that they cite
@@ -135,6 +146,11 @@ def _passages(
         return hits.in_form(result.hits, form, explain=explain), result.tokens
     if not result.hits:
         return "", result.tokens
+    if look.width is not None:
+        joined = (
+            ("\n".join(one.text for one in flowing_lines(hit.text.split("\n"))), hit) for hit in result.hits
+        )
+        result = replace(result, hits=tuple(replace(hit, text=text) for text, hit in joined))
     rows = None if whole else hits.PASSAGE_ROWS
     words = question_words(question) if look.color or rows else ()
     locate = session.locator(memory) if look.links else None

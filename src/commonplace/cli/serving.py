@@ -14,7 +14,8 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import doors, failures, session, shortcut
-from commonplace.cli.options import Group, Option, State, command, option, serving
+from commonplace.cli.flags import State
+from commonplace.cli.options import Group, Option, check_excluding, command, option, serving
 from commonplace.render import count
 from commonplace.servers.remedies import WORDS
 
@@ -175,6 +176,18 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+_EXCLUDING = [
+    ("--new-token", "--token-file"),
+    *(("--no-token", one) for one in ("--token-file", "--new-token", "--show-token")),
+    *(
+        ("--local", one)
+        for one in (
+            "--host", "--port", "--token-file", "--no-token", "--new-token", "--show-token", "--daemon",
+            "--structured",
+        )
+    ),
+]  # fmt: skip
+
 WORKER = ("serve", "--worker")  # what makes this program answer searches beside a server
 
 
@@ -185,6 +198,13 @@ class _Serve(Group):
         super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "")
         self.params[:0] = (*_OPTIONS, *serving())
         self.callback = click.pass_context(_serve)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Raises click.UsageError for options that exclude each other."""
+        typed = list(args)
+        rest = super().parse_args(ctx, args)
+        check_excluding(ctx, self, typed, _EXCLUDING)
+        return rest
 
 
 def _serve(
@@ -207,16 +227,12 @@ def _serve(
     """
     if ctx.invoked_subcommand is not None:
         return
-    if no_token and (token_file or new_token or show_token):
-        raise click.UsageError("--no-token goes with no other option about tokens", ctx)
     if local:
         _serve_locally(ctx)
         return
     if worker:
         _work()
         return
-    if new_token and token_file:
-        raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
     from commonplace.servers import running

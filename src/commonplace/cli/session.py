@@ -154,12 +154,38 @@ def _opened(
         settings = config.load(reach.home, None, overrides, name)
     memory = Memory(reach.home, settings, agent=name, reach=reach)
     ctx.call_on_close(memory.close)
+    hint_agent(agent(ctx), reach.home)
     return memory
+
+
+def hint_agent(name: str | None, root: Path | str) -> None:
+    """Say of an agent that the command line names that no settings are about it: it may be misspelt.
+
+    Where a table limits any agent, one without a table is refused before.
+    """
+    if not name:
+        return
+    from pathlib import Path
+
+    from commonplace import config
+
+    known = config.agents(Path(root), name)
+    if name in known:
+        return
+    from difflib import get_close_matches
+
+    from commonplace.clients.table import TARGETS
+
+    clients = [target.name for target in TARGETS]
+    if name not in clients:
+        close = get_close_matches(name, [*known, *clients], 1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        warn(f"no settings are about the agent {name!r}, so those for all apply{meant}")
 
 
 def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
     """Return who asks which workspaces, by the options before or after the command, or `everything`."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     state = ctx.ensure_object(State)
     return caller(state.workspace, state.agent, everything=everything or state.everything)
@@ -167,7 +193,7 @@ def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
 
 def workspace(ctx: click.Context) -> str | None:
     """Return the folder that the options before or after the command name; several are a mistake here."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     state = ctx.ensure_object(State)
     if state.everything or len(state.workspace) > 1:
@@ -180,7 +206,7 @@ def workspace(ctx: click.Context) -> str | None:
 
 def agent(ctx: click.Context) -> str | None:
     """Return the agent that the options before or after the command name."""
-    from commonplace.cli.options import State
+    from commonplace.cli.flags import State
 
     return ctx.ensure_object(State).agent
 
@@ -259,6 +285,16 @@ def root_for_settings(ctx: click.Context) -> Path:
         if workspace(ctx) is not None:
             raise
         return default_workspace()
+
+
+def note_paths(asking: Caller) -> list[str]:
+    """Return the notes of the home by their paths, sorted, without an index. Raises as `Caller.reach`."""
+    from commonplace import config
+    from commonplace.notes import scan
+
+    home = asking.reach().home
+    sources = scan.sources(os.fspath(home), config.load(home, agent=asking.agent))
+    return sorted(state.shown for state in scan.scan(sources) if not state.format)
 
 
 class Screen(NamedTuple):
@@ -342,12 +378,16 @@ def locator(memory: Memory) -> Locate:
 
 
 class Printed(NamedTuple):
-    """What a command prints: warnings, the result, what is said beside it; and its exit code."""
+    """What a command prints: warnings, the result, what is said beside it; and its exit code.
+
+    `picks` are references to the hits that a person may name by their numbers.
+    """
 
     warnings: Sequence[str]
     text: str
     notes: Sequence[str]
     code: int
+    picks: Sequence[str] = ()
 
 
 def show(printed: Printed) -> int:
@@ -420,8 +460,8 @@ def answer(form: str, value: object, text: Callable[[], str]) -> None:
 
 
 def note(text: str) -> None:
-    """Print something about a result, dimmed on a terminal, beside it."""
-    sys.stderr.write(look(stream=sys.stderr).style(shown(text, sys.stderr), "dim") + "\n")
+    """Print something about a result beside it."""
+    sys.stderr.write(shown(text, sys.stderr) + "\n")
 
 
 def words_to_write(words: tuple[str, ...]) -> str:

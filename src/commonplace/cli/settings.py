@@ -15,7 +15,7 @@ from commonplace import config as settings
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import keys, loading
 from commonplace.render import screen, to_json
 
@@ -42,7 +42,7 @@ def list_(ctx: click.Context, origin: bool, form: str) -> None:
 
 
 @command("get")
-@click.argument("name", metavar="KEY")
+@click.argument("name", metavar="KEY", shell_complete=completed("keys"))
 @option("--origin", is_flag=True, help="Say what set the value.")
 @format_option(("text", "json"))
 @click.pass_context
@@ -60,7 +60,7 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
 
 
 @command("set")
-@click.argument("name", metavar="KEY")
+@click.argument("name", metavar="KEY", shell_complete=completed("keys"))
 @click.argument("values", metavar="VALUE...", nargs=-1, required=True)
 @option("--in-workspace", is_flag=True, help="Set it in the workspace's file; otherwise in your own.")
 @click.pass_context
@@ -80,7 +80,7 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
 
 
 @command("unset")
-@click.argument("name", metavar="KEY")
+@click.argument("name", metavar="KEY", shell_complete=completed("keys"))
 @option("--in-workspace", is_flag=True, help="Remove it from the workspace's file; otherwise from your own.")
 @click.pass_context
 def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commonplace.base import remedies
 from commonplace.cli import failures, session
-from commonplace.cli.flags import FLAGS, SERVING, SHARED
+from commonplace.cli.flags import EXCLUDING, FLAGS, SERVING, SHARED
 from commonplace.cli.remedies import WORDS
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SPELLINGS = [(name.partition("/"), flag) for flag in (*SHARED, *SERVING, *FLAGS) for name in flag.names]
 _OPTIONS = {on: (flag, flag.value) for (on, _, _), flag in _SPELLINGS}
 _OPTIONS |= {off: (flag, False) for (_, _, off), flag in _SPELLINGS if off}
+_APART = [[_OPTIONS[name][0].field for name in pair] for pair in EXCLUDING]
 
 
 def run(arguments: Sequence[str]) -> int | None:
@@ -72,6 +73,8 @@ def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
             words.append(rest.pop(0))
         elif not _take(rest, options, (*SHARED, *(SERVING if command == "mcp" else FLAGS))):
             return None
+    if any({*fields} <= options.keys() for fields in _APART):
+        return None
     return {**before, **options, "words": (*words, *rest[1:])}
 
 
@@ -82,7 +85,7 @@ def _take(rest: list[str], options: dict[str, Any], known: Sequence[Flag]) -> bo
     if flag is None or flag not in known:
         return False
     if flag.read is None:
-        is_other = flag.value is not True and options.setdefault(flag.field, value) != value
+        is_other = options.setdefault(flag.field, value) != value
         options[flag.field] = value
         return not (equals or is_other)
     if equals and not name.startswith("--"):

@@ -97,7 +97,7 @@ def _summarize_pending(summarizer: Summarizer) -> bool:
 # --- consolidate ----------------------------------------------------------------------------------------
 
 
-@command("consolidate")
+@command("consolidate", excluding=[("--estimate", "--dry-run"), ("--estimate", "--accept")])
 @option(
     "--days", type=click.IntRange(1, 366), help="Days of notes, today included; otherwise consolidate.days."
 )
@@ -220,7 +220,7 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
     return age
 
 
-@command("rollup")
+@command("rollup", excluding=[("--dry-run", "--yes")])
 @click.argument("month", metavar="[MONTH]", required=False)
 @option(
     "--older-than",

@@ -12,7 +12,8 @@ import click
 from commonplace.base import paths
 from commonplace.base.errors import WorkspaceNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, State, command, format_option, option
+from commonplace.cli.flags import State
+from commonplace.cli.options import Group, command, format_option, option
 from commonplace.config import editing, workspaces
 from commonplace.render import screen, to_json
 

@@ -18,7 +18,7 @@ from commonplace.config.loading import (
     user_file,
 )
 from commonplace.config.settings import KEYS, Collection, Key, Settings
-from commonplace.config.workspaces import Reach, limited, reach
+from commonplace.config.workspaces import Reach, agents, limited, reach
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ __all__ = [
     "Settings",
     "add_collection",
     "add_context",
+    "agents",
     "by_default",
     "contexts_for",
     "limited",

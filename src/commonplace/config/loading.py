@@ -577,6 +577,13 @@ def check_name(name: str) -> None:
         raise ConfigError("collection", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
 
 
+def collection_name(path: Path) -> str:
+    """Return a name for a collection from that of a file or folder; empty where it has no letter for one."""
+    name = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in name.lower())
+    return "-".join(plain.split()).strip("-_")[:64].strip("-_")
+
+
 def contexts_in(content: Mapping[str, Any], path: Path) -> dict[str, str]:
     """Return the validated contexts of a table by prefix. Raises ConfigError."""
     found: dict[str, str] = {}

@@ -90,6 +90,15 @@ def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[s
         return [name for name in agents if loading.access_of(user, name, environ).is_limited]
 
 
+def agents(root: Path, agent: str = "", environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the agents that the user's file or that of a workspace has a table for.
+
+    Raises ConfigError, which tells an `agent` that asks nothing of others.
+    """
+    user, file = loading.users(environ, agent).content, loading.read(paths.Workspace(root).settings)
+    return [name for content in (user, file) for name in content.get("agents", {})]
+
+
 def _home(
     folders: Sequence[str],
     started: Path | None,

@@ -252,15 +252,15 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
             with state.open() as file:
                 data = file.read(LARGEST)
         except OSError:
-            unreadable.append(state.path)
+            unreadable.append(state.shown)
             continue
         is_cut = len(data) == LARGEST
         if (at := damage(data)) is not None and not (is_cut and at > LARGEST - 4):  # in its last character
-            not_utf8.append(state.path)
+            not_utf8.append(state.shown)
         note = decode(data)
-        secrets += [f"{state.path}:{line}" for line in secret_lines(note)]
+        secrets += [f"{state.shown}:{line}" for line in secret_lines(note)]
         if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
-            hidden.append(f"{state.path}:{line}")
+            hidden.append(f"{state.shown}:{line}")
     return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
 
 
@@ -282,7 +282,7 @@ def names(case: Case) -> Iterator[Finding]:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
     suspect = states if holds_secret("\n".join(state.path for state in states)) else []
-    if named := [state.path for state in suspect if holds_secret(state.path)]:
+    if named := [state.shown for state in suspect if holds_secret(state.path)]:
         yield Finding(
             "notes.secret_names",
             "warning",
@@ -290,8 +290,8 @@ def names(case: Case) -> Iterator[Finding]:
             "rename the files or their folders, since every answer shows them, and change the secrets",
         )
     if found := conflicts([f"{state.absolute}" for state in states]):
-        own = os.fspath(case.root) + os.sep
-        pairs = [" and ".join(name.removeprefix(own) for name in same) for same in found]
+        own, shown = os.fspath(case.root) + os.sep, {state.absolute: state.shown for state in states}
+        pairs = [" and ".join(shown.get(name, name.removeprefix(own)) for name in same) for same in found]
         yield Finding(
             "notes.names",
             "warning",
@@ -334,7 +334,7 @@ def clock(case: Case) -> Iterator[Finding]:
 
 def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
     now_ns = int((case.now_s + AHEAD_S) * 1e9)
-    ahead = [state.path for state in states if state.mtime_ns > now_ns]
+    ahead = [state.shown for state in states if state.mtime_ns > now_ns]
     index = case.workspace.index if case.workspace else None
     if index is not None and os.path.exists(index) and index.stat().st_mtime_ns > now_ns:
         yield Finding(
@@ -357,7 +357,7 @@ def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
 def later(states: list[FileState], today: date) -> list[str]:
     """Return the daily notes of days to come."""
     last = (today + timedelta(days=AHEAD_DAYS)).isoformat()
-    found = ((state.path, _DAY.search(state.path)) for state in states)
+    found = ((state.shown, _DAY.search(state.path)) for state in states)
     return sorted(path for path, day in found if day and day[1] > last)
 
 

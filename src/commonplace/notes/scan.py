@@ -33,6 +33,11 @@ TRANSCRIPTS = (".jsonl", ".json", ".zip")  # what a collection of transcripts ma
 OWN_SESSIONS = "sessions/*.jsonl"
 
 
+def shown(collection: str, path: str) -> str:
+    """Return a path as people write it: relative to the workspace, or below a collection's name."""
+    return path if collection == WORKSPACE_COLLECTION else f"{collection}/{path}"
+
+
 class Source(NamedTuple):
     """A collection as it stands on disk: where it is, which files belong to it."""
 
@@ -64,6 +69,11 @@ class FileState(NamedTuple):
     def key(self) -> tuple[str, str]:
         """Identity of the file in the index."""
         return (self.collection, self.path)
+
+    @property
+    def shown(self) -> str:
+        """The path as people write it."""
+        return shown(self.collection, self.path)
 
     def open(self) -> BufferedReader:
         """Open the file, or what a link in its place leads to, as long as that lies in its collection.

@@ -103,7 +103,7 @@ class Row(NamedTuple):
 
     def styled(self, look: Look) -> str:
         """The row on one line of a terminal."""
-        styles = ("cyan", "dim", "", "green")
+        styles = ("cyan", "", "", "green")
         parts = ((part, style) for part, style in zip(self, styles, strict=True) if part)
         return " ".join(look.style(part, style) if style else part for part, style in parts)
 
@@ -138,7 +138,15 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
         return _xml(f"  <hit{_attributes(one.filled())}/>" for one in short)
     if form == "md":
         return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
-    return "\n".join(one.styled(look) for one in short)
+    lead = _numbers(len(short), look)
+    return "\n".join(lead[at] + one.styled(look) for at, one in enumerate(short))
+
+
+def _numbers(count: int, look: Look) -> list[str]:
+    """What stands before each hit: on a terminal, where a hit can be picked by it, its number."""
+    if look.width is None:
+        return [""] * count
+    return [look.style(f"{number:>{len(str(count))}}", "bold") + " " for number in range(1, count + 1)]
 
 
 def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
@@ -262,21 +270,24 @@ def as_text(
 ) -> str:
     """Render hits for people: where, when, under which headings, the score; then the passage.
 
+    On a terminal each has its number.
+
     `words` are marked where they stand. Passages are cut to `rows`, None shows all of them; `read` tells what
     their lines are, so that what is left belongs together.
     """
     pattern = screen.matcher(words)
     blocks = []
-    for hit in result.hits:
-        lines = [headline(hit, look, locate)]
+    narrow = look if look.width is None else look._replace(width=look.width - len(str(len(result.hits))) - 1)
+    for hit, number in zip(result.hits, _numbers(len(result.hits), look), strict=True):
+        lines = [number + headline(hit, narrow, locate)]
         if explain or rows is None:
-            lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
+            lines += [f"{INDENT}({screen.one_line(c)})" for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows, read)
         if hit.others:
             also = ", ".join(_also(hit))
-            lines.append(look.style(f"{INDENT}also in {also}", "dim"))
+            lines.append(f"{INDENT}also in {also}")
         if explain:
-            lines.append(look.style(INDENT + explanation(hit), "dim"))
+            lines.append(INDENT + explanation(hit))
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -324,7 +335,7 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
         detail = screen.shorten(detail, max(room, 0))
         gap += max(0, room - screen.cells(detail))
     shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
-    middle = f"  {look.style(detail, 'dim')}" if detail else "  " if look.width is not None else ""
+    middle = f"  {detail}" if detail else "  " if look.width is not None else ""
     return f"{shown}{middle}{' ' * gap}{look.style(value, 'green')}" if value else f"{shown}{middle}".rstrip()
 
 

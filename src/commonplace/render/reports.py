@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, passage
-from commonplace.render.screen import PLAIN, Look
+from commonplace.render.screen import PLAIN, Flowing, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         Usage,
         Written,
     )
+
+Flow = Callable[[Sequence[str]], Sequence[Flowing]]
 
 ANCHOR = "▶ "
 NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
@@ -154,13 +156,21 @@ def answer_footer(answer: Answer) -> str:
     return " · ".join(parts)
 
 
-def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
-    """Render lines of a note, numbered unless that is not wanted."""
-    if not numbers:
-        return "\n".join(map(screen.clean, excerpt.lines))
+def excerpt_text(
+    excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
+) -> str:
+    """Render lines of a note, numbered unless that is not wanted.
+
+    On a terminal `flow` joins the lines that an editor broke, and they are wrapped as wide as it is.
+    """
     width = len(str(excerpt.end_line))
-    numbered = enumerate(excerpt.lines, excerpt.start_line)
-    return "\n".join(f"{look.style(f'{n:>{width}}', 'dim')}  {screen.clean(line)}" for n, line in numbered)
+    rows: Iterable[tuple[int | None, str]] = enumerate(map(screen.clean, excerpt.lines))
+    if flow is not None and look.width is not None:
+        rows = screen.laid_out(flow(excerpt.lines), look.width - (width + 2 if numbers else 0))
+    if not numbers:
+        return "\n".join(row for _, row in rows)
+    leads = (("" if at is None else str(excerpt.start_line + at), row) for at, row in rows)
+    return "\n".join(f"{look.style(lead.rjust(width), 'dim')}  {row}" for lead, row in leads)
 
 
 def written_text(written: Written) -> str:
@@ -169,18 +179,28 @@ def written_text(written: Written) -> str:
 
 
 def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
-    """List notes: path, date, size, title."""
-    rows = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
-    lines = screen.table([tuple(map(screen.one_line, row)) for row in rows], right=(2,))
-    return "\n".join(map(look.fit, lines))
+    """List notes: path, date, size, title; on a terminal paths and titles that are too long are cut."""
+    fields = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
+    rows = [tuple(map(screen.one_line, row)) for row in fields]
+    if look.width is not None and rows:
+        path, *others, title = (max(screen.cells(row[column]) for row in rows) for column in range(4))
+        room = (
+            look.width - sum(others) - 2 * 3
+        )  # cells for a path and a title, with two before each further one
+        path = min(path, max(room - title, room * 3 // 5))
+        rows = [(screen.middle(row[0], path), *row[1:3], screen.shorten(row[3], room - path)) for row in rows]
+    return "\n".join(screen.table(rows, right=(2,)))
 
 
-def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
+def gathered_text(
+    gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
+) -> str:
     """Render several notes, each below a line with its path and its first and last line."""
     blocks = []
     for one in gathered.excerpts:
         head = f"==> {screen.name(one.path)}:{one.start_line}-{one.end_line} <=="
-        blocks.append(f"{look.style(head, 'cyan')}\n{excerpt_text(one, numbers=numbers, look=look)}".rstrip())
+        text = excerpt_text(one, numbers=numbers, look=look, flow=flow)
+        blocks.append(f"{look.style(head, 'cyan')}\n{text}".rstrip())
     return "\n\n".join(blocks)
 
 
@@ -194,7 +214,7 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
             day = moment.date
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
         headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
-        below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
+        below = f"  {' › '.join(headings)}" if headings else ""
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
         rows = passage(moment.text, look, None, None)
         lines += [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
@@ -249,7 +269,7 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
     ]  # fmt: skip
     if status.others:
         rows.append(("asks also", ", ".join(map(screen.one_line, status.others))))
-    table = [f"{look.style(name.ljust(11), 'dim')}{value}" for name, value in rows]
+    table = [f"{look.style(name.ljust(11), 'bold')}{value}" for name, value in rows]
     return "\n".join([*table, "", collections_text(status.collections, look)])
 
 
@@ -334,7 +354,7 @@ def run_text(run: Run, look: Look = PLAIN) -> str:
         *zip(["file", *[""] * len(files)], files, strict=False),
     ]
     shown = [(name, screen.one_line(text)) for name, text in rows if text]
-    return "\n".join(f"{look.style(name.ljust(6), 'dim')}  {text}" for name, text in shown)
+    return "\n".join(f"{look.style(name.ljust(6), 'bold')}  {text}" for name, text in shown)
 
 
 def diff_text(diff: str, look: Look = PLAIN) -> str:
@@ -430,7 +450,7 @@ def erasure_count(places: Sequence[Erased]) -> str:
 
 def usage_text(usage: Usage, look: Look = PLAIN) -> str:
     """Render what was asked and what came of it as short tables."""
-    blocks = ["\n".join(f"{look.style(name.ljust(11), 'dim')}{text}" for name, text in _usage_rows(usage))]
+    blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
     if usage.questions:
         days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]
         head = ("day", "searches", "recalls", "gets")

@@ -11,7 +11,17 @@ from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 
 ELLIPSIS = "…"
-_CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
+# Of the 256 colours, which no theme changes, some that are read on black and on white: each has a contrast of
+# 3.8 or more to both (WCAG 2.2, 1.4.3). `dim` is for what may be overlooked, such as the numbers of lines.
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "cyan": "38;5;31",
+    "green": "38;5;28",
+    "red": "38;5;160",
+    "warning": "38;5;130",
+    "match": "1;38;5;163",
+}
 # What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
 _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
@@ -22,6 +32,7 @@ _OWN = lazy(
     rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
+_OPENING = "（「『【《〈“‘"  # and to the one behind it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _LONGEST_TERM = 8000  # characters: as many as a question has at most
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
@@ -34,6 +45,14 @@ _ENDS = f"(?:(?![{_LATIN}])|{_PART})"
 _BETWEEN = r"[ .()/-]{0,3}"  # two digits of a telephone number
 
 Span = tuple[int, int]  # half-open range of characters
+
+
+class Flowing(NamedTuple):
+    """A line of a text, joined where an editor broke it: its first line (from 0), and whether it wraps."""
+
+    first: int
+    text: str
+    wraps: bool
 
 
 class Look(NamedTuple):
@@ -109,6 +128,14 @@ def shorten(text: str, width: int) -> str:
     return text[: _within(text, 0, len(text), width - 1)].rstrip() + ELLIPSIS if width > 0 else ""
 
 
+def middle(text: str, width: int) -> str:
+    """Cut a text to a number of cells in its middle, so that a path keeps its folder and its name's end."""
+    if cells(text) <= width:
+        return text
+    tail = shorten(text[::-1], (width + 1) // 2)[::-1]  # with the ellipsis before it
+    return text[: _within(text, 0, len(text), width - cells(tail))] + tail if width > 1 else tail[:width]
+
+
 def _within(text: str, start: int, end: int, width: int) -> int:
     """Where as much of a stretch of a text ends as fits into a number of cells."""
     if text.isascii():
@@ -150,9 +177,9 @@ def table(lines: Sequence[Sequence[str]], right: Collection[int] = (), *, trim: 
 
 
 def headed(lines: Sequence[Sequence[str]], right: Collection[int] = (), look: Look = PLAIN) -> str:
-    """Render a table whose first line is its head, which is dimmed."""
+    """Render a table whose first line is its head, which is bold."""
     head, *rest = table(lines, right)
-    return "\n".join([look.style(head, "dim"), *rest])
+    return "\n".join([look.style(head, "bold"), *rest])
 
 
 def wrapped(text: str, look: Look, lead: str, indent: int, hang: int = 0) -> Iterator[str]:
@@ -196,6 +223,15 @@ def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
     yield start, max(start, end)
 
 
+def laid_out(lines: Iterable[Flowing], width: int) -> Iterator[tuple[int | None, str]]:
+    """Yield the rows of lines, cleaned, each with its first line; None for further rows of the same."""
+    for line in lines:
+        text = clean(line.text).expandtabs(4).rstrip()
+        indent = hang(text)
+        for start, end in rows(text, width if line.wraps else None, indent):
+            yield (None, " " * indent + text[start:end]) if start else (line.first, text[start:end])
+
+
 def hang(line: str) -> int:
     """How far the further rows of a line are indented: to where the text of a list item starts."""
     marker = re.match(_ITEM, line)
@@ -227,7 +263,7 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
     for place in range(start, end):
         wide = east_asian_width(line[place]) in "WF"
         clings = line[place] in _CLOSING or category(line[place]) in ("Mn", "Me", "Cf")
-        if place > start and not clings and (wide or before_wide):
+        if place > start and not clings and line[place - 1] not in _OPENING and (wide or before_wide):
             yield start, place
             start = place
         before_wide = wide or (clings and before_wide)

@@ -14,6 +14,7 @@ from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
 from commonplace.notes.scan import Globs, Source
+from commonplace.notes.scan import shown as shown
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from commonplace.types import Excerpt, Gathered, NoteInfo
 
 _WILD = frozenset("*?[")
-
-
-def shown(collection: str, path: str) -> str:
-    """Return a path as people write it: relative to the workspace, or below a collection's name."""
-    return path if collection == WORKSPACE else f"{collection}/{path}"
 
 
 def key_of(store: Store, path: str) -> Key:

@@ -15,6 +15,7 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
 from commonplace.base.root import Root, open_named
+from commonplace.config.loading import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
@@ -62,7 +63,7 @@ def follow(
     if full.is_file() and not full.name.lower().endswith(TRANSCRIPTS):
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
     _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
-    chosen = name or _name_of(full)
+    chosen = name or collection_name(full) or "sessions"
     return config.add_collection(root, chosen, str(folder), glob=globs, format=kind, environ=environ)
 
 
@@ -197,10 +198,3 @@ def _by_end(known: Mapping[str, Session], session: str) -> Session:
     raise NoteNotFound(
         paths.shown(session), near, "several sessions end so" if matches else "no such session"
     )
-
-
-def _name_of(path: Path) -> str:
-    """A name for a collection from that of a file or folder."""
-    name = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
-    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in name.lower())
-    return "-".join(plain.split()).strip("-_")[:64].strip("-_") or "sessions"

@@ -1,0 +1,166 @@
+"""`open` and `edit`: a note in the editor of whoever asks, at its line, and what changed there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from commonplace import config
+from commonplace import memory as memories
+from commonplace.base import paths
+from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
+from commonplace.cli import failures, index, picks, session
+from commonplace.cli.options import command, completed
+from commonplace.render import count, reports, screen
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import Excerpt
+
+VARIABLES = ("VISUAL", "EDITOR")
+_USUAL = ("sensible-editor", "nano", "vim", "vi")  # of those that are there, where no variable names one
+_PLUS = ("+{line}", "{path}")
+_COLON = ("{path}:{line}",)
+_WAITING = ("--wait", "{path}:{line}")  # which would otherwise return at once
+_GOTO = ("--wait", "--goto", "{path}:{line}")
+# What an editor takes to open a file at a line, by the name of its program; any other takes the file alone.
+PLACES: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(
+        ("vi", "vim", "nvim", "gvim", "view", "emacs", "emacsclient", "nano", "pico", "micro", "kak", "joe",
+         "jed", "ne", "mcedit", "gedit"),
+        _PLUS,
+    ),
+    **dict.fromkeys(("hx", "helix"), _COLON),
+    **dict.fromkeys(("subl", "sublime_text", "zed", "zeditor"), _WAITING),
+    **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"), _GOTO),
+    "mate": ("--wait", "--line", "{line}", "{path}"),
+    "kate": ("--block", "--line", "{line}", "{path}"),
+    "notepad++": ("-n{line}", "{path}"),
+}  # fmt: skip
+_SHOWN = 20  # lines of what changed
+
+
+@command("edit")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
+@click.pass_context
+def edit(ctx: click.Context, reference: str) -> None:
+    """Open a note at its line in your editor, and say afterwards what changed.
+
+    REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
+    with its arguments. Once it has ended, the lines that came and went are shown, and the index is brought up
+    to the note.
+    """
+    note = _found(ctx, reference)
+    if reason := _fixed(note):
+        raise NoteUnreadable(screen.name(note.excerpt.path), f"{reason}; `commonplace open` shows it")
+    ctx.exit(_edit(note))
+
+
+@command("open")
+@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
+@click.pass_context
+def open_(ctx: click.Context, reference: str) -> None:
+    """Open a note at its line in your editor, as `edit` does, or in a viewer what is not to be edited.
+
+    Transcripts and files that you may not write are shown by PAGER, as `get` shows them.
+    """
+    note = _found(ctx, reference)
+    if reason := _fixed(note):
+        session.note(f"{screen.name(note.excerpt.path)}: {reason}, so it is only shown")
+        text = reports.excerpt_text(
+            note.excerpt, look=session.look(note.memory.settings), flow=memories.flowing_lines
+        )
+        click.echo_via_pager(session.shown(text, sys.stdout) + "\n")
+    else:
+        ctx.exit(_edit(note))
+
+
+class _Note(NamedTuple):
+    """A note to be opened: what `get` reads of it, the memory and the file that it is in, its format."""
+
+    excerpt: Excerpt
+    memory: Memory
+    path: Path
+    format: str
+
+
+def _found(ctx: click.Context, reference: str) -> _Note:
+    """Find a note. Raises as `picks.read`, and AccessDenied for an agent that is limited."""
+    name = session.asking_agent(ctx)
+    if name and name in config.limited(agent=name):
+        raise AccessDenied(name, "opens no editor, which shows what reading leaves out; leave out --agent")
+    memory = session.open_memories(ctx)
+    excerpt = picks.read(session.asking(ctx), memory, reference)
+    return _Note(excerpt, *memories.file_of(memory, excerpt.path))
+
+
+def _fixed(note: _Note) -> str:
+    """Why a file is not to be edited; empty for one that is."""
+    if note.format:
+        return "a transcript, which only the program that writes it changes"
+    return "" if os.access(note.path, os.W_OK) else "you may not write it"
+
+
+def _edit(note: _Note) -> int:
+    """Edit a file, say what changed, bring the index up to it; return the exit code.
+
+    Raises ConfigError, NoteUnreadable.
+    """
+    from commonplace.changes import diffs
+    from commonplace.types.changes import Change
+
+    argv = command_line(note.path, note.excerpt.start_line, os.environ)
+    before = _content(note.path)
+    try:
+        code = subprocess.run(argv, check=False).returncode
+    except OSError as error:
+        raise ConfigError(argv[0], f"cannot be started: {paths.reason(error)}; set EDITOR") from error
+    if code:
+        failures.warn(f"{os.path.basename(argv[0])} ended with {code}")
+    after, place = _content(note.path), screen.name(note.excerpt.path)
+    if after == before:
+        session.note(f"{place}: nothing was changed")
+        return failures.ERROR if code else 0
+    added, removed = diffs.counted(before, after)
+    if added + removed <= _SHOWN:
+        diff = diffs.of_change(Change(note.excerpt.path, before, after))
+        session.write(reports.diff_text(diff, session.look(note.memory.settings)))
+    session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
+    if note.memory.status().notes:  # a first sync takes its time, and is asked for
+        index.run(note.memory)
+        session.note("the index is up to date")
+    return failures.ERROR if code else 0
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return paths.root_of(path).read(path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+
+
+def command_line(path: Path, line: int, environ: Mapping[str, str]) -> list[str]:
+    """Return what starts the editor on a line of a file. Raises ConfigError where there is none."""
+    named = next((name for name in VARIABLES if environ.get(name, "").strip()), "")
+    if named:
+        try:
+            argv = shlex.split(environ[named], posix=os.name == "posix")
+        except ValueError as error:
+            raise ConfigError(named, f"cannot be read as a command: {str(error).lower()}") from error
+    else:
+        argv = [next(filter(shutil.which, _USUAL), "")] if session.can_ask() else [""]
+    if not shutil.which(argv[0]):
+        told = f"there is no program {argv[0]!r}" if argv[0] else "no editor is known here"
+        raise ConfigError(named or VARIABLES[1], f"{told}; set it, as in: export EDITOR=nano")
+    program = os.path.basename(argv[0]).lower().removesuffix(".exe").removesuffix(".cmd")
+    place = PLACES.get(program) or PLACES.get(program.partition(".")[0]) or ("{path}",)
+    filled = (part.format(path=path, line=line) for part in place)
+    return [*argv, *(part for part in filled if part not in argv)]

@@ -1,0 +1,205 @@
+"""`open` and `edit`: a note in an editor at its line, and what is said of what changed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import ConfigError
+from commonplace.cli.editor import PLACES, command_line
+from tests.cli.conftest import Program, Run
+from tests.cli.test_terminal import ended_on_a_terminal, on_a_terminal
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that notes its arguments in `seen`, and puts what lies in `text` into the file's place."""
+    folder = tmp_path / "an editor"
+    folder.mkdir()
+    script = folder / "write.py"
+    script.write_text(
+        "import pathlib, sys\nhome = pathlib.Path(__file__).parent\n"
+        "(home / 'seen').write_text(repr(sys.argv[1:]))\n"
+        "file = pathlib.Path(sys.argv[-1])\n"
+        "if (home / 'text').exists():\n    file.write_bytes((home / 'text').read_bytes())\n"
+    )
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))} --mine")
+    return folder
+
+
+# --- which line an editor takes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest"),
+    [
+        ("vim", ["+7", "{path}"]),
+        ("nvim -p", ["-p", "+7", "{path}"]),
+        ("vim.basic", ["+7", "{path}"]),
+        ("emacs -nw", ["-nw", "+7", "{path}"]),
+        ("nano", ["+7", "{path}"]),
+        ("micro", ["+7", "{path}"]),
+        ("hx", ["{path}:7"]),
+        ("code", ["--wait", "--goto", "{path}:7"]),
+        ("code --wait -n", ["--wait", "-n", "--goto", "{path}:7"]),
+        ("subl", ["--wait", "{path}:7"]),
+        ("zed --wait", ["--wait", "{path}:7"]),
+        ("unheard-of --flag 'a b'", ["--flag", "a b", "{path}"]),
+    ],
+)
+def test_each_editor_is_given_the_line_in_its_way(tmp_path: Path, typed: str, rest: list[str]) -> None:
+    name, _, options = typed.partition(" ")
+    program = tmp_path / "bin folder" / name
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    note = tmp_path / "a note.md"
+    argv = command_line(note, 7, {"EDITOR": f"{shlex.quote(str(program))} {options}"})
+    assert argv == [str(program), *(part.format(path=note) for part in rest)]
+
+
+def test_visual_goes_before_editor(tmp_path: Path) -> None:
+    argv = command_line(tmp_path / "n.md", 1, {"VISUAL": sys.executable, "EDITOR": "nothing"})
+    assert argv[0] == sys.executable
+
+
+def test_the_table_names_the_file_once() -> None:
+    for place in PLACES.values():
+        assert "".join(place).count("{path}") == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"EDITOR": "no-such-editor -x"}, "EDITOR: there is no program 'no-such-editor'"),
+        ({"VISUAL": "'open"}, "VISUAL: cannot be read as a command: no closing quotation"),
+        ({"EDITOR": "  "}, "EDITOR: no editor is known here; set it, as in: export EDITOR=nano"),
+    ],
+)
+def test_no_editor_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
+) -> None:
+    with open(os.devnull) as nobody:
+        monkeypatch.setattr(sys, "stdin", nobody)
+        with pytest.raises(ConfigError, match=told):
+            command_line(tmp_path / "n.md", 1, variables)
+
+
+# --- edited -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["edit", "open"])
+def test_what_changed_is_said_and_found(run: Run, workspace: Path, editor: Path, command: str) -> None:
+    run("sync")
+    note = workspace / "memory" / "2026-02-14.md"
+    (editor / "text").write_text("# 2026-02-14\n\n- Snow on the 山.\n- And sun.\n")
+    result = run(command, "memory/2026-02-14.md:3")
+    assert result.exit_code == 0, result.stderr
+    assert (editor / "seen").read_text() == repr(["--mine", str(note)])
+    assert "-- Nothing but rain." in result.stdout
+    assert "+- Snow on the 山." in result.stdout
+    assert "memory/2026-02-14.md: 2 lines added, 1 removed" in result.stderr
+    assert "the index is up to date" in result.stderr
+    assert "Snow" in run("search", "snow").stdout
+
+
+def test_nothing_changed_is_said_and_nothing_written(run: Run, workspace: Path, editor: Path) -> None:
+    before = (workspace / "MEMORY.md").stat().st_mtime_ns
+    result = run("edit", "MEMORY.md")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "MEMORY.md: nothing was changed" in result.stderr
+    assert (workspace / "MEMORY.md").stat().st_mtime_ns == before
+
+
+def test_an_editor_that_fails_ends_with_1(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'")
+    result = run("edit", "MEMORY.md")
+    assert result.exit_code == 1
+    assert "ended with 3" in result.stderr
+
+
+def test_many_lines_are_counted_and_not_shown(run: Run, workspace: Path, editor: Path) -> None:
+    (editor / "text").write_text("- A line.\n" * 400)
+    result = run("edit", "MEMORY.md")
+    assert result.stdout == ""
+    assert "MEMORY.md: 400 lines added, 5 removed" in result.stderr
+
+
+def test_a_note_of_a_collection_is_edited_where_it_lies(run: Run, tmp_path: Path, editor: Path) -> None:
+    (tmp_path / "资料").mkdir()
+    note = tmp_path / "资料" / "x y.md"
+    note.write_text("# 标题\n\n- 一。\n")
+    run("collection", "add", str(tmp_path / "资料"), "--name", "papers")
+    (editor / "text").write_text("# 标题\n\n- 二。\n")
+    assert run("edit", "papers/x y.md").exit_code == 0
+    assert note.read_text() == "# 标题\n\n- 二。\n"
+
+
+def test_a_hit_is_edited_by_its_number(workspace: Path, editor: Path) -> None:
+    on_a_terminal(workspace, "search", "rain")
+    (editor / "text").write_text("# 2026-02-14\n\n- Hail.\n")
+    code, shown, errors = ended_on_a_terminal(workspace, "edit", "1")
+    assert (code, "+- Hail." in shown) == (0, True), errors
+    assert (workspace / "memory" / "2026-02-14.md").read_text().endswith("- Hail.\n")
+
+
+@pytest.mark.parametrize(
+    "reference", ["../outside.md", "/etc/passwd", "commonplace.toml", "link.md", "none.md"]
+)
+def test_no_other_file_is_opened(run: Run, workspace: Path, editor: Path, reference: str) -> None:
+    (workspace.parent / "outside.md").write_text("secret\n")
+    (workspace / "commonplace.toml").write_text("")
+    (workspace / "link.md").symlink_to(workspace.parent / "outside.md")
+    for command in ("edit", "open"):
+        result = run(command, reference)
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1), reference
+    assert not (editor / "seen").exists()
+
+
+# --- only shown -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def transcript(run: Run, tmp_path: Path) -> str:
+    (tmp_path / "talks").mkdir()
+    (tmp_path / "talks" / "s1.jsonl").write_text('{"role": "user", "content": "Which tea?"}\n' * 2)
+    assert run("sessions", "follow", str(tmp_path / "talks")).exit_code == 0
+    run("sync")
+    return "talks/s1.jsonl"
+
+
+def test_a_transcript_is_shown_and_not_edited(program: Program, editor: Path, transcript: str) -> None:
+    refused = program("edit", transcript)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert (
+        b"a transcript, which only the program that writes it changes; `commonplace open` shows it"
+        in refused.stderr
+    )
+    shown = program("open", transcript, PAGER="cat")
+    assert (shown.returncode, b"Which tea?" in shown.stdout) == (0, True)
+    assert not (editor / "seen").exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root writes everything")
+def test_a_note_that_may_not_be_written_is_shown(program: Program, workspace: Path, editor: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0o444)
+    assert b"you may not write it" in program("edit", "MEMORY.md").stderr
+    assert b"white tea" in program("open", "MEMORY.md", PAGER="cat").stdout
+
+
+def test_a_limited_agent_opens_no_editor(program: Program, workspace: Path, editor: Path) -> None:
+    from commonplace import config
+
+    file = config.user_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[agents.guest]\nreads = ["here"]\n')
+    for command in ("edit", "open"):
+        refused = program("--agent", "guest", command, "MEMORY.md")
+        assert (refused.returncode, refused.stdout) == (1, b"")
+        assert b"agent 'guest' opens no editor" in refused.stderr
+    assert not (editor / "seen").exists()
