@@ -88,7 +88,7 @@ class Service:
         `structured` tools answer with JSON beside the text, which some clients show their models instead.
         """
         self.agent, self.tell, self.structured, self.place = agent, tell, structured, place
-        self.lane, self._writes = threading.BoundedSemaphore(LANE), threading.BoundedSemaphore(WRITES)
+        self.lane, self.entries = threading.BoundedSemaphore(LANE), threading.BoundedSemaphore(WRITES)
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
         self._opened: object = None
@@ -98,7 +98,7 @@ class Service:
     def lane_of(self, message: object) -> AbstractContextManager[object]:
         """What a message has to pass before it is answered."""
         if is_entry(message):
-            return self._writes
+            return self.entries
         return self.lane if is_heavy(message) else nullcontext()
 
     @property
