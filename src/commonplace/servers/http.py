@@ -59,7 +59,7 @@ SESSION = "mcp-session-id"
 _ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
 _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
 _SMALL = 1 << 16  # bytes of a body that is read at once
-_LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
+LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
 APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
@@ -182,7 +182,11 @@ class Guard:
 
     def _is_visitor(self, scope: Scope, headers: Mapping[str, str]) -> bool:
         """Whether a browser asks that is in; who sends a token is asked for that one."""
-        if self._visitors is None or not scope["path"].startswith(errors.PREFIX) or "authorization" in headers:
+        if (
+            self._visitors is None
+            or not scope["path"].startswith(errors.PREFIX)
+            or "authorization" in headers
+        ):
             return False
         return self._visitors.admit(scope["method"], headers)
 
@@ -398,7 +402,7 @@ async def _events(
             working.add_done_callback(_forget)
         while True:
             try:
-                event = await asyncio.wait_for(messages.get(), _LIVES_S)
+                event = await asyncio.wait_for(messages.get(), LIVES_S)
             except TimeoutError:
                 yield b": waiting\n\n"
                 continue

@@ -1,8 +1,8 @@
-"""Browsers that are let in: by a code that works once, for a cookie and a key that hold until the server ends.
+"""Browsers that are let in by a code that works once, with a cookie and a key until the server ends.
 
-A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So it does not
-let in alone: the key, which pages keep in what belongs to one port (localStorage) and send in a header, must come
-with it. No page of another origin can read the key or send that header.
+A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So it does
+not let in alone: the key, which pages keep in what belongs to one port (localStorage) and send in a header,
+must come with it. No page of another origin can read the key or send that header.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Visitors:
         return visit
 
     def admit(self, method: str, headers: Mapping[str, str]) -> bool:
-        """Whether a request is that of a browser that is in; what changes anything must come from its own page."""
+        """Whether a browser that is in asks; what changes anything must come from a page of this server."""
         pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         cookie = next((value for name, _, value in pairs if name == self.cookie), "")
         with self._lock:
@@ -80,4 +80,4 @@ def _digest(text: str) -> bytes:
 
 def _make_room(held: dict[bytes, float] | dict[bytes, bytes], most: int) -> None:
     while len(held) >= most:
-        del held[next(iter(held))]  # type: ignore[arg-type]
+        del held[next(iter(held))]

@@ -1,1 +1,1 @@
-"""The memory of a workspace as JSON over HTTP, for a page and for programs: everything over `Memory` and `upkeep`."""
+"""The memory of a workspace as JSON over HTTP, for a page and programs: all over `Memory` and `upkeep`."""

@@ -1,4 +1,4 @@
-"""What is corrected, confirmed, forgotten and undone: shown first, then done just as it was shown, or not at all."""
+"""What is corrected, confirmed, forgotten and undone: shown first, then done as shown or not at all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _preview_correction(call: Call) -> object:
     from commonplace.render import screen
 
     old, new = call.values["old"], call.values.get("new", "")
-    named = {"why": screen.one_line(call.values.get("why", "")), "provenance": call.provenance}
+    named: dict[str, Any] = {"provenance": call.provenance}
+    named["why"] = screen.one_line(call.values.get("why", ""))
     named["now"] = datetime.now().astimezone()  # of what is shown and of what is written
     shown = call.memory.correct(old, new, dry_run=True, **named)
     return _shown(shown, call.offer("correct", (old, new, named, shown)))
@@ -50,7 +51,7 @@ def _preview_confirmation(call: Call) -> object:
     from commonplace.render import screen
 
     by = call.provenance
-    named = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
+    named: dict[str, Any] = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
     named |= {"reject": call.values.get("reject", False), "now": datetime.now().astimezone()}
     named["why"] = screen.one_line(call.values.get("why", ""))
     what = call.values["statement"]
@@ -76,11 +77,11 @@ CORRECTIONS = (
         refusals=(404, 409),
     ),
     Operation(
-        "POST", "/api/corrections", "correct", "Strike a statement and put the right one beside it.", _correct,
+        "POST", "/api/corrections", "correct", "Strike a statement and put the right one beside.", _correct,
         schema.of(Corrected), body=_PREVIEW, refusals=(404, 409),
     ),
     Operation(
-        "POST", "/api/confirmations/preview", "preview_confirmation", "Show what confirming would change.",
+        "POST", "/api/confirmations/preview", "preview_confirmation", "Show what this would change.",
         _preview_confirmation, answer(**schema.parts(Confirmed), preview=_CODE),
         body=record("statement", statement=_STATEMENT, reject=flag("Strike it instead."), why=_WHY),
         refusals=(404, 409),
@@ -170,7 +171,11 @@ def _preview_undo(call: Call) -> object:
     planned = undoing.planned(call.memory.workspace, run, since=since)
     undone = [one.run for one in planned]
     code = call.offer("undo", (undone[-1].id, since, planned))
-    return {"undoes": [one.id for one in undone], "diff": diffs.of_changes(undoing.net(planned)), "preview": code}
+    return {
+        "undoes": [one.id for one in undone],
+        "diff": diffs.of_changes(undoing.net(planned)),
+        "preview": code,
+    }
 
 
 def _undo(call: Call) -> object:
@@ -180,9 +185,7 @@ def _undo(call: Call) -> object:
 
     run, since, planned = call.redeem("undo")
     memory = call.memory
-    done = undoing.undo(
-        memory.workspace, run, settings=memory.settings.history, since=since, preview=planned
-    )
+    done = undoing.undo(memory.workspace, run, settings=memory.settings.history, since=since, preview=planned)
     withdrawn = additions.withdraw(memory.workspace, done)
     written(memory)
     return {"runs": done, "withdrawn": [f"{one.kind} {one.name}".strip() for one in withdrawn]}

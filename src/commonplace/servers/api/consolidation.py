@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
@@ -55,13 +54,15 @@ def _shown(done: Consolidation) -> dict[str, Any]:
     return {
         "lines": [{"number": number, **_line(item)} for number, item in enumerate(done.accepted, 1)],
         "rejected": [
-            {"op": one.operation.op, "text": one.operation.text, "reason": one.reason} for one in done.rejected
+            {"op": one.operation.op, "text": one.operation.text, "reason": one.reason}
+            for one in done.rejected
         ],
         "conflicts": [
             {"source": _source(one.source), "entry": _entry(one.entry)} for one in done.contradictions
         ],
         "orphans": [
-            {"entry": _entry(one.entry), "source": one.reference, "reason": one.reason} for one in done.orphans
+            {"entry": _entry(one.entry), "source": one.reference, "reason": one.reason}
+            for one in done.orphans
         ],
         "diff": done.diff,
         "candidates": done.candidates,

@@ -1,4 +1,7 @@
-"""The description of `/api` for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0), of the same table as its routes."""
+"""The description of `/api` for programs, of the same table as its routes: OpenAPI 3.1.
+
+https://spec.openapis.org/oas/v3.1.0
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _ABOUT = (
 _MEANS: Mapping[int, str] = {
     400: "The request is wrong; the message says what is right.",
     401: "A token is needed, or it is wrong.",
-    403: "Not allowed: another origin, another workspace, a workspace that is only read, or what is the owner's.",
+    403: "Not allowed: of another origin or workspace, to who only reads, or to any but the owner.",
     404: "There is no such note, statement, session, run or collection.",
     406: "Answers are JSON; accept it.",
     409: "Not done, since something stands against it: what was shown is not what would be changed now.",
@@ -54,10 +57,13 @@ def refusals(*statuses: int) -> dict[str, Any]:
     return {str(status): {"description": _MEANS[status], "content": content} for status in sorted(statuses)}
 
 
-def parameters(where: str, described: Mapping[str, schema.Schema], required: Iterable[str] = ()) -> list[dict[str, Any]]:
+def parameters(
+    where: str, described: Mapping[str, schema.Schema], required: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """Describe what stands in a query or in headers; of a list each value is a parameter of that name."""
     return [
-        {"name": name, "in": where, "required": name in required, "schema": one} for name, one in described.items()
+        {"name": name, "in": where, "required": name in required, "schema": one}
+        for name, one in described.items()
     ]
 
 

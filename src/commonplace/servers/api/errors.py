@@ -1,9 +1,10 @@
-"""What goes wrong, as every answer of `/api` says it: `{"error": {"code", "message", "remedy"}}` and a status."""
+"""What goes wrong, as all answers of `/api` say it: `{"error": {"code", "message", "remedy"}}`, a status."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from starlette.responses import Response
 
@@ -94,7 +95,7 @@ def response(refused: Refused) -> Response:
 
 
 def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused:
-    """Return what a client is told of an error: no secret, and of paths outside the workspace at `root` their names."""
+    """Return what a client is told of an error: no secret, and no folder around the workspace."""
     if isinstance(error, Refused):
         return error
     from commonplace.changes.undo import NotUndone
@@ -107,7 +108,7 @@ def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused
     for folder in _folders(root):
         message = message.replace(folder + os.sep, "")
     near = [{"citation": one.citation, "text": one.text} for one in getattr(error, "near", ())]
-    more: dict[str, object] = {"near": near} if near else {}
+    more: dict[str, Any] = {"near": near} if near else {}
     remedy = remedies.say("sync") if isinstance(error, IndexUnavailable) else ""
     return Refused(status, message, remedy, **more)
 

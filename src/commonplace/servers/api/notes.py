@@ -1,9 +1,10 @@
-"""Notes written: an entry appended, a note edited in place. Who edits has read what he changes, or is refused."""
+"""Notes written: an entry appended, a note edited in place by who has read what it says."""
 
 from __future__ import annotations
 
 import hashlib
 from posixpath import normpath
+from typing import Any
 
 from commonplace.base.errors import NoteNotFound, OutsideRoots
 from commonplace.base.root import is_hidden
@@ -48,15 +49,22 @@ def _edit(call: Call) -> object:
     from commonplace.types.changes import About
 
     place, new = _place(call.values["path"]), call.values["text"]
-    read, makes = _etag(call.headers.get("if-match", "")), call.headers.get("if-none-match", "").strip() == "*"
+    read, makes = (
+        _etag(call.headers.get("if-match", "")),
+        call.headers.get("if-none-match", "").strip() == "*",
+    )
     if not (read or makes):
         remedy = "send If-Match with the ETag that was read, or If-None-Match: * for a new note"
         raise Refused(428, "nobody knows which version of the note this replaces", remedy)
 
     def compose(before: str | None) -> str:
         if (makes and before is not None) or (read and (before is None or _digest(before) != read)):
-            current = {} if before is None else {"current": _version(place, before).value}
-            remedy = "read it again, and edit that" if before is not None else "it is gone; If-None-Match: * makes it"
+            current: dict[str, Any] = {} if before is None else {"current": _version(place, before).value}
+            remedy = (
+                "read it again, and edit that"
+                if before is not None
+                else "it is gone; If-None-Match: * makes it"
+            )
             raise Refused(412, f"{place} was changed meanwhile, so nothing was written", remedy, **current)
         return str(new)
 
@@ -71,7 +79,9 @@ def _edit(call: Call) -> object:
 
 def _version(place: str, shown: str, run: str = "") -> Reply:
     digest = _digest(shown)
-    return Reply({"path": place, "text": shown, "digest": digest, "run": run}, headers={"etag": f'"{digest}"'})
+    return Reply(
+        {"path": place, "text": shown, "digest": digest, "run": run}, headers={"etag": f'"{digest}"'}
+    )
 
 
 def _digest(shown: str) -> str:
@@ -87,7 +97,9 @@ def _place(path: str) -> str:
     """The path of a note that may be edited. Raises OutsideRoots."""
     plain = not path.startswith("/") and "\\" not in path and "\0" not in path and normpath(path) == path
     if not plain or path.startswith("../") or is_hidden(path) or not path.lower().endswith(".md"):
-        raise OutsideRoots(path, "only Markdown notes of the workspace itself are edited, by their plain paths")
+        raise OutsideRoots(
+            path, "only Markdown notes of the workspace itself are edited, by their plain paths"
+        )
     return path
 
 

@@ -1,4 +1,4 @@
-"""An operation of `/api`: a row of the one table that routes, checks of requests and their description are made of."""
+"""An operation of `/api`: a row of the table that routes, checks of requests and their description are of."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Call:
         return self.previews.offer(kind, "", preview)
 
     def redeem(self, kind: str) -> Any:  # noqa: ANN401 - what `offer` took
-        """Return what was shown by the code in `preview`. Raises Refused for a code that stands for nothing."""
+        """Return what was shown by the code in `preview`. Raises Refused for any other code."""
         preview = self.previews.redeem(self.values["preview"], kind)
         if preview is None:
             raise Refused(409, LOST, "ask for the preview again")

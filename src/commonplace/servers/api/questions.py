@@ -242,7 +242,7 @@ STATE = (
         "GET", "/api/health", "health", "Examine everything that can be wrong, as `commonplace doctor` does.",
         _health,
         answer(
-            ok=flag(), counts=answer(**dict.fromkeys(_STATES, {"type": "integer"})),
+            ok=flag(), counts=answer(**{state: {"type": "integer"} for state in _STATES}),
             findings=listed(schema.of(Finding)),
         ),
         {"online": flag("Call providers that are reached over a network as well.")},

@@ -1,4 +1,4 @@
-"""The routes of `/api`: each request is checked against its row of the table, answered in a thread, and described."""
+"""The routes of `/api`: each request is checked against its row of the table, and answered in a thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm import schemas
 from commonplace.servers import http
 from commonplace.servers.api import changes, consolidation, document, errors, notes, questions
@@ -56,7 +56,7 @@ def build(
     for operation in OPERATIONS:
         rows.setdefault(operation.path, {})[operation.method] = operation
     resources = [_Table(path, methods, door) for path, methods in rows.items()]
-    described = {one.path: one.described for one in more if one.described}
+    described = {one.path: one.describe() for one in more}
     text = encode(document.describe(OPERATIONS, described))
     page = _Fixed(DOCUMENT, Response(text, headers=_NO_STORE, media_type="application/json"))
     routes: list[BaseRoute] = [Route(one.path, one) for one in (*resources, *more, page)]
@@ -68,7 +68,6 @@ class Resource:
 
     path = ""
     methods: tuple[str, ...] = ()
-    described: Mapping[str, Any] = {}  # noqa: RUF012 - its operations in OpenAPI
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of ASGI."""
@@ -89,6 +88,10 @@ class Resource:
     async def answer(self, method: str, request: Request) -> Response:
         """Answer one request. Raises Refused, http.Unserved."""
         raise NotImplementedError
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return its operations as OpenAPI describes them."""
+        return {}
 
 
 class _Nothing(Resource):
@@ -160,7 +163,9 @@ class _Door:
             job.wanted = False
         return response if isinstance(response, Response) else Response(status_code=499)  # nobody is there
 
-    def _respond(self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    def _respond(
+        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Response:
         service, root = self._service, ""
         lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
         try:
@@ -228,7 +233,7 @@ def _checked(values: dict[str, Any], described: Schema) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value with whole numbers as such: JSON Schema takes 5.0 for an integer, and no number here is another."""
+    """Return a value with whole numbers as such: JSON Schema takes 5.0 for an integer."""
     if isinstance(value, dict):
         return {name: _whole(one) for name, one in value.items()}
     if isinstance(value, list):

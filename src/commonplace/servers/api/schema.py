@@ -1,7 +1,7 @@
 """JSON Schema (https://json-schema.org/draft/2020-12) of what is asked and answered.
 
-What answers is described from the very classes that become JSON, by their annotations: what `to_data` shows is
-what stands in a schema.
+What answers is described from the very classes that become JSON, by their annotations: what `to_data` shows
+is what stands in a schema.
 """
 
 from __future__ import annotations
@@ -77,9 +77,14 @@ def of(kind: object) -> Schema:
 def parts(kind: type, names: str = "") -> dict[str, Schema]:
     """Describe the properties that a class is shown with, or attributes by their names."""
     shown = names or getattr(kind, "JSON", "") or " ".join(_fields(kind))
-    pairs = [(name, attribute or name) for name, _, attribute in (one.partition("=") for one in shown.split())]
+    pairs = [
+        (name, attribute or name) for name, _, attribute in (one.partition("=") for one in shown.split())
+    ]
     hints = _hints(kind)
-    return {name: of(hints[attribute] if attribute in hints else _returned(kind, attribute)) for name, attribute in pairs}
+    return {
+        name: of(hints[attribute] if attribute in hints else _returned(kind, attribute))
+        for name, attribute in pairs
+    }
 
 
 def _fields(kind: type) -> list[str]:

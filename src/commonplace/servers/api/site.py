@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers import page
 from commonplace.servers.api import routes
+from commonplace.servers.api.events import Events, Feed
 from commonplace.servers.api.visits import VISITS, Codes, Visits
 from commonplace.servers.visitors import Visitors
 
@@ -37,6 +38,7 @@ def build(
 ) -> Site:
     """Make it for a memory; see `routes.build` and `Visitors`."""
     visitors = Visitors(cookie)
-    resources = [Codes(visitors), Visits(visitors)]
+    feed = Feed(service)
+    resources = [Codes(visitors), Visits(visitors), Events(feed, agent=service.agent)]
     below = routes.build(service, beside=beside, examine=examine, more=resources)
-    return Site([*below, *page.build()], [VISITS, *page.files()], visitors, lambda: None)
+    return Site([*below, *page.build()], [VISITS, *page.files()], visitors, feed.close)

@@ -1,4 +1,4 @@
-"""How a browser gets in: whoever has the token asks for a code, the page exchanges it for a cookie and a key."""
+"""How a browser gets in: who has the token asks for a code, the page exchanges it for a cookie and a key."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ class Codes(Resource):
         http.check_accepts(request)
         return _json({"code": self._visitors.code(), "expires_s": CODE_S})
 
-    @property
-    def described(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, Any]:
         """Its description."""
         done = answer(code=text("For the fragment of an address: /#code=CODE."), expires_s={"type": "number"})
         return {"post": _described("make_code", "Make a code that lets one browser in.", done)}
@@ -62,12 +61,13 @@ class Visits(Resource):
             raise Refused(403, "only a page of this server exchanges a code")
         visit = self._visitors.enter(code)
         if visit is None:
-            raise Refused(403, "this code is used or too old", "`commonplace web` opens the page with another")
+            raise Refused(
+                403, "this code is used or too old", "`commonplace web` opens the page with another"
+            )
         cookie = f"{self._visitors.cookie}={visit.cookie}; Path=/api; HttpOnly; SameSite=Strict"
         return _json({"key": visit.key}, {"set-cookie": cookie})
 
-    @property
-    def described(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, Any]:
         """Its description; no token is asked for."""
         body = record("code", code=text(most=_LARGEST_CODE))
         done = answer(key=text("Goes with the cookie, in the header X-Commonplace-Key."))

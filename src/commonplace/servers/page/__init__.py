@@ -1,4 +1,4 @@
-"""The page of a server: the static files of this folder, with headers that let it load and reach nothing else."""
+"""The page of a server: the static files of this folder, with headers that let it reach nothing else."""
 
 from __future__ import annotations
 

@@ -172,7 +172,9 @@ def _write(
         _compose(memory, planned, now.date(), read, outcome)
         return outcome.changes
 
-    about = About("consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT)
+    about = About(
+        "consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT
+    )
     run = transaction.rewrite(
         memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
     )
