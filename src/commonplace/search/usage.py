@@ -119,13 +119,15 @@ class _Places:
 
 def _days(connection: apsw.Connection, since: float) -> tuple[UsageDay, ...]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for day, kind, count in connection.execute(
-        f"SELECT {_DAY.format('at')}, kind, count(*) FROM questions WHERE at >= :since GROUP BY 1, 2"
-        f" UNION ALL SELECT {_DAY.format('at')}, 'get', count(*) FROM openings WHERE at >= :since GROUP BY 1",
+    for day, kind, count, tokens, all_tokens in connection.execute(
+        f"SELECT {_DAY.format('at')}, kind, count(*), sum(tokens), sum(all_tokens) FROM questions"
+        f" WHERE at >= :since GROUP BY 1, 2 UNION ALL SELECT {_DAY.format('at')}, 'get', count(*), 0, 0"
+        " FROM openings WHERE at >= :since GROUP BY 1",
         {"since": since},
     ):
-        counts[day][kind] += count
-    return tuple(UsageDay(day, of["search"], of["recall"], of["get"]) for day, of in sorted(counts.items()))
+        counts[day].update({kind: count, "tokens": tokens, "all_tokens": all_tokens})
+    columns = ("search", "recall", "get", "tokens", "all_tokens")
+    return tuple(UsageDay(day, *map(of.__getitem__, columns)) for day, of in sorted(counts.items()))
 
 
 def _found(connection: apsw.Connection, since: float, now_at: _Places) -> Mapping[str, int]:

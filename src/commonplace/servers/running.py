@@ -136,7 +136,7 @@ def serve(
             if detached:  # in the foreground `tell` says so
                 log.info("serving at %s", running.url)
             with remedies.spoken(WORDS):
-                _Server(config, lambda: tell(running), ending.is_set, own.close).run([bound])
+                _Server(config, lambda: tell(running), ending.is_set, own.feed.close).run([bound])
             log.info("ended")
     service.close()
     if beside is not None:

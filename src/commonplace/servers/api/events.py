@@ -119,6 +119,11 @@ class Feed:
             return [Event(self._number, "reset", {})]
         return [hello, *(event for event in self._kept if event.number > int(number))]
 
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return len(self._listeners)
+
     def leave(self, listener: Listener) -> None:
         """Take a listener away."""
         with self._lock, suppress(ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Site(NamedTuple):
-    """Routes, the paths that ask nobody for a token, the browsers that are in, and what ends what is open."""
+    """Routes, the paths that ask nobody for a token, the browsers that are in, and the feed of events."""
 
     routes: Sequence[BaseRoute]
     open_to_all: Sequence[str]
     visitors: Visitors
-    close: Callable[[], None]
+    feed: Feed
 
 
 def build(
@@ -41,4 +41,4 @@ def build(
     feed = Feed(service)
     resources = [Codes(visitors), Visits(visitors), Events(feed, agent=service.agent)]
     below = routes.build(service, beside=beside, examine=examine, more=resources)
-    return Site([*below, *page.build()], [VISITS, *page.files()], visitors, feed.close)
+    return Site([*below, *page.build()], [VISITS, *page.files()], visitors, feed)
