@@ -48,7 +48,7 @@ SCHEMA: Mapping[str, object] = {
         }
     },
 }
-_CODES = {
+CODES = {
     400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed",
     406: "not_acceptable", 409: "conflict", 412: "changed", 413: "too_large", 415: "unsupported_media_type",
     421: "misdirected", 428: "precondition_required", 500: "internal", 503: "unavailable",
@@ -89,7 +89,7 @@ class Refused(CommonplaceError):
 def response(refused: Refused) -> Response:
     """Return the answer that says why a request is not served."""
     remedy = {"remedy": refused.remedy} if refused.remedy else {}
-    about = {"code": _CODES.get(refused.status, "error"), "message": str(refused), **remedy, **refused.more}
+    about = {"code": CODES.get(refused.status, "error"), "message": str(refused), **remedy, **refused.more}
     headers = {"cache-control": "no-store", **refused.headers}
     return Response(encode({"error": about}), refused.status, headers, media_type="application/json")
 
