@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_what_is_hidden_stays_hidden_and_stays(api: Api) -> None:
 NO_NOTES = [
     "../outside.md", "/etc/passwd.md", "memory/../../outside.md", ".commonplace/a.md", "memory/.a.md", "a.toml",
     "memory//a.md", "memory\\..\\a.md", "./MEMORY.md", "commonplace.toml", "a\0.md", "memory/a.md/..", "link.md",
-    "folder/a.md",
+    "folder/a.md", "\ud800.md", "memory/\ud800.md", "memory/" + "a" * 300 + ".md", "MEMORY.md/a.md",
 ]  # fmt: skip
 
 
@@ -125,13 +126,19 @@ def test_nothing_but_notes_of_the_workspace_is_read_or_written(api: Api) -> None
     os.symlink(api.root.parent, api.root / "folder")
     for path in NO_NOTES:
         for status in (
-            api.raw("GET", "/api/source", query={"path": path})[0],
+            api.raw("GET", f"/api/source?path={quote(path, errors='replace')}")[0],
             edit(api, path, "x", if_none_match="*")[0],
             edit(api, path, "x", if_match='"abc"')[0],
         ):
-            assert status in (403, 404, 412)
+            assert status in (403, 404, 409, 412), (path, status)
         assert outside.read_text() == "outside"
         assert [one.name for one in api.root.parent.glob("*.md")] == ["outside.md"]
+
+
+def test_a_new_note_stands_where_notes_are(api: Api) -> None:
+    assert edit(api, "plans.md", "x", if_none_match="*")[0] == 404
+    (api.root / "plans.md").write_text("# Plans\n")
+    assert edit(api, "plans.md", "x", if_match=read(api, "plans.md")[1])[0] == 200
 
 
 def test_windows_line_ends_stay(api: Api) -> None:

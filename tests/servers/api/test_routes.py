@@ -204,6 +204,24 @@ def test_an_agents_server_writes_in_its_name_and_does_nothing_that_is_the_owners
     assert api.refused("GET", "/api/events")[0] == 403
 
 
+def test_notes_of_another_workspace_are_read_and_not_changed(
+    served: Callable[..., Api], workspace: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "team"
+    (other / "memory").mkdir(parents=True)
+    (other / "MEMORY.md").write_text("# Memory\n\n- The database moves in May.\n")
+    api = served(lambda: Memory.open(workspace, beside=[other]))
+    assert api.get("/api/search", q="database")["hits"][0]["workspace"] == "team"
+    assert api.get("/api/note", reference="team:MEMORY.md")["total_lines"] == 3
+    edit = {"path": "team:MEMORY.md", "text": "x"}
+    assert api.raw("PUT", "/api/source", edit, if_none_match="*")[0] == 403
+    assert api.refused("GET", "/api/source?path=team:MEMORY.md")[0] == 403
+    correction = {"old": "team:MEMORY.md#L3", "new": "x"}
+    assert api.refused("POST", "/api/corrections/preview", correction)[0] == 403
+    assert "May" in (other / "MEMORY.md").read_text()
+    assert not list(workspace.rglob("team*"))
+
+
 def test_a_memory_that_cannot_be_opened_is_said_without_its_place(
     served: Callable[..., Api], workspace: Path
 ) -> None:

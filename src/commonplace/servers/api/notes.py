@@ -7,6 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from commonplace.base.errors import NoteNotFound, OutsideRoots
+from commonplace.base.paths import MEMORY_FILE, MEMORY_FOLDER
 from commonplace.base.root import is_hidden
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
@@ -35,7 +36,7 @@ def _source(call: Call) -> object:
     """Show a note to who edits it."""
     from commonplace.agent import files
 
-    place = _place(call.values["path"])
+    place = _place(call)
     shown = files.shown(call.memory, place)
     if shown is None:
         raise NoteNotFound(place)
@@ -48,7 +49,7 @@ def _edit(call: Call) -> object:
     from commonplace.redaction.masks import MarkLost
     from commonplace.types.changes import About
 
-    place, new = _place(call.values["path"]), call.values["text"]
+    place, new = _place(call), call.values["text"]
     read, makes = (
         _etag(call.headers.get("if-match", "")),
         call.headers.get("if-none-match", "").strip() == "*",
@@ -93,13 +94,22 @@ def _etag(header: str) -> str:
     return header.strip().removeprefix('"').removesuffix('"') if header.strip() != "*" else ""
 
 
-def _place(path: str) -> str:
-    """The path of a note that may be edited. Raises OutsideRoots."""
-    plain = not path.startswith("/") and "\\" not in path and "\0" not in path and normpath(path) == path
+def _place(call: Call) -> str:
+    """The path of a note that may be edited. Raises OutsideRoots, AccessDenied, NoteNotFound."""
+    from commonplace.memory import beside
+
+    path = str(call.values["path"])
+    name, colon, _ = path.partition(":")
+    if colon and (other := beside(call.memory, name)) is not call.memory:
+        other.workspace.check_writable()
+    plain = not path.startswith("/") and "\\" not in path and path.isprintable() and normpath(path) == path
     if not plain or path.startswith("../") or is_hidden(path) or not path.lower().endswith(".md"):
         raise OutsideRoots(
             path, "only Markdown notes of the workspace itself are edited, by their plain paths"
         )
+    is_known = path == MEMORY_FILE or path.startswith(f"{MEMORY_FOLDER}/")
+    if not (is_known or call.memory.workspace.files.is_file(path)):
+        raise NoteNotFound(path, reason=f"no such note; new ones stand in {MEMORY_FOLDER}/")
     return path
 
 
@@ -126,6 +136,6 @@ OPERATIONS = (
         "PUT", "/api/source", "edit", "Replace a note, if it is still as it was read; undo takes it back.",
         _edit, SOURCE,
         body=record("path text", path=_PATH, text=text("All of it.", most=_MOST_OF_A_NOTE)),
-        headers=_HEADERS, refusals=(409, 412, 428), owner=True,
+        headers=_HEADERS, refusals=(404, 409, 412, 428), owner=True,
     ),
 )  # fmt: skip
