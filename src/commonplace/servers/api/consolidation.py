@@ -116,7 +116,7 @@ OPERATIONS = (
         "Propose what long-term memory should say; a language model that is set is asked.", _propose,
         answer(**_PARTS, planned=flag("Whether a language model was asked."), preview=text()),
         body=record(days=number(1, 366, "Days of notes, today included.")),
-        refusals=(409, 503), lane="alone", owner=True,
+        refusals=(409, 503), lane="model", owner=True,
     ),
     Operation(
         "POST", "/api/consolidation", "accept_consolidation", "Write chosen lines of what was proposed.",
@@ -125,7 +125,7 @@ OPERATIONS = (
             "preview lines", preview=_CODE,
             lines={**listed(number(1, _MOST_LINES), "Their numbers.", _MOST_LINES), "minItems": 1},
         ),
-        refusals=(409,), lane="alone", owner=True,
+        refusals=(409,), lane="model", owner=True,
     ),
     Operation(
         "POST", "/api/consolidation/reject", "reject_consolidation", "Throw away what was proposed.", _reject,

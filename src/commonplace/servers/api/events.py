@@ -159,7 +159,7 @@ class Feed:
             try:
                 memory = self._service.memory
                 follow(memory, self.tell, stop=_Until(self._stop, self._service, memory))
-            except CommonplaceError as error:
+            except Exception as error:  # noqa: BLE001 - those who listen hear of what comes after it
                 self._service.tell(f"{type(error).__name__} while the memory was followed")
             self._stop.wait(_AGAIN_S)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Finding, Provenance
 
-Lane = Literal["light", "heavy", "entry", "alone"]
+Lane = Literal["light", "heavy", "entry", "model", "examination"]
 Examine = Callable[[bool], Iterable["Finding"]]
 LOST = "this preview is used, too old, or of something else; nothing was changed"
 
@@ -72,7 +72,8 @@ class Operation:
 
     `query` and `headers` describe what stands beside a body, by name; `body` an object. `lane` says behind
     what it waits: what is `light` behind nothing, what is `heavy` behind searches and other changes, an
-    `entry` behind other entries; of what is `alone` one runs at a time. `owner` is for nobody but the owner.
+    `entry` behind other entries; of what asks a `model`, and of examinations, one runs at a time. `owner` is
+    for nobody but the owner.
     """
 
     method: str

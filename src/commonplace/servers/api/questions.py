@@ -246,7 +246,7 @@ STATE = (
             findings=listed(schema.of(Finding)),
         ),
         {"online": flag("Call providers that are reached over a network as well.")},
-        lane="alone", owner=True,
+        lane="examination", owner=True,
     ),
 )  # fmt: skip
 OPERATIONS = (*SEARCHES, *NOTES, *SESSIONS, *STATE)

@@ -143,7 +143,7 @@ class _Door:
     def __init__(self, service: Service, beside: Workers | None, examine: Examine) -> None:
         self._service, self._beside, self._examine = service, beside, examine
         self._previews: Confirmations[Any] = Confirmations()
-        widths = {"light": http.LIGHT, "heavy": LANE, "entry": WRITES, "alone": 1}
+        widths = {"light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1}
         self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
 
     async def answer(

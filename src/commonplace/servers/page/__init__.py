@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -52,7 +52,7 @@ def build() -> list[BaseRoute]:
     return [Route(path, _answering(*file), methods=["GET"]) for path, file in files().items()]
 
 
-def _answering(data: bytes, kind: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a function of Starlette's
+def _answering(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         return Response(data, headers={**HEADERS, "content-type": kind})
 
