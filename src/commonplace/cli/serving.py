@@ -214,6 +214,8 @@ def _serve(
     if ctx.invoked_subcommand is not None:
         return
     _check_tokens(ctx, token_file, no_token=no_token, new_token=new_token, show_token=show_token)
+    if opens and local:
+        raise click.UsageError("--open goes without --local, which serves no page", ctx)
     if local:
         _serve_locally(ctx)
         return
