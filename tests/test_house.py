@@ -159,8 +159,9 @@ def test_importing_costs_nothing_heavy() -> None:
 
 
 # Modules that may start a program: what clients would start, git, a collection's own command, a model's, a download,
-# an import tried apart, a server, the starters of a schedule, another search.
+# an import tried apart, a server, the starters of a schedule, another search, the user's browser.
 STARTERS = {
+    "cli/browser.py",
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
     "servers/local.py", "servers/workers.py", "cli/editor.py",
@@ -227,6 +228,7 @@ EXCEPTIONS = {
     "bench.evaluation": ({"shutil.rmtree"}, "indexes of the measurement in the user's cache"),
     "bench.gold": ({"open"}, "a question set that is named on the command line"),
     "providers.qmd": ({"os.makedirs"}, "an index of a measurement in the user's cache"),
+    "cli.browser": ({"open"}, "a browser, which is no file"),
     "cli.measurements": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
     "cli.failures": ({"os.open"}, "the null device"),
     "cli.hook": ({"os.open"}, "the null device"),

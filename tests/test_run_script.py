@@ -29,7 +29,7 @@ def clone(tmp_path: Path) -> Path:
     (folder / "tests" / "test_one.py").touch()
     (folder / "tests" / "clients").mkdir()
     clients = [f".venv-client-{name}" for name in [*HOSTS, *PROGRAMS]]
-    for name in (".venv", ".venv-mcp1", ".venv-mcp2", *clients):
+    for name in (".venv", ".venv-mcp1", ".venv-mcp2", ".venv-fuzz", *clients):
         python = folder / name / "bin" / "python"
         python.parent.mkdir(parents=True)
         python.write_text(PYTHON)

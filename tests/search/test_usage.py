@@ -38,7 +38,7 @@ def test_what_was_asked_is_summed_up(root: Path) -> None:
         memory.get(DEPLOY)
     found = usage(root)
     today = date.today().isoformat()
-    assert found.days == (UsageDay(today, 3, 1, 1),)
+    assert found.days == (UsageDay(today, 3, 1, 1, found.tokens, found.all_tokens),)
     assert (found.questions, found.answered, found.since) == (4, 2, today)
     assert found.tokens == first.tokens + second.tokens
     assert found.all_tokens == 4 * first.all_tokens

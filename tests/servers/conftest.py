@@ -18,6 +18,8 @@ from commonplace import Memory
 from commonplace.base import remedies
 from commonplace.servers import http
 from commonplace.servers.access import Access
+from commonplace.servers.api import site
+from commonplace.servers.api.operations import Examine
 from commonplace.servers.methods import Service
 from commonplace.servers.remedies import WORDS
 from commonplace.servers.running import Address, _Server, listening
@@ -87,12 +89,17 @@ class Served:
         allowed: Access,
         apart: http.Apart | None = None,
         beside: Workers | None = None,
+        examine: Examine = lambda online: (),
     ) -> None:
         self.lines: list[str] = []
-        app = http.build(service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside)
+        self.site = site.build(service, beside=beside, examine=examine)
+        app = http.build(
+            service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside,
+            more=self.site.routes, visitors=self.site.visitors, open_to_all=self.site.open_to_all,
+        )  # fmt: skip
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
         self.ready = threading.Event()
-        self.server = _Server(config, self.ready.set)
+        self.server = _Server(config, self.ready.set, close=self.site.feed.close)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         assert self.ready.wait(30)

@@ -108,6 +108,37 @@ def test_bytes_that_trickle_do_not_prolong_it(port: int) -> None:
         assert sent < 100
 
 
+def test_what_is_not_read_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "READ_S", 0.3)
+    over = threading.Event()
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
+        while not over.is_set():
+            await send({"type": "http.response.body", "body": b"x" * (1 << 20), "more_body": True})  # type: ignore[operator]
+            await asyncio.sleep(0)
+
+    config = uvicorn.Config(
+        app, http=running.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
+    )
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
+        thread.start()
+        with socket.create_connection(bound.getsockname(), 10) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            open_ = server.server_state.connections
+            while not open_:
+                time.sleep(0.01)
+            end = time.monotonic() + 60
+            while open_ and time.monotonic() < end:
+                time.sleep(0.01)
+            assert not open_
+            over.set()
+        server.should_exit = True
+        thread.join(20)
+
+
 def test_no_limit_of_descriptors_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for soft, most in ((-1, running.MOST), (128, 32), (1 << 20, running.MOST), (1, 1)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))

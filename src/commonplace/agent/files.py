@@ -22,6 +22,7 @@ from typing import Any
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
 from commonplace.markdown import comments, statements
 from commonplace.markdown.document import Document, parse
@@ -29,7 +30,7 @@ from commonplace.memory import Memory, written
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.types import Provenance
-from commonplace.types.changes import About, Change
+from commonplace.types.changes import About, Change, Run
 
 ROOT = "/memories"
 MOST_LINES = 999_999
@@ -45,23 +46,43 @@ _UNITS = "BKMG"
 Compose = Callable[[str | None], str]
 
 
+class Edited(NamedTuple):
+    """A file that was changed: its text as it may be shown, and the run; None where nothing changed."""
+
+    text: str
+    run: Run | None
+
+
 class Refused(CommonplaceError):
     """A command that was not carried out, in the words that a model knows from the reference."""
 
 
-def edit(memory: Memory, place: str, compose: Compose, about: About) -> str:
+def shown(memory: Memory, place: str) -> str | None:
+    """Return a file of the workspace as `edit` shows it to who rewrites it; None where there is none.
+
+    Raises OutsideRoots, NoteUnreadable.
+    """
+    path, root = memory.workspace.root / place, memory.workspace.root
+    try:
+        data = paths.read_contained(path, [root])
+    except NoteNotFound:
+        return None
+    return masks.mask(_unix(Document.read(data, str(path)).checked().text)).text
+
+
+def edit(memory: Memory, place: str, compose: Compose, about: About) -> Edited:
     """Change a file of the workspace as one generated change: locked, atomic, redacted, undoable.
 
     `compose` is given the text as it may be shown (None for a file that is missing) and returns the new one;
-    what was hidden from it is put back. Returns the new text as it may be shown. Raises what `compose`
-    raises, `masks.MarkLost` where hidden text would be lost, OutsideRoots, NoteUnreadable.
+    what was hidden from it is put back. Raises what `compose` raises, `masks.MarkLost` where hidden text
+    would be lost, OutsideRoots, NoteUnreadable.
     """
     workspace, path = memory.workspace, memory.workspace.root / place
     paths.contain(path, [workspace.root], missing_ok=True)
-    shown = ""
+    seen = ""
 
     def changes(read: transaction.Read) -> Sequence[Change]:
-        nonlocal shown
+        nonlocal seen
         data = read(place)
         document = Document.read(data or b"", str(path)).checked()
         masked = masks.mask(_unix(document.text))
@@ -70,23 +91,24 @@ def edit(memory: Memory, place: str, compose: Compose, about: About) -> str:
         after = masks.unmask(text, masked, redacted=memory.settings.remember.redact)
         if after and not after.endswith("\n"):
             after += "\n"
-        shown = masks.mask(after).text
+        seen = masks.mask(after).text
         after = after.replace("\n", "\r\n") if "\r\n" in document.text else after
         return [Change(place, data, document.with_text(after).data)]
 
-    _rewrite(memory, changes, about)
-    return shown
+    run = _rewrite(memory, changes, about)
+    return Edited(seen, run)
 
 
-def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> None:
+def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> Run | None:
     for attempt in range(_ATTEMPTS):
         try:
-            transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
+            run = transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
             written(memory)
-            return
+            return run
         except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
             if attempt == _ATTEMPTS - 1:
                 raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _unix(text: str) -> str:
@@ -259,7 +281,7 @@ class Files:
 
     def _edit(self, place: str, compose: Compose, title: str) -> str:
         composed = partial(self._marked, place, partial(_unpinned, compose))
-        return self._marks.sub("", edit(self._memory, place, composed, self._about(title)))
+        return self._marks.sub("", edit(self._memory, place, composed, self._about(title)).text)
 
     def _marked(self, place: str, compose: Compose, before: str | None) -> str:
         """Compose a text as the model sees it; lines that stay keep their marks, new statements get one.

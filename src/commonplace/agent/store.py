@@ -13,7 +13,6 @@ from commonplace.agent.chunks import read
 from commonplace.agent.context import Context, ContextBuilder, day_of
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
-from commonplace.markdown.document import Document
 from commonplace.memory import Memory
 from commonplace.redaction import masks
 from commonplace.types.changes import About
@@ -57,12 +56,9 @@ class MemoryStore:
 
         Empty where there is none. Raises OutsideRoots, NoteUnreadable.
         """
-        path = self.memory.workspace.memory_file
-        try:
-            data = paths.read_contained(path, [self.memory.workspace.root])
-        except NoteNotFound:
-            data = b""
-        text = masks.mask(Document.read(data, str(path)).checked().text.replace("\r\n", "\n")).text
+        workspace = self.memory.workspace
+        place = workspace.memory_file.relative_to(workspace.root).as_posix()
+        text = files.shown(self.memory, place) or ""
         with self._lock:
             self._read = _hash(text)
         return text
@@ -93,7 +89,7 @@ class MemoryStore:
             wrong = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
             raise TextLost(paths.shown(path), wrong) from error
         with self._lock:
-            self._read = _hash(written)
+            self._read = _hash(written.text)
 
     def memory_context(
         self,

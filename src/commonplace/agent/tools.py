@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.agent import answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
@@ -264,11 +264,14 @@ class _Offer(NamedTuple):
 
     request: str
     text: str
-    preview: Erasure
+    preview: Any
     until: float
 
 
-class Confirmations:
+_Preview = TypeVar("_Preview")
+
+
+class Confirmations(Generic[_Preview]):
     """The previews of one memory that wait for a yes; each may be confirmed once."""
 
     def __init__(self) -> None:
@@ -276,7 +279,7 @@ class Confirmations:
         self._offers: dict[str, _Offer] = {}
         self._lock = threading.Lock()
 
-    def offer(self, request: str, text: str, preview: Erasure) -> str:
+    def offer(self, request: str, text: str, preview: _Preview) -> str:
         """Return a new code for a preview; `request` identifies what was asked for."""
         code = secrets.token_urlsafe(_CODE_BYTES)
         with self._lock:
@@ -292,11 +295,19 @@ class Confirmations:
             offer = self._valid().get(code)
         return offer.text if offer else ""
 
-    def redeem(self, code: str, request: str) -> Erasure | None:
+    def redeem(self, code: str, request: str) -> _Preview | None:
         """Return the preview of a code; it is used up, also where it was arguments for something else."""
         with self._lock:
             offer = self._valid().pop(code, None)
-        return offer.preview if offer and secrets.compare_digest(offer.request, request) else None
+        if offer is None or not secrets.compare_digest(offer.request, request):
+            return None
+        preview: _Preview = offer.preview
+        return preview
+
+    def clear(self) -> None:
+        """Let none of them be confirmed any more."""
+        with self._lock:
+            self._offers = {}
 
     def _valid(self) -> dict[str, _Offer]:
         """The offers, under the lock, without those whose time is over."""
@@ -305,11 +316,11 @@ class Confirmations:
         return self._offers
 
 
-_OF: weakref.WeakKeyDictionary[Memory, Confirmations] = weakref.WeakKeyDictionary()
+_OF: weakref.WeakKeyDictionary[Memory, Confirmations[Erasure]] = weakref.WeakKeyDictionary()
 _OPENING = threading.Lock()
 
 
-def confirmations_of(memory: Memory) -> Confirmations:
+def confirmations_of(memory: Memory) -> Confirmations[Erasure]:
     """Return what waits for a yes in a memory; it ends with the process, and nothing of it is written."""
     with _OPENING:
         return _OF.setdefault(memory, Confirmations())

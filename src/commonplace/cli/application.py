@@ -65,6 +65,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "hook": ("serving:hook", "Take an event of a coding client's session (Claude Code, Codex)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
+        "web": ("serving:web", "Open the page of this memory in your browser."),
     },
     "Keep up": {
         "sessions": ("chat:sessions", "Follow, list and show transcripts of conversations."),

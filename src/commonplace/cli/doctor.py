@@ -18,6 +18,7 @@ from commonplace.cli.options import command, format_option, option
 from commonplace.render import count, screen, to_json
 
 if TYPE_CHECKING:
+    from commonplace.diagnosis.examination import Case
     from commonplace.render.screen import Look
     from commonplace.types import Finding, State
 
@@ -45,19 +46,11 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     Each provider that the settings name is really called, once. Nothing is changed or repaired; what is not
     fine comes with its remedy. Ends with 1 when something is wrong, with 0 when there are warnings at most.
     """
-    from commonplace.config.loading import AGENT_VARIABLE
-    from commonplace.diagnosis import examination
-
     form = "json" if as_json else form
-    agent = session.agent(ctx)
-    environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
-    examined = examination.present(session.workspace(ctx), environ, offline=offline)
+    examined, groups = examination_of(session.workspace(ctx), session.agent(ctx), offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
-    of_clients = {"clients.doors": partial(_doors, environ)}
-    if not session.asking_agent(ctx):  # what went wrong may name what is another agent's
-        of_clients["clients.hooks"] = partial(_hooks, examined.now_s)
-    for group, found in examination.examine(examined, {"clients": of_clients}):
+    for group, found in groups:
         findings += found
         if form == "text":
             session.write("\n".join(_group(group, found, look, verbose=verbose)))
@@ -74,6 +67,27 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
         session.write("\n" + _sum(counts, look))
     if counts["wrong"]:
         ctx.exit(failures.ERROR)
+
+
+def examination_of(
+    folder: str | None, agent: str | None, *, offline: bool
+) -> tuple[Case, Iterator[tuple[str, list[Finding]]]]:
+    """Return what is examined, and its groups of findings; an `agent` is told of its own."""
+    from commonplace.config.loading import AGENT_VARIABLE
+    from commonplace.diagnosis import examination
+
+    environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
+    examined = examination.present(folder, environ, offline=offline)
+    of_clients = {"clients.doors": partial(_doors, environ)}
+    if not environ.get(AGENT_VARIABLE):  # what went wrong may name what is another agent's
+        of_clients["clients.hooks"] = partial(_hooks, examined.now_s)
+    return examined, examination.examine(examined, {"clients": of_clients})
+
+
+def findings_of(folder: str, agent: str, online: bool) -> list[Finding]:
+    """Return all findings at once, for whoever shows them elsewhere."""
+    _, groups = examination_of(folder, agent, offline=not online)
+    return [finding for _, found in groups for finding in found]
 
 
 def _doors(environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,18 @@ from commonplace import config
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
-from commonplace.cli import doors, failures, session, shortcut
+from commonplace.cli import browser, doors, failures, session, shortcut
 from commonplace.cli.flags import State
 from commonplace.cli.options import Group, Option, check_excluding, command, option, serving
 from commonplace.render import count
 from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
+    from commonplace.config.credentials import Secret
     from commonplace.servers.daemon import Running
     from commonplace.servers.local_server import LocalServer
     from commonplace.servers.running import Address
+    from commonplace.types import Finding
 
 
 @command("mcp")
@@ -167,6 +170,7 @@ _OPTIONS = (
     Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
     Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
     Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
+    Option(["--open", "opens"], is_flag=True, help="Open the page of this memory in your browser."),
     Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
     Option(
         ["--local"], is_flag=True,
@@ -182,8 +186,8 @@ _EXCLUDING = [
     *(
         ("--local", one)
         for one in (
-            "--host", "--port", "--token-file", "--no-token", "--new-token", "--show-token", "--daemon",
-            "--structured",
+            "--host", "--port", "--token-file", "--no-token", "--new-token", "--show-token", "--open",
+            "--daemon", "--structured",
         )
     ),
 ]  # fmt: skip
@@ -215,6 +219,7 @@ def _serve(
     no_token: bool,
     new_token: bool,
     show_token: bool,
+    opens: bool,
     daemon: bool,
     local: bool,
     worker: bool,
@@ -222,8 +227,9 @@ def _serve(
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
 
-    The Model Context Protocol stands at /mcp, the state of health at /health. Only this machine is listened
-    to unless told otherwise, and clients must send a token; docs/agents.md says how, and what is checked.
+    The Model Context Protocol stands at /mcp, the memory as JSON below /api, its page at /, the state
+    of health at /health. Only this machine is listened to unless told otherwise, and clients must send a
+    token; docs/agents.md says how, and what is checked.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -241,7 +247,10 @@ def _serve(
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
-        _tell_token(ctx, _in_background(ctx, address, structured=structured), show_token)
+        server = _in_background(ctx, address, structured=structured)
+        _tell_token(ctx, server, show_token)
+        if opens:
+            browser.show_page(server, _secret(server))
         return
 
     def tell(server: Running) -> None:
@@ -250,6 +259,8 @@ def _serve(
         else:
             session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
             _tell_token(ctx, server, show_token)
+        if opens:
+            browser.show_page_soon(server, _secret(server))
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     with _local_server(ctx, None).beside():
@@ -265,7 +276,34 @@ def _serve(
             apart=apart,
             beside=beside,
             asked=asking.noted,
+            examine=partial(_examined, asking.root, asking.agent),
         )
+
+
+def _examined(root: str, agent: str, online: bool) -> list[Finding]:
+    """What `doctor` finds."""
+    from commonplace.cli import doctor
+
+    return doctor.findings_of(root, agent, online)
+
+
+@command("web")
+@option("--no-browser", is_flag=True, help="Print the address, which lets one browser in, and open nothing.")
+@click.pass_context
+def web(ctx: click.Context, no_browser: bool) -> None:
+    """Open the page of this memory in your browser; it is served in the background if it is not yet.
+
+    The page is let in by a code that works once. `commonplace serve stop` ends the server, and with it what
+    lets the browser in.
+    """
+    from commonplace.servers import daemon
+
+    session.check_owner(ctx)
+    running = daemon.find(_folder(ctx))
+    if running is None:
+        address = _address(ctx, None, None, None, anew=False, open=False)
+        running = _in_background(ctx, address, structured=False)
+    browser.show_page(running, _secret(running), opens=not no_browser)
 
 
 def _work() -> None:
@@ -356,10 +394,21 @@ def _header(server: Running, place: str = "") -> str:
     """The header that lets in at a server, or at one place of it alone. Raises ConfigError."""
     from commonplace.servers import access
 
+    token = _secret(server)
+    return f"Authorization: Bearer {(access.part(token, place) if place else token).reveal()}"
+
+
+def _secret(server: Running) -> Secret:
+    """The token of a server, from where it has it; NO_KEY where it asks for none. Raises ConfigError."""
+    from commonplace.config.credentials import NO_KEY
+    from commonplace.servers import access
+
+    if not server.token:
+        return NO_KEY
     token = access.token("" if server.token.startswith("$") else server.token)
     if not token:
         raise ConfigError("serve", f"the server has its token from {server.token}, which is not set here")
-    return f"Authorization: Bearer {(access.part(token, place) if place else token).reveal()}"
+    return token
 
 
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:

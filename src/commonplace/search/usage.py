@@ -7,17 +7,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.search.journal import patient
+from commonplace.types.data import cite
 from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import apsw
 
-    from commonplace.search.journal import Journal
+    from commonplace.search.journal import Journal, Kind
     from commonplace.types import NoteInfo
 
 OPENED_S = 1800.0  # what is read so long after the last question that found it was opened because of that
 MOST = 10  # notes in a list, and questions
+_SEEN, _MOST_NEWS = ("questions", "openings"), 500
 _DAY = "strftime('%Y-%m-%d', {}, 'unixepoch', 'localtime')"
 # Openings, each with the hits on its note of the last question before it, by the same agent, that found it.
 _OPENED = f"""
@@ -119,13 +124,15 @@ class _Places:
 
 def _days(connection: apsw.Connection, since: float) -> tuple[UsageDay, ...]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for day, kind, count in connection.execute(
-        f"SELECT {_DAY.format('at')}, kind, count(*) FROM questions WHERE at >= :since GROUP BY 1, 2"
-        f" UNION ALL SELECT {_DAY.format('at')}, 'get', count(*) FROM openings WHERE at >= :since GROUP BY 1",
+    for day, kind, count, tokens, all_tokens in connection.execute(
+        f"SELECT {_DAY.format('at')}, kind, count(*), sum(tokens), sum(all_tokens) FROM questions"
+        f" WHERE at >= :since GROUP BY 1, 2 UNION ALL SELECT {_DAY.format('at')}, 'get', count(*), 0, 0"
+        " FROM openings WHERE at >= :since GROUP BY 1",
         {"since": since},
     ):
-        counts[day][kind] += count
-    return tuple(UsageDay(day, of["search"], of["recall"], of["get"]) for day, of in sorted(counts.items()))
+        counts[day].update({kind: count, "tokens": tokens, "all_tokens": all_tokens})
+    columns = ("search", "recall", "get", "tokens", "all_tokens")
+    return tuple(UsageDay(day, *map(of.__getitem__, columns)) for day, of in sorted(counts.items()))
 
 
 def _found(connection: apsw.Connection, since: float, now_at: _Places) -> Mapping[str, int]:
@@ -163,3 +170,74 @@ def _opened(
 
 def _rows(connection: apsw.Connection, statement: str, *values: float) -> list[Any]:
     return connection.execute(statement, values).fetchall()
+
+
+# --- what is new in it ----------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """A question of the record: when (seconds of the epoch), by whom, what was found and where."""
+
+    at: float
+    kind: Kind
+    agent: str
+    question: str
+    hits: int
+    tokens: int
+    all_tokens: int
+    ms: float
+    places: tuple[str, ...] = ()
+
+
+class Opened(NamedTuple):
+    """Lines of a note that were read: when, by whom, where, how many."""
+
+    at: float
+    agent: str
+    place: str
+    lines: int
+
+
+class News(NamedTuple):
+    """What was recorded behind some rows, and the last rows by now."""
+
+    questions: tuple[Asked, ...]
+    openings: tuple[Opened, ...]
+    asked: int
+    opened: int
+
+
+LAST = -1  # stands for the last row there is: nothing is behind it
+
+
+def news(path: Path, asked: int, opened: int) -> News:
+    """Return what a record got behind a question and an opening by their rows, and the last rows by now.
+
+    Rows that were deleted meanwhile are given again to others: where fewer are left than were seen, what
+    comes next is news. Raises NoteUnreadable.
+    """
+    if not path.exists():
+        return News((), (), 0, 0)
+    with patient(path) as database, database.reading() as connection:
+        last: list[int] = [connection.execute(f"SELECT ifnull(max(id), 0) FROM {t}").get for t in _SEEN]
+        asked, opened = (
+            end if row == LAST else min(row, end) for row, end in zip((asked, opened), last, strict=True)
+        )
+        rows: list[Any] = connection.execute(
+            "SELECT id, at, kind, agent, question, hits, tokens, all_tokens, ms FROM questions"
+            f" WHERE id > ? ORDER BY id LIMIT {_MOST_NEWS}",
+            (asked,),
+        ).fetchall()
+        places = "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 10"
+        questions = [
+            Asked._make([*row[1:], tuple(cite(*hit) for hit in connection.execute(places, row[:1]))])
+            for row in rows
+        ]
+        openings: list[Any] = connection.execute(
+            "SELECT id, at, agent, path, start_line, end_line FROM openings"
+            f" WHERE id > ? ORDER BY id LIMIT {_MOST_NEWS}",
+            (opened,),
+        ).fetchall()
+    read = [Opened(at, agent, cite(path_, a, b), b - a + 1) for _, at, agent, path_, a, b in openings]
+    ends = (rows[-1][0] if rows else asked, openings[-1][0] if openings else opened)
+    return News(tuple(questions), tuple(read), *ends)

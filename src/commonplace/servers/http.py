@@ -15,7 +15,7 @@ import binascii
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
 from commonplace.servers import access, progress, protocol, workers
-from commonplace.servers.access import Access
+from commonplace.servers.access import Access, Denied
+from commonplace.servers.api import errors
 from commonplace.servers.methods import (
     LANE,
     METHODS,
@@ -48,6 +49,7 @@ from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Exchange
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
+    from commonplace.servers.visitors import Visitors
     from commonplace.servers.workers import Workers
 
 MOST_ASKING = 8  # questions to people that wait at once
@@ -57,13 +59,13 @@ SESSION = "mcp-session-id"
 _ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
 _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
 _SMALL = 1 << 16  # bytes of a body that is read at once
-_LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
+LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
 APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
 _UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_ALONE = ("host", "origin", "authorization")  # headers of which a request has one at most
+_ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
 _METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
 _PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
 _STATUS = {
@@ -83,13 +85,16 @@ def build(
     apart: Apart | None = None,
     more: Sequence[BaseRoute] = (),
     beside: Workers | None = None,
+    visitors: Visitors | None = None,
+    open_to_all: Iterable[str] = (),
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and what else is to be served beside them.
 
     `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
     that was asked or answered. `apart` returns what serves an agent or a workspace by itself, by the kind and
     the name that stand in the address, and raises CommonplaceError for what is not served. Processes
-    `beside` this one answer searches where many wait.
+    `beside` this one answer searches where many wait. `visitors` are browsers that are let in below `/api`
+    without the token; paths that are `open_to_all` ask nobody for anything.
     """
 
     door, doors = _Door(service, beside), dict[Service, _Door]()
@@ -120,15 +125,25 @@ def build(
     if apart is not None:
         routes.append(Route(f"/{{kind:str}}/{{name:str}}{ENDPOINT}", mcp_apart, methods=["POST"]))
     routes += [Route(HEALTH, health, methods=["GET"]), *more]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, allowed=allowed, record=record)])
+    known = frozenset({HEALTH, *open_to_all})
+    guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
+    return Starlette(routes=routes, middleware=[guard])
 
 
 class Guard:
     """Stands before everything: lets in who may ask, and records who asked for what."""
 
-    def __init__(self, app: ASGIApp, allowed: Access, record: Record) -> None:
-        """Stand before an application."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed: Access,
+        record: Record,
+        visitors: Visitors | None = None,
+        open_to_all: frozenset[str] = frozenset({HEALTH}),
+    ) -> None:
+        """Stand before an application; see `build`."""
         self._app, self._allowed, self._record = app, allowed, record
+        self._visitors, self._open = visitors, open_to_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
@@ -150,14 +165,12 @@ class Guard:
             single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
             place = scope["path"].removesuffix(ENDPOINT)
             place = place if place.startswith(APART) and place != scope["path"] else ""
-            is_open = scope["path"] == HEALTH
+            is_open = scope["path"] in self._open or self._is_visitor(scope, single)
             denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
-                bearer = {"www-authenticate": denied.challenge} if denied.challenge else {}
-                answer = JSONResponse({"error": denied.reason}, denied.status, headers=bearer)
-                await answer(scope, receive, noting)
+                await _denial(denied, scope["path"])(scope, receive, noting)
         finally:
             took_ms = (time.perf_counter() - started) * 1000
             # Only names that this program defines are recorded: anything else may be somebody's words.
@@ -167,8 +180,26 @@ class Guard:
             method = f" {scope[_METHOD]}" if _METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
+    def _is_visitor(self, scope: Scope, headers: Mapping[str, str]) -> bool:
+        """Whether a browser asks that is in; who sends a token is asked for that one."""
+        if (
+            self._visitors is None
+            or not scope["path"].startswith(errors.PREFIX)
+            or "authorization" in headers
+        ):
+            return False
+        return self._visitors.admit(scope["method"], headers)
 
-class _Job:
+
+def _denial(denied: Denied, path: str) -> Response:
+    """The answer to a request that is not let in."""
+    headers = {"www-authenticate": denied.challenge} if denied.challenge else {}
+    if path.startswith(errors.PREFIX):
+        return errors.response(errors.Refused(denied.status, denied.reason, headers=headers))
+    return JSONResponse({"error": denied.reason}, denied.status, headers=headers)
+
+
+class Job:
     """What is being answered, and whether the answer is still wanted."""
 
     __slots__ = ("wanted",)
@@ -186,12 +217,12 @@ class _Door:
         self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
         self._entries = anyio.CapacityLimiter(WRITES)
         self._beside = anyio.CapacityLimiter(beside.most) if beside else self.heavy
-        self._jobs: dict[tuple[str, type, object], _Job] = {}
+        self._jobs: dict[tuple[str, type, object], Job] = {}
 
     @contextmanager
-    def job(self, message: object, headers: Mapping[str, str]) -> Iterator[_Job]:
+    def job(self, message: object, headers: Mapping[str, str]) -> Iterator[Job]:
         """A request while it is answered; however that ends, its answer is not wanted any more."""
-        job, session, id_ = _Job(), headers.get(SESSION, ""), protocol.id_of(message)
+        job, session, id_ = Job(), headers.get(SESSION, ""), protocol.id_of(message)
         key = (session, type(id_), id_)  # 1 and "1" are two
         if session and id_ is not None:
             self._jobs[key] = job
@@ -208,7 +239,7 @@ class _Door:
         if job := self._jobs.get((headers.get(SESSION, ""), type(id_), id_)):
             job.wanted = False
 
-    async def answer(self, message: object, connection: Connection, job: _Job) -> object | None:
+    async def answer(self, message: object, connection: Connection, job: Job) -> object | None:
         """Answer a message in the lane that it belongs to."""
         if mapping(message).get("method") in _AT_ONCE:
             return respond(message, connection, self.service)
@@ -249,8 +280,8 @@ async def _serve(door: _Door, request: Request) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
     try:
-        body = await _body(request)
-    except _Unserved as error:
+        body = await read_body(request)
+    except Unserved as error:
         return JSONResponse({"error": error.reason}, error.status)
     message: object = None
     version = headers.get("mcp-protocol-version", "")
@@ -274,7 +305,7 @@ async def _serve(door: _Door, request: Request) -> Response:
         events = _events(door, message, connection, version, headers)
         return StreamingResponse(events, media_type="text/event-stream")
     with door.job(message, headers) as job:
-        answer = await _while_connected(door.answer(message, connection, job), request, is_heavy(message))
+        answer = await while_connected(door.answer(message, connection, job), request, is_heavy(message))
     named: dict[str, str] = {}
     if mapping(message).get("method") == "initialize":
         kind = _ELICITS if connection.elicits else _ASKS_NOBODY
@@ -311,7 +342,7 @@ def _is_followed(message: object, headers: Mapping[str, str]) -> bool:
     return has_token and is_heavy(message) and protocol.id_of(message) is not None
 
 
-async def _while_connected(
+async def while_connected(
     answering: Coroutine[object, object, object], request: Request, is_long: bool
 ) -> object | None:
     """Wait for an answer as long as the client is there to take it; what is short is not watched."""
@@ -371,7 +402,7 @@ async def _events(
             working.add_done_callback(_forget)
         while True:
             try:
-                event = await asyncio.wait_for(messages.get(), _LIVES_S)
+                event = await asyncio.wait_for(messages.get(), LIVES_S)
             except TimeoutError:
                 yield b": waiting\n\n"
                 continue
@@ -380,7 +411,7 @@ async def _events(
                 return
 
 
-class _Unserved(Exception):
+class Unserved(Exception):
     """A request that is not read: HTTP status and a line."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -388,15 +419,13 @@ class _Unserved(Exception):
         self.status, self.reason = status, reason
 
 
-async def _body(request: Request) -> bytes:
-    """The body of a request; one that is too large is not read to its end. Raises `_Unserved`."""
+async def read_body(request: Request) -> bytes:
+    """The body of a request; one that is too large is not read to its end. Raises `Unserved`."""
     headers = request.headers
     # What a form of a foreign page can send is of another type.
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise _Unserved(415, "the content type must be application/json")
-    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        raise _Unserved(406, "answers are application/json; accept it")
+        raise Unserved(415, "the content type must be application/json")
+    check_accepts(request)
     length, body = headers.get("content-length", "0"), bytearray()
     large = not length.isdecimal() or int(length[:20]) > LARGEST
     try:
@@ -406,10 +435,18 @@ async def _body(request: Request) -> bytes:
                 if large := len(body) > LARGEST:
                     break
     except ClientDisconnect as error:
-        raise _Unserved(400, "the client went away") from error
+        raise Unserved(400, "the client went away") from error
     if large:
-        raise _Unserved(413, f"a body has {LARGEST:,} bytes at most")
+        raise Unserved(413, f"a body has {LARGEST:,} bytes at most")
     return bytes(body)
+
+
+def check_accepts(request: Request) -> None:
+    """Refuse a request of a client that takes no JSON. Raises `Unserved`."""
+    header = request.headers.get("accept", "")
+    accepted = {part.partition(";")[0].strip().lower() for part in header.split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        raise Unserved(406, "answers are application/json; accept it")
 
 
 def _check_headers(message: object, version: str, headers: Mapping[str, str]) -> None:

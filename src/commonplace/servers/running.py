@@ -26,7 +26,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -38,10 +38,14 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.servers import access, daemon, http
 from commonplace.servers.access import Access
+from commonplace.servers.api import site
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
 from commonplace.servers.remedies import WORDS
 from commonplace.servers.workers import Workers
+
+if TYPE_CHECKING:
+    from commonplace.servers.api.operations import Examine
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
@@ -74,9 +78,10 @@ def serve(
     apart: http.Apart | None = None,
     beside: Workers | None = None,
     asked: Mapping[str, Any] | None = None,
+    examine: Examine = lambda online: (),
 ) -> None:
     """Serve until a signal comes; `tell` is called once clients can connect, `apart` and `beside` are
-    those of `http.build`.
+    those of `http.build`, `examine` is that of `api.site`.
 
     `asked` is noted with the server. Raises ConfigError where that cannot be, with what would help.
     """
@@ -111,8 +116,13 @@ def serve(
             allowed = Access(token, access.names(address.hosts), beyond)
             _log(folder / daemon.LOG if detached else None)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
+            own = site.build(service, beside=beside, examine=examine, cookie=f"commonplace-{port}")
+            application = http.build(
+                service, allowed, log.info, identity=running.id, apart=apart, beside=beside,
+                more=own.routes, visitors=own.visitors, open_to_all=own.open_to_all,
+            )  # fmt: skip
             config = uvicorn.Config(
-                http.build(service, allowed, log.info, identity=running.id, apart=apart, beside=beside),
+                application,
                 http=Bounded,
                 ws="none",
                 loop="asyncio",
@@ -126,7 +136,7 @@ def serve(
             if detached:  # in the foreground `tell` says so
                 log.info("serving at %s", running.url)
             with remedies.spoken(WORDS):
-                _Server(config, lambda: tell(running), ending.is_set).run([bound])
+                _Server(config, lambda: tell(running), ending.is_set, own.feed.close).run([bound])
             log.info("ended")
     service.close()
     if beside is not None:
@@ -190,10 +200,14 @@ class _Server(uvicorn.Server):
         config: uvicorn.Config,
         ready: Callable[[], None],
         ended: Callable[[], bool] = lambda: False,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ready` is called once clients can connect; `ended` says whether a signal came before."""
+        """`ready` is called once clients can connect; `ended` says whether a signal came before.
+
+        `close` ends what would be answered for ever, once the server is to end.
+        """
         super().__init__(config)
-        self._ready, self._ended = ready, ended
+        self._ready, self._ended, self._close = ready, ended, close
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -211,6 +225,11 @@ class _Server(uvicorn.Server):
             bound.listen(_WAITING)  # the backlog of uvicorn was to be that of asyncio alone
         if not self.should_exit:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what is open, and then all of it."""
+        self._close()
+        await super().shutdown(sockets)
 
 
 class _LogFile(RotatingFileHandler):
@@ -251,6 +270,7 @@ def leave_terminal(folder: Path) -> None:
 
 MOST = 256  # open at once, and of the descriptors of the process a quarter: notes and indexes need some too
 HEAD_S, BODY_S = 10.0, 30.0  # until the head of a request is there, and its body after that
+READ_S = 30.0  # that a client may leave what is sent to it unread
 SELDOM_S = 60.0  # between two lines that say that connections are not accepted
 _UNACCEPTED = "socket.accept() out of system resource"  # what asyncio says of each of them, with a traceback
 
@@ -262,7 +282,10 @@ def most() -> int:
 
 
 class Bounded(H11Protocol):
-    """A connection that ends where a request does not arrive in time, or where others need its place."""
+    """A connection that ends where a request does not arrive in time, or where others need its place.
+
+    Or where its client does not read what is sent to it.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
         """Wait for the first request."""
@@ -270,6 +293,7 @@ class Bounded(H11Protocol):
         self._phase: object = None
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, in the place of another if there are too many."""
@@ -282,7 +306,24 @@ class Bounded(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._stop()
+        self._read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait until the client reads."""
+        super().pause_writing()
+        self._read()
+        self._unread = self.loop.call_later(READ_S, self._end)
+
+    def resume_writing(self) -> None:
+        """Write on: the client reads."""
+        self._read()
+        super().resume_writing()
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def handle_events(self) -> None:
         """Handle what has arrived, and wait for what is missing of a request."""

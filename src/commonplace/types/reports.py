@@ -216,12 +216,14 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class UsageDay:
-    """What was asked and read on one day (YYYY-MM-DD, here)."""
+    """What was asked and read on one day (YYYY-MM-DD, here), and with how many tokens; see `Usage`."""
 
     date: str
     searches: int = 0
     recalls: int = 0
     gets: int = 0
+    tokens: int = 0
+    all_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

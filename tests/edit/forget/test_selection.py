@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from commonplace import Memory
+from commonplace.base.errors import NoteNotFound
 from commonplace.edit.forget import selection
 from commonplace.types import Hit, Selection
 
@@ -24,6 +27,13 @@ def offered(question: str, *lines: str, hits: Sequence[tuple[int, int]] = ((1, 9
 def test_most_words_come_first_then_the_best_hit() -> None:
     lines = ("- tea", "- coffee", "- tea and coffee", "- water", "- coffee beans")
     assert offered("tea coffee", *lines, hits=[(5, 5), (1, 4)]) == ["L3", "L5", "L1", "L2"]
+
+
+def test_what_is_no_name_of_a_file_is_no_note(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        for name in ("a\0.md", "\ud800.md", "sessions/\0.jsonl"):
+            with pytest.raises(NoteNotFound):
+                memory.forget(Selection("note", name), dry_run=True)
 
 
 def test_words_are_stemmed_as_in_the_index() -> None:

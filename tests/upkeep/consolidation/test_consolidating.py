@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.errors import NoteUnreadable, ProviderError
+from commonplace.base.errors import NoteUnreadable, PreviewOutdated, ProviderError
 from commonplace.changes import transaction, undo
 from commonplace.markdown.document import Document, Edit
 from commonplace.memory import Memory
@@ -182,6 +182,35 @@ def test_moved_sources_are_found_again_and_lost_ones_told(opened: Open) -> None:
     done = planned(memory)
     assert [(o.reference, o.reason) for o in done.orphans] == [(f"{DAY}#L4", "says something else")]
     assert "Priya is vegetarian" in long_term(memory)
+
+
+def test_of_a_plan_the_chosen_lines_are_written_without_asking_again(opened: Open) -> None:
+    note = NOTE + "- Noor lives in Bergen.\n"
+    memory = opened(OLD, {DAY: note})
+    number = note[: note.index("- Noor")].count("\n") + 1
+    proposed = planned(
+        memory, add(3, "Priya is vegetarian."), add(number, "Noor lives in Bergen."), dry_run=True
+    )
+    assert [item.text for item in proposed.accepted] == ["Priya is vegetarian.", "Noor lives in Bergen."]
+    assert long_term(memory) == OLD
+    (memory.workspace.root / DAY).write_text(f"# Rain\n\n{note}")  # where sources stand has changed since
+    done = run.accept(memory, proposed, [1, 1], now=NOW)
+    assert done.run is not None
+    assert "1 of 2 proposed lines" in done.run.about.why
+    assert "Noor lives in Bergen." in long_term(memory)
+    assert "Priya" not in long_term(memory)
+    assert f"from={DAY}#L{number + 2} " in long_term(memory)
+    with pytest.raises(PreviewOutdated):
+        run.accept(memory, proposed, [0], now=NOW)
+
+
+def test_a_source_that_is_gone_keeps_its_line_out(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    proposed = planned(memory, add(3, "Priya is vegetarian."), dry_run=True)
+    (memory.workspace.root / DAY).write_text(NOTE.replace("Priya", "Nobody"))
+    done = run.accept(memory, proposed, [0], now=NOW)
+    assert (done.run, done.accepted, len(done.rejected)) == (None, (), 1)
+    assert long_term(memory) == OLD
 
 
 def test_without_a_model_things_are_proposed(opened: Open) -> None:

@@ -171,9 +171,10 @@ def _chain(path: str) -> list[str]:
 
 def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:
     """Return which of some notes a link leads to as well; empty for none."""
+    if not os.path.islink(workspace.root / path):  # nor is what can be no name of a file
+        return ""
     real = os.path.realpath(workspace.root / path)
-    same = (name for name in names if os.path.realpath(workspace.root / name) == real)
-    return next(same, "") if os.path.islink(workspace.root / path) else ""
+    return next((name for name in names if os.path.realpath(workspace.root / name) == real), "")
 
 
 def _listing(workspace: paths.Workspace, settings: Settings) -> Listing:

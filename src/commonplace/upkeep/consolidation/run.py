@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.base.errors import CommonplaceError
+from commonplace.base.errors import CommonplaceError, PreviewOutdated
 from commonplace.changes import transaction
 from commonplace.markdown.document import Document
 from commonplace.types.changes import About, Change, Run
@@ -47,7 +47,7 @@ class Consolidation:
     `proposals` are what may be done without a model, for review. `archived` are the texts moved out of
     MEMORY.md, `orphans` generated entries whose sources are gone. There are `candidates` sources, `left_out`
     of them not shown to the model. `unchanged` says that the model was not asked, as nothing is new to it.
-    `digest` tells what was or would be written from everything else.
+    `digest` tells what was or would be written from everything else, `plan` is what `accept` carries out.
     """
 
     run: Run | None = None
@@ -63,6 +63,7 @@ class Consolidation:
     unchanged: bool = False
     warnings: tuple[str, ...] = ()
     digest: str = ""
+    plan: _Plan | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -89,6 +90,7 @@ class _Plan:
     failed: bool = False  # the model was asked in vain
     unchanged: bool = False
     inputs: str = ""  # what the model was asked, in short; empty where that may be asked again
+    days: int = 0
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -115,29 +117,14 @@ def consolidate(
         seen = "" if dry_run else stack.enter_context(due.held(memory.workspace))
         planned = _plan(memory, llm, days, now, again=dry_run)
         outcome = _Outcome()
-
-        def composed(read: transaction.Read) -> Sequence[Change]:
-            outcome.warnings.clear()  # what was composed may be composed anew
-            _compose(memory, planned, now.date(), read, outcome)
-            return outcome.changes
-
         run = None
         if dry_run or not (planned.by_model or accept):
-            composed(_reader(memory))
+            _compose(memory, planned, now.date(), _reader(memory), outcome)
         else:
             by_hand = "proposed without a language model, and accepted"
             why = "planned by a language model" if planned.by_model else by_hand
-            title = f"consolidate {span(now.date(), days)}"
-            about = About("consolidate", title, why, by="agent", agent=compose.AGENT)
             shown = preview.digest if preview else ""
-            run = transaction.rewrite(
-                memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
-            )
-            try:
-                if run is not None:
-                    memory.sync(embed=False)
-            except CommonplaceError as error:
-                outcome.warnings.append(f"the index is not up to date ({error})")
+            run = _write(memory, planned, outcome, now, days, why, shown)
         result = _result(planned, run, outcome)
         try:
             if not dry_run:
@@ -147,6 +134,56 @@ def consolidate(
             warning = f"what this came to was not written down ({error})"
             return replace(result, warnings=(*result.warnings, warning))
         return result
+
+
+def accept(
+    memory: Memory, proposed: Consolidation, numbers: Sequence[int], *, now: datetime | None = None
+) -> Consolidation:
+    """Write the chosen ones of what a dry run accepted, by their places there from 0; no model is asked.
+
+    Each is checked against the notes as they stand by now. Raises PreviewOutdated where long-term memory is
+    another by now, `due.Running`, NoteUnreadable, OutsideRoots, with nothing written.
+    """
+    assert proposed.plan is not None
+    now = now or datetime.now().astimezone()
+    chosen = [proposed.accepted[number].operation for number in dict.fromkeys(numbers)]
+    planned, outcome = replace(proposed.plan, operations=chosen), _Outcome()
+    with due.held(memory.workspace):
+        if _text(memory, _path(memory), _reader(memory))[1] != planned.text:
+            raise PreviewOutdated([_path(memory)])
+        why = f"{len(chosen)} of {len(proposed.accepted)} proposed lines were accepted"
+        run = _write(memory, planned, outcome, now, planned.days, why)
+        return _result(planned, run, outcome)
+
+
+def _write(
+    memory: Memory,
+    planned: _Plan,
+    outcome: _Outcome,
+    now: datetime,
+    days: int,
+    why: str,
+    shown: str = "",
+) -> Run | None:
+    """Compose the files of a plan and write them as one run; where one was `shown`, that or nothing."""
+
+    def composed(read: transaction.Read) -> Sequence[Change]:
+        outcome.warnings.clear()  # what was composed may be composed anew
+        _compose(memory, planned, now.date(), read, outcome)
+        return outcome.changes
+
+    about = About(
+        "consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT
+    )
+    run = transaction.rewrite(
+        memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
+    )
+    try:
+        if run is not None:
+            memory.sync(embed=False)
+    except CommonplaceError as error:
+        outcome.warnings.append(f"the index is not up to date ({error})")
+    return run
 
 
 def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = None) -> plan.Question:
@@ -197,7 +234,7 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
     """Let the model plan and verify, or put together what can be proposed without one."""
     text, page = _page(memory)
     found = sources.read(memory, days, now)
-    planned = _Plan([], text, page, found)
+    planned = _Plan([], text, page, found, days=days)
     if llm is not None and found:
         question = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
         planned.left_out = question.left_out
@@ -348,6 +385,7 @@ def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation
         left_out=planned.left_out,
         unchanged=planned.unchanged,
         warnings=(*planned.warnings, *outcome.warnings),
+        plan=planned,
     )
 
 

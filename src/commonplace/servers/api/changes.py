@@ -1,0 +1,205 @@
+"""What is corrected, confirmed, forgotten and undone: shown first, then done as shown or not at all."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from commonplace.servers.api import schema
+from commonplace.servers.api.errors import Refused
+from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.schema import answer, flag, listed, number, record, text
+from commonplace.types import Confirmed, Corrected, Erasure, Run
+
+_MOST_WORDS, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1000, 50
+_KINDS = ("text", "lines", "note", "person", "session")
+_CODE = text("Carries out just what is shown, once; nothing to carry out where it is missing.")
+_PREVIEW = record("preview", preview=text("The code of a preview.", least=1, most=100))
+_WHY = text("The reason, for the record.", most=500)
+_STATEMENT = text("Its words, or a reference to it.", least=1, most=_MOST_WORDS)
+
+
+def _shown(preview: Any, code: str) -> dict[str, Any]:  # noqa: ANN401 - whatever was previewed
+    from commonplace.types.data import to_data
+
+    shown: dict[str, Any] = to_data(preview)
+    return {**shown, "preview": code}
+
+
+# --- corrections ----------------------------------------------------------------------------------------
+
+
+def _preview_correction(call: Call) -> object:
+    from commonplace.render import screen
+
+    old, new = call.values["old"], call.values.get("new", "")
+    named: dict[str, Any] = {"provenance": call.provenance}
+    named["why"] = screen.one_line(call.values.get("why", ""))
+    named["now"] = datetime.now().astimezone()  # of what is shown and of what is written
+    shown = call.memory.correct(old, new, dry_run=True, **named)
+    return _shown(shown, call.offer("correct", (old, new, named, shown)))
+
+
+def _correct(call: Call) -> object:
+    old, new, named, shown = call.redeem("correct")
+    return call.memory.correct(old, new, preview=shown, **named)
+
+
+def _preview_confirmation(call: Call) -> object:
+    from commonplace.edit.correct import confirm
+    from commonplace.render import screen
+
+    by = call.provenance
+    named: dict[str, Any] = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
+    named |= {"reject": call.values.get("reject", False), "now": datetime.now().astimezone()}
+    named["why"] = screen.one_line(call.values.get("why", ""))
+    what = call.values["statement"]
+    shown = confirm(call.memory.workspace, call.memory.settings, what, dry_run=True, **named)
+    return _shown(shown, call.offer("confirm", (what, named, shown)))
+
+
+def _confirm(call: Call) -> object:
+    from commonplace.edit.correct import confirm
+    from commonplace.memory import written
+
+    what, named, shown = call.redeem("confirm")
+    done = confirm(call.memory.workspace, call.memory.settings, what, preview=shown, **named)
+    written(call.memory)
+    return done
+
+
+CORRECTIONS = (
+    Operation(
+        "POST", "/api/corrections/preview", "preview_correction", "Show what a correction would change.",
+        _preview_correction, answer(**schema.parts(Corrected), preview=_CODE),
+        body=record("old", old=_STATEMENT, new=text("Empty: only strike.", most=_MOST_WORDS), why=_WHY),
+        refusals=(404, 409),
+    ),
+    Operation(
+        "POST", "/api/corrections", "correct", "Strike a statement and put the right one beside.", _correct,
+        schema.of(Corrected), body=_PREVIEW, refusals=(404, 409),
+    ),
+    Operation(
+        "POST", "/api/confirmations/preview", "preview_confirmation", "Show what this would change.",
+        _preview_confirmation, answer(**schema.parts(Confirmed), preview=_CODE),
+        body=record("statement", statement=_STATEMENT, reject=flag("Strike it instead."), why=_WHY),
+        refusals=(404, 409),
+    ),
+    Operation(
+        "POST", "/api/confirmations", "confirm", "Let a tentative statement hold, or strike it.", _confirm,
+        schema.of(Confirmed), body=_PREVIEW, refusals=(404, 409),
+    ),
+)  # fmt: skip
+
+
+# --- forgetting -----------------------------------------------------------------------------------------
+
+
+def _preview_forgetting(call: Call) -> object:
+    from commonplace.edit.forget import selection
+    from commonplace.types import Selection
+
+    chosen = [
+        selection.of_reference(one["value"])
+        if one["kind"] in ("lines", "note")
+        else Selection(one["kind"], one["value"], tuple(one.get("also", ())))
+        for one in call.values["selections"]
+    ]
+    shown = call.memory.forget(chosen, dry_run=True)
+    return _shown(shown, call.offer("forget", shown) if shown.places else "")
+
+
+def _forget(call: Call) -> object:
+    shown = call.redeem("forget")
+    done = call.memory.forget(shown)
+    call.previews.clear()  # which may hold the words
+    return done
+
+
+_SELECTION = record(
+    "kind value",
+    kind={"enum": list(_KINDS)},
+    value=text("Words, a reference, a path, a name, the id of a session.", least=1, most=_MOST_WORDS),
+    also=listed(text(least=1, most=200), "Further names of a person.", 20),
+)
+FORGETTING = (
+    Operation(
+        "POST", "/api/forget/preview", "preview_forgetting", "Show every place that would go.",
+        _preview_forgetting, answer(**schema.parts(Erasure), preview=_CODE),
+        body=record(
+            "selections",
+            selections={**listed(_SELECTION, most=_MOST_SELECTIONS), "minItems": 1},
+        ),
+        refusals=(404, 409), owner=True,
+    ),
+    Operation(
+        "POST", "/api/forget", "forget", "Erase what was shown, for good.", _forget, schema.of(Erasure),
+        body=_PREVIEW, refusals=(404, 409), owner=True,
+    ),
+)  # fmt: skip
+
+
+# --- the log of changes ---------------------------------------------------------------------------------
+
+
+def _runs(call: Call) -> object:
+    from commonplace.changes import runs
+
+    return [*islice(runs.newest_first(call.memory.workspace), call.values.get("limit", 50))]
+
+
+def _run(call: Call) -> object:
+    from commonplace.changes import runs
+    from commonplace.changes import undo as undoing
+    from commonplace.types.data import to_data
+
+    workspace = call.memory.workspace
+    if not any(name.startswith(call.values["id"]) for name in runs.names(workspace)):
+        raise Refused(404, "no run begins so", "/api/runs lists them")
+    run = undoing.find(workspace, call.values["id"])
+    return {**to_data(run), "diff": runs.diff(workspace, run)}
+
+
+def _preview_undo(call: Call) -> object:
+    run, since = call.values.get("run", ""), call.values.get("since", False)
+    if since and not run:
+        raise Refused(400, "since needs the run to begin with", "/api/runs lists them")
+    shown = call.memory.undo(run, since=since, dry_run=True)
+    code = call.offer("undo", (shown, since))
+    return {"undoes": [one.id for one in shown.runs], "diff": shown.diff, "preview": code}
+
+
+def _undo(call: Call) -> object:
+    shown, since = call.redeem("undo")
+    done = call.memory.undo(shown.runs[-1].id, since=since, preview=shown)
+    return {"runs": done.runs, "withdrawn": [" ".join(filter(None, one)) for one in done.withdrawn]}
+
+
+_ID = text("The id of a run, or the beginning of it.", most=100)
+LOG = (
+    Operation(
+        "GET", "/api/runs", "runs", "List generated changes of notes, newest first.", _runs,
+        listed(schema.of(Run)), {"limit": number(1, _MOST_RUNS)}, lane="light",
+    ),
+    Operation(
+        "GET", "/api/run", "run", "Show a generated change with its diff.", _run,
+        answer(**schema.parts(Run), diff=text()), {"id": {**_ID, "minLength": 1}}, required=("id",),
+        refusals=(404, 409), lane="light",
+    ),
+    Operation(
+        "POST", "/api/undo/preview", "preview_undo", "Show what undoing would change.", _preview_undo,
+        answer(undoes=listed(text()), diff=text(), preview=_CODE),
+        body=record(run=_ID, since=flag("All that was generated after it as well.")),
+        refusals=(404, 409), owner=True,
+    ),
+    Operation(
+        "POST", "/api/undo", "undo", "Take generated changes back.", _undo,
+        answer(
+            runs=listed(schema.of(Run)),
+            withdrawn=listed(text(), "Collections and contexts of an import that are removed."),
+        ),
+        body=_PREVIEW, refusals=(404, 409), owner=True,
+    ),
+)  # fmt: skip
+OPERATIONS = (*CORRECTIONS, *FORGETTING, *LOG)

@@ -1,0 +1,128 @@
+"""What goes wrong, as all answers of `/api` say it: `{"error": {"code", "message", "remedy"}}`, a status."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from commonplace.base import paths, remedies
+from commonplace.base.errors import (
+    AccessDenied,
+    BudgetExceeded,
+    CommonplaceError,
+    ConfigError,
+    IndexUnavailable,
+    MissingExtra,
+    NoteNotFound,
+    NoteUnreadable,
+    OutsideRoots,
+    PreviewOutdated,
+    ProviderError,
+    UnknownCollection,
+    WorkspaceNotFound,
+)
+from commonplace.servers.protocol import encode
+
+PREFIX = "/api/"
+SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": {"type": "string", "description": "A word that stays the same, such as not_found."},
+                "message": {"type": "string"},
+                "remedy": {"type": "string", "description": "What helps, where that is known."},
+                "near": {
+                    "type": "array",
+                    "description": "What may have been meant.",
+                    "items": {"$ref": "#/components/schemas/Cited"},
+                },
+                "current": {"$ref": "#/components/schemas/Source"},
+            },
+        }
+    },
+}
+CODES = {
+    400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed",
+    406: "not_acceptable", 409: "conflict", 412: "changed", 413: "too_large", 415: "unsupported_media_type",
+    421: "misdirected", 428: "precondition_required", 500: "internal", 503: "unavailable",
+}  # fmt: skip
+# The first that fits; what stands nowhere is a request that cannot be served as it is.
+_STATUS: Sequence[tuple[type[CommonplaceError], int]] = (
+    (AccessDenied, 403),
+    (OutsideRoots, 403),
+    (UnknownCollection, 404),
+    (NoteNotFound, 404),
+    (PreviewOutdated, 409),
+    (NoteUnreadable, 409),
+    (IndexUnavailable, 503),
+    (ProviderError, 503),
+    (BudgetExceeded, 503),
+    (MissingExtra, 503),
+    (WorkspaceNotFound, 503),
+    (ConfigError, 400),
+)
+
+
+class Refused(CommonplaceError):
+    """A request that is not served: HTTP status, a line, what helps, and headers or parts of the answer."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        remedy: str = "",
+        *,
+        headers: Mapping[str, str] | None = None,
+        **more: object,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.remedy, self.headers, self.more = status, remedy, headers or {}, more
+
+
+def response(refused: Refused) -> Response:
+    """Return the answer that says why a request is not served."""
+    remedy = {"remedy": refused.remedy} if refused.remedy else {}
+    about = {"code": CODES.get(refused.status, "error"), "message": str(refused), **remedy, **refused.more}
+    headers = {"cache-control": "no-store", **refused.headers}
+    return Response(encode({"error": about}), refused.status, headers, media_type="application/json")
+
+
+def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused:
+    """Return what a client is told of an error: no secret, and no folder around the workspace."""
+    if isinstance(error, Refused):
+        return error
+    from commonplace.changes.undo import NotUndone
+    from commonplace.upkeep.schedule.due import Running
+
+    conflicts = isinstance(error, NotUndone | Running)
+    known = (status for kind, status in _STATUS if isinstance(error, kind))
+    status = 409 if conflicts else next(known, 400)
+    message = shown(str(error))
+    for folder in _folders(root):
+        message = message.replace(folder + os.sep, "")
+    near = [{"citation": one.citation, "text": one.text} for one in getattr(error, "near", ())]
+    more: dict[str, Any] = {"near": near} if near else {}
+    remedy = remedies.say("sync") if isinstance(error, IndexUnavailable) else ""
+    return Refused(status, message, remedy, **more)
+
+
+def shown(text: str) -> str:
+    """Return a message on one line, without secrets and private parts."""
+    from commonplace.redaction.redact import public
+    from commonplace.render import screen
+
+    return public(screen.one_line(text))
+
+
+def _folders(root: os.PathLike[str] | str) -> Iterator[str]:
+    """Folders whose place on this machine is nobody's business, the innermost first."""
+    yield from dict.fromkeys((os.path.realpath(root), os.fspath(root)))
+    for folder in (paths.user_cache_dir(), paths.user_config_dir(), paths.home()):
+        yield os.fspath(folder)

@@ -1,0 +1,97 @@
+"""An operation of `/api`: a row of the table that routes, checks of requests and their description are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from commonplace.base.tuples import NamedTuple
+from commonplace.servers.api.errors import Refused
+from commonplace.servers.api.schema import Schema
+
+if TYPE_CHECKING:
+    from commonplace.agent.tools import Confirmations
+    from commonplace.memory import Memory
+    from commonplace.types import Finding, Provenance
+
+Lane = Literal["light", "heavy", "entry", "model", "examination"]
+Examine = Callable[[bool], Iterable["Finding"]]
+LOST = "this preview is used, too old, or of something else; nothing was changed"
+
+
+class Reply(NamedTuple):
+    """What is answered: a value as JSON, the status and further headers."""
+
+    value: object
+    status: int = 200
+    headers: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as an operation gets it: its values fit their schema, and `headers` are those it declares.
+
+    `agent` is who the server was started for, empty for the owner. `examine` examines the whole installation,
+    with providers that are reached over a network if it is called with True.
+    """
+
+    memory: Memory
+    values: Mapping[str, Any]
+    previews: Confirmations[Any]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    agent: str = ""
+    examine: Examine = lambda online: ()
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Who writes: the agent of this server; None for the owner."""
+        from commonplace.agent.answers import Caller
+
+        return Caller(self.agent).provenance() if self.agent else None
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return the values of some names, as far as they were sent."""
+        return {name: self.values[name] for name in names if name in self.values}
+
+    def offer(self, kind: str, preview: object) -> str:
+        """Keep what was shown; return the code by which it can be carried out once."""
+        return self.previews.offer(kind, "", preview)
+
+    def redeem(self, kind: str) -> Any:  # noqa: ANN401 - what `offer` took
+        """Return what was shown by the code in `preview`. Raises Refused for any other code."""
+        preview = self.previews.redeem(self.values["preview"], kind)
+        if preview is None:
+            raise Refused(409, LOST, "ask for the preview again")
+        return preview
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that can be asked: where, what it takes, what it answers, and what runs it.
+
+    `query` and `headers` describe what stands beside a body, by name; `body` an object. `lane` says behind
+    what it waits: what is `light` behind nothing, what is `heavy` behind searches and other changes, an
+    `entry` behind other entries; of what asks a `model`, and of examinations, one runs at a time. `owner` is
+    for nobody but the owner.
+    """
+
+    method: str
+    path: str
+    name: str
+    about: str
+    run: Callable[[Call], object]
+    answer: Schema
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    body: Schema | None = None
+    headers: Mapping[str, Schema] = field(default_factory=dict)
+    refusals: tuple[int, ...] = ()
+    lane: Lane = "heavy"
+    owner: bool = False
+    required: tuple[str, ...] = ()
+    created: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change notes, of which a preview changes none."""
+        return self.method != "GET" and not self.path.endswith("/preview")

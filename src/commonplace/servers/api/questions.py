@@ -1,0 +1,252 @@
+"""What is asked and read: searches, notes, days, sessions, use, the state of all of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.config.settings import LAYERS
+from commonplace.servers.api import schema
+from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.schema import answer, flag, listed, number, text
+from commonplace.types import Excerpt, NoteInfo, Recall, SearchResult, Status, Timeline, Usage
+from commonplace.types.reports import CollectionInfo, Finding
+from commonplace.types.results import MODES, Hit
+
+if TYPE_CHECKING:
+    from commonplace.types import State
+
+_LONGEST = 10_000  # characters of a question
+_MOST_HITS, _MOST_NOTES = 100, 5000
+_MOST_AROUND, _MOST_LINES = 50, 100_000
+_QUESTION = text("The question, as `commonplace search` takes it.", least=1, most=_LONGEST)
+_COLLECTIONS = listed(text(most=200), "Only in these collections.", 50)
+_AS_OF = text("What held at the end of that day, in any words for it.", most=100)
+_REFERENCE = text("`path`, `path#L12-L18`, `#docid`, `[[Note#Part]]`.", least=1, most=1000)
+_HIT = {
+    **schema.parts(Hit),
+    "workspace": text("Where several workspaces are asked: which one it is from."),
+}
+_FACTOR = schema.record("name value", name=text(), value={"type": "number"}, note=text())
+_RESULT = "query level stale warnings timings_ms all_tokens expanded confidence weak listing mode tokens"
+
+
+def _hit(**more: schema.Schema) -> schema.Schema:
+    needed = " ".join([*(name for name in _HIT if name != "workspace"), *more])
+    return schema.record(needed, **_HIT, **more)
+
+
+# --- searches -------------------------------------------------------------------------------------------
+
+
+def _search(call: Call) -> object:
+    from commonplace.render.hits import to_data
+
+    values = call.values
+    result = call.memory.search(
+        values["q"],
+        collections=values.get("collections", ()),
+        **call.given("limit", "mode", "history", "as_of", "strict"),
+    )
+    shown = {name: getattr(result, name) for name in _RESULT.split()}
+    return {**shown, "hits": [to_data(hit, explain=True) for hit in result.hits]}
+
+
+def _recall(call: Call) -> object:
+    from commonplace.render.reports import recall_data
+
+    return recall_data(
+        call.memory.recall(
+            call.values["q"],
+            collections=call.values.get("collections", ()),
+            **call.given("budget", "layer", "as_of", "strict"),
+        )
+    )
+
+
+_RECALL = "query text tokens all_tokens budget level left_out repeated tentative stale weak warnings"
+SEARCHES = (
+    Operation(
+        "GET", "/api/search", "search", "Find the passages that answer a question, best first.", _search,
+        answer(**schema.parts(SearchResult, _RESULT), hits=listed(_hit(factors=listed(_FACTOR)))),
+        {
+            "q": _QUESTION, "limit": number(1, _MOST_HITS), "mode": {"enum": list(MODES)},
+            "collections": _COLLECTIONS, "history": flag("Struck statements too."), "as_of": _AS_OF,
+            "strict": flag("Nothing rather than hits of which none clearly answers."),
+        },
+        required=("q",), refusals=(404, 503),
+    ),
+    Operation(
+        "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
+        answer(**schema.parts(Recall, _RECALL), hits=listed(_hit(layer={"enum": [*LAYERS]}))),
+        {
+            "q": _QUESTION, "budget": number(1, 1_000_000, "Tokens."), "collections": _COLLECTIONS,
+            "layer": {"enum": ["full", "mixed"]}, "as_of": _AS_OF,
+            "strict": flag("Nothing rather than passages of which none clearly answers."),
+        },
+        required=("q",), refusals=(404, 503),
+    ),
+)  # fmt: skip
+
+
+# --- notes and days -------------------------------------------------------------------------------------
+
+
+def _get(call: Call) -> object:
+    return call.memory.get(call.values["reference"])
+
+
+def _notes(call: Call) -> object:
+    from commonplace.memory import listing
+
+    notes, warnings = listing(call.memory, call.values.get("under", ""))
+    most = call.values.get("limit", _MOST_NOTES)
+    return {"notes": notes[:most], "total": len(notes), "warnings": warnings}
+
+
+def _timeline(call: Call) -> object:
+    return call.memory.timeline(call.values["anchor"], **call.given("before", "after"))
+
+
+NOTES = (
+    Operation(
+        "GET", "/api/note", "get", "Read lines of a note, private parts blank and secrets redacted.", _get,
+        schema.of(Excerpt),
+        {"reference": _REFERENCE},
+        required=("reference",), refusals=(404, 409), lane="light",
+    ),
+    Operation(
+        "GET", "/api/notes", "notes", "List notes, all or those below a folder or of a collection.", _notes,
+        answer(notes=listed(schema.of(NoteInfo)), total={"type": "integer"}, warnings=listed(text())),
+        {
+            "under": text("A folder, a collection, or a glob.", most=1000),
+            "limit": number(1, _MOST_NOTES),
+        },
+        refusals=(503,), lane="light",
+    ),
+    Operation(
+        "GET", "/api/timeline", "timeline", "Show what surrounds a day or a passage in time.", _timeline,
+        schema.of(Timeline),
+        {
+            "anchor": text("A day in any words for it, or a reference.", least=1, most=1000),
+            "before": number(0, _MOST_AROUND), "after": number(0, _MOST_AROUND),
+        },
+        required=("anchor",), refusals=(404, 503), lane="light",
+    ),
+)  # fmt: skip
+
+
+# --- sessions -------------------------------------------------------------------------------------------
+
+
+def _sessions(call: Call) -> object:
+    from commonplace.types.data import to_data
+    from commonplace.upkeep import following
+
+    most = call.values.get("limit", _MOST_NOTES)
+    return [
+        to_data(one) | {"written": datetime.fromtimestamp(one.written).isoformat(timespec="minutes")}
+        for one in following.sessions(call.memory)[:most]
+    ]
+
+
+def _session(call: Call) -> object:
+    from commonplace.types.data import to_data
+    from commonplace.upkeep import following
+
+    messages = following.read(call.memory, call.values["id"], call.values.get("last", 500))
+    return [{"line": one.line, **to_data(one.turn)} for one in messages]
+
+
+def _session_parts() -> dict[str, Any]:
+    from commonplace.upkeep.following import Session
+
+    return {**schema.parts(Session), "written": text("To the minute, here.")}
+
+
+def _turn_parts() -> dict[str, Any]:
+    from commonplace.types import Turn
+
+    return {"line": {"type": "integer"}, **schema.parts(Turn)}
+
+
+SESSIONS = (
+    Operation(
+        "GET", "/api/sessions", "sessions", "List transcripts, those written to last first.", _sessions,
+        listed(answer(**_session_parts())), {"limit": number(1, _MOST_NOTES)}, lane="light",
+    ),
+    Operation(
+        "GET", "/api/session", "session", "Read the messages of a transcript, the last 500 unless said.",
+        _session, listed(answer(**_turn_parts())),
+        {"id": text("As the list names it.", least=1, most=1000), "last": number(1, 100_000)},
+        required=("id",), refusals=(404, 409), lane="light",
+    ),
+)  # fmt: skip
+
+
+# --- the state of it ------------------------------------------------------------------------------------
+
+
+def _usage(call: Call) -> object:
+    return call.memory.usage(call.values.get("days"))
+
+
+def _costs(call: Call) -> object:
+    from datetime import date, timedelta
+
+    from commonplace.base import clock
+    from commonplace.providers import costs
+
+    days = call.values.get("days")
+    since = clock.began(date.today() - timedelta(days - 1)) if days else 0.0
+    place = costs.place(call.memory.workspace)
+    return [row._asdict() for row in costs.Ledger(place).costs(call.values.get("by", "day"), since)]
+
+
+def _health(call: Call) -> object:
+    findings = list(call.examine(call.values.get("online", False)))
+    counts = {state: sum(one.state == state for one in findings) for state in _STATES}
+    return {"ok": not counts["wrong"], "counts": counts, "findings": findings}
+
+
+_STATES: tuple[State, ...] = ("ok", "warning", "wrong", "skipped")
+_DAYS = number(1, 36_500, "The last days, today included.")
+
+
+def _cost_parts() -> schema.Schema:
+    from commonplace.providers.costs import Costs
+
+    return schema.of(Costs)
+
+
+STATE = (
+    Operation(
+        "GET", "/api/status", "status", "Describe the workspace and its index.",
+        lambda call: call.memory.status(), schema.of(Status), refusals=(503,), lane="light",
+    ),
+    Operation(
+        "GET", "/api/collections", "collections", "List what is searched.",
+        lambda call: call.memory.status().collections, listed(schema.of(CollectionInfo)),
+        refusals=(503,), lane="light",
+    ),
+    Operation(
+        "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.", _usage, schema.of(Usage),
+        {"days": _DAYS}, refusals=(409, 503), lane="light",
+    ),
+    Operation(
+        "GET", "/api/costs", "costs", "Sum up what calls to models took and cost.", _costs,
+        listed(_cost_parts()), {"days": _DAYS, "by": {"enum": ["day", "purpose", "model"]}},
+        refusals=(409,), lane="light",
+    ),
+    Operation(
+        "GET", "/api/health", "health", "Examine everything that can be wrong, as `commonplace doctor` does.",
+        _health,
+        answer(
+            ok=flag(), counts=answer(**{state: {"type": "integer"} for state in _STATES}),
+            findings=listed(schema.of(Finding)),
+        ),
+        {"online": flag("Call providers that are reached over a network as well.")},
+        lane="examination", owner=True,
+    ),
+)  # fmt: skip
+OPERATIONS = (*SEARCHES, *NOTES, *SESSIONS, *STATE)

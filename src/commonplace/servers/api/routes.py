@@ -1,0 +1,241 @@
+"""The routes of `/api`: each request is checked against its row of the table, and answered in a thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from commonplace.agent.tools import Confirmations
+from commonplace.base import remedies
+from commonplace.base.errors import CommonplaceError
+from commonplace.providers.llm import schemas
+from commonplace.servers import http
+from commonplace.servers.api import changes, consolidation, document, errors, notes, questions
+from commonplace.servers.api.errors import Refused
+from commonplace.servers.api.operations import Call, Examine, Operation, Reply
+from commonplace.servers.api.schema import Schema, record
+from commonplace.servers.methods import LANE, WRITES, Service
+from commonplace.servers.protocol import Refusal, decode, encode
+from commonplace.types.data import to_data
+from commonplace.types.progress import Cancelled, check, listening, silent
+
+if TYPE_CHECKING:
+    from commonplace.servers.workers import Workers
+
+OPERATIONS: Sequence[Operation] = (
+    *questions.OPERATIONS, *notes.OPERATIONS, *changes.OPERATIONS, *consolidation.OPERATIONS,
+)  # fmt: skip
+DOCUMENT = "/api/openapi.json"
+_NO_STORE = {"cache-control": "no-store"}
+_WHOLE = re.compile(r"-?[0-9]{1,15}")
+_FLAGS = {"true": True, "false": False}
+
+
+def build(
+    service: Service,
+    *,
+    beside: Workers | None = None,
+    examine: Examine = lambda online: (),
+    more: Sequence[Resource] = (),
+) -> list[BaseRoute]:
+    """Make the routes below `/api` for a memory; `examine` is that of `Call`, `more` what answers otherwise.
+
+    What is written the workers `beside` this process find.
+    """
+    door = _Door(service, beside, examine)
+    rows: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        rows.setdefault(operation.path, {})[operation.method] = operation
+    resources = [_Table(path, methods, door) for path, methods in rows.items()]
+    described = {one.path: one.describe() for one in more}
+    text = encode(document.describe(OPERATIONS, described))
+    page = _Fixed(DOCUMENT, Response(text, headers=_NO_STORE, media_type="application/json"))
+    routes: list[BaseRoute] = [Route(one.path, one) for one in (*resources, *more, page)]
+    return [*routes, Route("/api", _Nothing()), Route("/api/{rest:path}", _Nothing())]
+
+
+class Resource:
+    """What answers at one path, whatever is asked there: its errors have the one shape."""
+
+    path = ""
+    methods: tuple[str, ...] = ()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of ASGI."""
+        request = Request(scope, receive)
+        try:
+            method = "GET" if request.method == "HEAD" and "GET" in self.methods else request.method
+            if method not in self.methods:
+                allowed = [*self.methods, *(["HEAD"] if "GET" in self.methods else [])]
+                message = f"{request.method[:20]} does not go here; {', '.join(allowed)} do"
+                raise Refused(405, message, headers={"allow": ", ".join(allowed)})
+            response = await self.answer(method, request)
+        except http.Unserved as error:
+            response = errors.response(Refused(error.status, error.reason))
+        except Refused as refused:
+            response = errors.response(refused)
+        await response(scope, receive, send)
+
+    async def answer(self, method: str, request: Request) -> Response:
+        """Answer one request. Raises Refused, http.Unserved."""
+        raise NotImplementedError
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return its operations as OpenAPI describes them."""
+        return {}
+
+
+class _Nothing(Resource):
+    """Where nothing is."""
+
+    methods = ()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused = Refused(404, "there is nothing here", f"{DOCUMENT} lists what there is")
+        await errors.response(refused)(scope, receive, send)
+
+
+class _Fixed(Resource):
+    """What is always the same."""
+
+    methods = ("GET",)
+
+    def __init__(self, path: str, response: Response) -> None:
+        self.path, self._response = path, response
+
+    async def answer(self, method: str, request: Request) -> Response:
+        return self._response
+
+
+class _Table(Resource):
+    """The rows of one path."""
+
+    def __init__(self, path: str, rows: Mapping[str, Operation], door: _Door) -> None:
+        self.path, self._rows, self._door = path, rows, door
+        self.methods = tuple(rows)
+
+    async def answer(self, method: str, request: Request) -> Response:
+        operation = self._rows[method]
+        query = record(" ".join(operation.required), **operation.query)
+        values = _checked(_of_query(request, operation.query), query)
+        headers = {name: request.headers[name] for name in operation.headers if name in request.headers}
+        _checked(headers, record(**operation.headers))
+        http.check_accepts(request)
+        if operation.body is not None:
+            body = await http.read_body(request)
+            values = await anyio.to_thread.run_sync(_of_body, body, operation.body)
+        sent = {name.lower(): value for name, value in headers.items()}
+        return await self._door.answer(operation, values, sent, request)
+
+
+class _Door:
+    """One memory, the threads that answer for it, and the previews that wait."""
+
+    def __init__(self, service: Service, beside: Workers | None, examine: Examine) -> None:
+        self._service, self._beside, self._examine = service, beside, examine
+        self._previews: Confirmations[Any] = Confirmations()
+        widths = {"light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1}
+        self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
+
+    async def answer(
+        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], request: Request
+    ) -> Response:
+        """Answer a request that fits its row, as long as the client is there to take it."""
+        job = http.Job()
+
+        def work() -> Response:
+            with remedies.spoken_here(remedies.WORDS), listening(silent, lambda: job.wanted):
+                return self._respond(operation, values, headers)
+
+        answering = anyio.to_thread.run_sync(work, limiter=self._limiters[operation.lane])
+        try:
+            response = await http.while_connected(answering, request, operation.lane != "light")
+        finally:
+            job.wanted = False
+        return response if isinstance(response, Response) else Response(status_code=499)  # nobody is there
+
+    def _respond(
+        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Response:
+        service, root = self._service, ""
+        lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
+        try:
+            with lane:
+                check()
+                memory = service.memory
+                root = str(memory.workspace.root)
+                if service.agent and operation.owner:
+                    raise Refused(403, f"{operation.name} is the owner's; this server is that of an agent")
+                if operation.writes:
+                    memory.workspace.check_writable()
+                call = Call(memory, values, self._previews, headers, service.agent, self._examine)
+                answer = operation.run(call)
+                reply = answer if isinstance(answer, Reply) else Reply(answer)
+                text = encode(to_data(reply.value))
+                if operation.writes and self._beside is not None and self._beside.is_ready:
+                    service.settle()
+        except CommonplaceError as error:
+            return errors.response(errors.translated(error, root or "/"))
+        except Cancelled:
+            return errors.response(Refused(503, "cancelled"))
+        except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
+            service.tell(f"{type(error).__name__} while answering {operation.name}")
+            return errors.response(Refused(500, "internal error"))
+        return Response(
+            text, reply.status, {**_NO_STORE, **(reply.headers or {})}, media_type="application/json"
+        )
+
+
+# --- what is asked --------------------------------------------------------------------------------------
+
+
+def _of_query(request: Request, described: Mapping[str, Schema]) -> dict[str, Any]:
+    """Read the query of an address, in the types of its parameters where that can be. Raises Refused."""
+    values: dict[str, Any] = {}
+    for name, text in request.query_params.multi_items():
+        kind = described.get(name, {}).get("type")
+        if kind == "array":
+            values.setdefault(name, []).append(text)
+            continue
+        if name in values:
+            raise Refused(400, f"{name[:64]}: stands there more than once")
+        whole = _WHOLE.fullmatch(text) if kind == "integer" else None
+        values[name] = int(text) if whole else _FLAGS.get(text, text) if kind == "boolean" else text
+    return values
+
+
+def _of_body(body: bytes, described: Schema) -> dict[str, Any]:
+    """Read a body. Raises Refused."""
+    try:
+        values = decode(body)
+    except Refusal as refusal:
+        raise Refused(400, str(refusal)) from refusal
+    if not isinstance(values, dict):
+        raise Refused(400, "the body must be a JSON object")
+    return _checked(values, described)
+
+
+def _checked(values: dict[str, Any], described: Schema) -> dict[str, Any]:
+    """Return values that fit their description. Raises Refused."""
+    if problem := schemas.problem(values, described):
+        raise Refused(400, errors.shown(problem.removeprefix("$").removeprefix(".").removeprefix(": ")))
+    whole: dict[str, Any] = _whole(values)
+    return whole
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value with whole numbers as such: JSON Schema takes 5.0 for an integer."""
+    if isinstance(value, dict):
+        return {name: _whole(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

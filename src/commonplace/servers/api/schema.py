@@ -1,0 +1,114 @@
+"""JSON Schema (https://json-schema.org/draft/2020-12) of what is asked and answered.
+
+What answers is described from the very classes that become JSON, by their annotations: what `to_data` shows
+is what stands in a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from commonplace import types
+
+Schema = Mapping[str, Any]
+_SCALARS: Mapping[object, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
+}  # fmt: skip
+
+
+def text(about: str = "", *, least: int = 0, most: int | None = None, **more: object) -> Schema:
+    """Describe a text of so many characters."""
+    bounds = {**({"minLength": least} if least else {}), **({"maxLength": most} if most is not None else {})}
+    return _about({"type": "string", **bounds, **more}, about)
+
+
+def number(low: int, high: int, about: str = "") -> Schema:
+    """Describe a whole number between two, both included."""
+    return _about({"type": "integer", "minimum": low, "maximum": high}, about)
+
+
+def flag(about: str = "") -> Schema:
+    """Describe a yes or a no."""
+    return _about({"type": "boolean"}, about)
+
+
+def listed(items: Schema, about: str = "", most: int | None = None) -> Schema:
+    """Describe a list."""
+    return _about({"type": "array", "items": items, **({"maxItems": most} if most else {})}, about)
+
+
+def record(required: str = "", /, **properties: Schema) -> Schema:
+    """Describe an object that has no other properties; names of those that must be there, apart by blanks."""
+    needed = {"required": required.split()} if required else {}
+    return {"type": "object", "properties": properties, "additionalProperties": False, **needed}
+
+
+def answer(**properties: Schema) -> Schema:
+    """Describe an object that has all of these properties and no other."""
+    return record(" ".join(properties), **properties)
+
+
+def _about(schema: Schema, about: str) -> Schema:
+    return {**schema, "description": about} if about else schema
+
+
+def of(kind: object) -> Schema:
+    """Describe a type as `types.data.to_data` shows its values."""
+    if kind in (Any, object):
+        return {}
+    if kind in _SCALARS:
+        return {"type": _SCALARS[kind]}
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin in (Union, UnionType):
+        return _either([of(one) for one in inner])
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": of(inner[1])}
+    if origin is not None:
+        return {"type": "array", "items": of(inner[0])}
+    assert isinstance(kind, type)
+    return answer(**parts(kind))
+
+
+def parts(kind: type, names: str = "") -> dict[str, Schema]:
+    """Describe the properties that a class is shown with, or attributes by their names."""
+    shown = names or getattr(kind, "JSON", "") or " ".join(_fields(kind))
+    pairs = [
+        (name, attribute or name) for name, _, attribute in (one.partition("=") for one in shown.split())
+    ]
+    hints = _hints(kind)
+    return {
+        name: of(hints[attribute] if attribute in hints else _returned(kind, attribute))
+        for name, attribute in pairs
+    }
+
+
+def _fields(kind: type) -> list[str]:
+    if is_dataclass(kind):
+        return [field.name for field in fields(kind)]
+    return list(getattr(kind, "_fields", ()))
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns=_names())
+
+
+def _returned(kind: type, attribute: str) -> object:
+    """What a property returns."""
+    return get_type_hints(getattr(kind, attribute).fget, localns=_names())["return"]
+
+
+def _names() -> dict[str, object]:
+    """The names that annotations use and modules import for type checkers alone."""
+    return {name: getattr(types, name) for name in types.__all__} | {"Mapping": Mapping, "ClassVar": Any}
+
+
+def _either(forms: list[Schema]) -> Schema:
+    """One of several forms; scalars share a `type`."""
+    if all(form.keys() == {"type"} and isinstance(form["type"], str) for form in forms):
+        return {"type": [form["type"] for form in forms]}
+    return {"anyOf": forms}

@@ -1,0 +1,59 @@
+"""The page of a server: the static files of this folder, with headers that let it reach nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from commonplace.base.root import Root
+
+FOLDER = Path(__file__).parent
+INDEX = "index.html"
+_KINDS: Mapping[str, str] = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "x-frame-options": "DENY",
+    "cache-control": "no-cache",
+}
+
+
+def files() -> dict[str, tuple[bytes, str]]:
+    """Return what is served, by path: `/` and `/page/NAME`, each with its bytes and content type."""
+    root = Root(FOLDER)
+    found = {}
+    for name in sorted(root.names()):
+        if kind := _KINDS.get(Path(name).suffix):
+            found["/" if name == INDEX else f"/page/{name}"] = root.read(name), kind
+    return found
+
+
+def build() -> list[BaseRoute]:
+    """Make the routes of the page, one for each file; there is no other path, so none that leads out."""
+    return [Route(path, _answering(*file), methods=["GET"]) for path, file in files().items()]
+
+
+def _answering(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return Response(data, headers={**HEADERS, "content-type": kind})
+
+    return answer

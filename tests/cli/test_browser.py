@@ -1,0 +1,106 @@
+"""`web` and `serve --open`: the browser is led to the page by a file for its user's eyes, and let in by a code."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.paths import Workspace, server_folder, user_config_dir
+from commonplace.cli import browser
+from commonplace.config.credentials import Secret
+from commonplace.servers import daemon
+from commonplace.servers.access import Access
+from commonplace.servers.daemon import Running
+from commonplace.servers.methods import Service
+from tests.cli.conftest import Program
+from tests.cli.conftest import program as program
+from tests.servers.api.conftest import TOKEN
+from tests.servers.conftest import Served
+from tests.servers.conftest import service as service
+
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)#code=([\w-]{32})\n")
+
+
+@pytest.fixture
+def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COMMONPLACE_SERVER_PORT", "0")
+    monkeypatch.setattr(sys, "platform", "linux")
+
+
+def enter(port: int, code: str) -> int:
+    """The status of an exchange of a code."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    headers = {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{port}"}
+    connection.request("POST", "/api/visits", json.dumps({"code": code}), headers)
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_the_page_is_served_and_its_address_told_where_no_browser_is(
+    program: Program, workspace: Path, no_screen: None
+) -> None:
+    folder = server_folder(Workspace(workspace))
+    try:
+        first = program("web")
+        assert first.returncode == 0, first.stderr
+        running = daemon.find(folder)
+        assert running is not None
+        told = ADDRESS.search(first.stdout.decode())
+        assert told is not None
+        assert told[1] == f"{running.url}/"
+        again = ADDRESS.search(program("web", "--no-browser").stdout.decode())
+        assert again is not None
+        assert [enter(running.port, code) for code in (told[2], again[2], told[2])] == [200, 200, 403]
+    finally:
+        daemon.stop(folder)
+
+
+@pytest.fixture
+def running(service: Service) -> Iterator[Running]:
+    """A server in this process, as it is noted."""
+    served = Served(service, Access(TOKEN))
+    yield Running(1, "", "abc", "127.0.0.1", served.port, "")
+    served.end()
+
+
+def test_a_browser_is_given_a_file_and_no_code(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = tmp_path / "seen"
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s" "$1" > "{seen}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{program} %s")
+    browser.show_page(running, TOKEN)
+    assert capsys.readouterr().out == ""
+    page = user_config_dir() / "servers" / "page.html"
+    assert seen.read_text() == page.as_uri()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    code = re.search(r"#code=([\w-]+)", page.read_text())
+    assert code is not None
+    assert enter(running.port, code[1]) == 200
+
+
+def test_a_server_that_does_not_let_in_is_said(running: Running, no_screen: None) -> None:
+    with pytest.raises(browser.ConfigError, match="lets nobody in: the token is wrong"):
+        browser.show_page(running, Secret("wrong-wrong-wrong-wrong"))
+    with pytest.raises(browser.ConfigError, match="does not answer"):
+        browser.show_page(running._replace(port=1), TOKEN)
+
+
+def test_a_server_without_a_token_needs_no_code(
+    running: Running, no_screen: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser.show_page(running, Secret(""))
+    assert capsys.readouterr().out == f"{running.url}/\n"

@@ -1,0 +1,145 @@
+"""The stream of what is done: by whichever process, resumed where it was left, bounded, and ended with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+from commonplace import Memory
+from commonplace.servers.api.events import MOST_LISTENERS, MOST_WAITING, Event, Feed, Listener
+from commonplace.servers.methods import Service
+from commonplace.upkeep.activity import Activity
+from tests.servers.api.conftest import TOKEN, Api
+
+WAIT_S = 60.0
+
+
+class Stream:
+    """One who listens."""
+
+    def __init__(self, response: HTTPResponse) -> None:
+        self.response, self.id = response, ""
+
+    def next(self) -> tuple[str, Any]:
+        """The next event: its name and its data."""
+        name, data = "", None
+        while line := self.response.readline().decode():
+            field, _, value = line.rstrip("\n").partition(": ")
+            if field == "id":
+                self.id = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data = json.loads(value)
+            elif not line.strip() and name:
+                return name, data
+        return "end", None
+
+    def until(self, name: str) -> Any:
+        """The data of the next event of a name."""
+        while (event := self.next())[0] != name:
+            assert event[0] != "end"
+        return event[1]
+
+
+@contextmanager
+def listening(api: Api, last: str = "", status: int = 200) -> Iterator[Stream]:
+    connection = HTTPConnection("127.0.0.1", api.server.port, timeout=WAIT_S)
+    headers = {"Authorization": f"Bearer {TOKEN.reveal()}", **({"Last-Event-ID": last} if last else {})}
+    connection.request("GET", "/api/events", headers=headers)
+    response = connection.getresponse()
+    try:
+        assert response.status == status
+        yield Stream(response)
+    finally:
+        response.close()
+        connection.close()
+
+
+def test_what_others_do_is_told_without_what_notes_say(api: Api, workspace: Path) -> None:
+    with listening(api) as stream, Memory.open(workspace, agent="codex") as memory:
+        assert stream.next() == ("ready", {})
+        memory.search("deploy")
+        asked = stream.until("search")
+        assert (asked["agent"], asked["count"], asked["question"]) == ("codex", 1, "deploy")
+        assert asked["places"] == ["memory/2026-02-13.md#L5-L6"]
+        assert 0 < asked["tokens"] < asked["all_tokens"]
+        shown = api.post("/api/corrections/preview", old="Lin signs it off.", new="Mira signs it off.")
+        done = api.post("/api/corrections", preview=shown["preview"])
+        changed = stream.until("change")
+        assert (changed["change"], changed["run"], changed["agent"]) == ("correct", done["run"], "")
+        written = memory.remember("Plain words of a note.")
+        told = stream.until("write")
+        assert told["places"] == [written.path]
+        assert "Plain words" not in json.dumps(told)
+
+
+def test_a_stream_is_resumed_without_words_that_may_be_forgotten(api: Api, workspace: Path) -> None:
+    with Memory.open(workspace) as memory:
+        with listening(api) as stream:
+            stream.until("ready")
+            memory.search("deploy")
+            assert stream.until("search")["question"] == "deploy"
+            first = stream.id
+            memory.search("rain")
+            stream.until("search")
+        with listening(api, first) as stream:
+            assert stream.next()[0] == "ready"
+            assert stream.until("search")["question"] == ""
+            last = stream.id
+        for known, name in ((last, "ready"), ("other-1", "reset"), (f"{last}9", "reset"), ("x", "reset")):
+            with listening(api, known) as stream:
+                assert stream.next()[0] == name
+
+
+def test_listeners_are_bounded_and_leave(api: Api) -> None:
+    held = [listening(api) for _ in range(MOST_LISTENERS)]
+    for one in held:
+        one.__enter__().until("ready")
+    with listening(api, status=503):
+        pass
+    for one in held:
+        one.__exit__(None, None, None)
+    while api.raw("HEAD", "/api/events")[0] != 200 or api.server.site.feed.listeners:
+        pass  # until the server has seen that they are gone
+    with listening(api) as stream:
+        stream.until("ready")
+
+
+def test_a_stream_ends_with_its_server(api: Api) -> None:
+    with listening(api) as stream:
+        stream.until("ready")
+        api.server.server.should_exit = True
+        assert stream.next() == ("end", None)
+    api.server.thread.join(30)
+    assert not api.server.thread.is_alive()
+
+
+def test_a_listener_that_does_not_read_is_dropped(service: Service) -> None:
+    async def listen() -> None:
+        feed = Feed(service, lambda memory, tell, stop: stop.wait(WAIT_S))
+        listener, _ = feed.listen("")
+        for number in range(MOST_WAITING + 10):
+            feed.tell(Activity("get", "2026-02-13T09:00:00+00:00", count=number))
+        await asyncio.sleep(0)  # what was sent from threads is taken
+        assert listener.is_over
+        heard = [await listener.next() for _ in range(MOST_WAITING)]
+        assert heard[-1] is None
+        assert all(isinstance(event, Event) for event in heard[:-1])
+        feed.leave(listener)
+        feed.leave(listener)
+        feed.close()
+
+    asyncio.run(listen())
+
+
+def test_what_is_told_when_nobody_can_hear_is_no_fault() -> None:
+    async def make() -> Listener:
+        return Listener()
+
+    asyncio.run(make()).hear(None)
