@@ -30,7 +30,7 @@ FLOORS = [
     ["search"],
     ["edit", "memory"],
     ["upkeep", "agent"],
-    ["diagnosis", "demo", "bench", "clients", "imports", "servers", "integrations", "cli"],
+    ["diagnosis", "demo", "bench", "clients", "imports", "servers", "integrations", "panel", "cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, name in enumerate(name for floor in FLOORS for name in floor)}
@@ -163,7 +163,7 @@ def test_importing_costs_nothing_heavy() -> None:
 STARTERS = {
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
-    "servers/local.py", "servers/workers.py",
+    "servers/local.py", "servers/workers.py", "panel/editor.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")

@@ -127,9 +127,9 @@ def memory_to_search(asking: Caller) -> Memory:
     return Memory(reach.home, settings, scout=sent, agent=asking.agent, reach=reach)
 
 
-def open_memory(ctx: click.Context) -> Memory:
+def open_memory(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Memory:
     """Open the one workspace that the options name; it is closed when the command ends."""
-    return _opened(ctx, _reach(ctx))
+    return _opened(ctx, _reach(ctx), overrides)
 
 
 def open_memories(ctx: click.Context) -> Memory:
@@ -137,12 +137,13 @@ def open_memories(ctx: click.Context) -> Memory:
     return _opened(ctx, asking(ctx).reach())
 
 
-def _opened(ctx: click.Context, reach: Reach) -> Memory:
+def _opened(ctx: click.Context, reach: Reach, overrides: Mapping[str, object] | None = None) -> Memory:
     from commonplace import config
     from commonplace.memory import Memory
 
     name = asking_agent(ctx)
-    memory = Memory(reach.home, config.load(reach.home, agent=name), agent=name, reach=reach)
+    settings = config.load(reach.home, overrides=overrides, agent=name)
+    memory = Memory(reach.home, settings, agent=name, reach=reach)
     ctx.call_on_close(memory.close)
     return memory
 
