@@ -1,1 +1,1 @@
-"""The terminal panel, `commonplace tui`: a person looks at the memory, corrects it and follows what agents do."""
+"""The terminal panel: a person looks at the memory, corrects it and follows what agents do."""

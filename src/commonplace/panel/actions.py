@@ -5,7 +5,6 @@ Each shows what would change before anything does, and asks; the memory does jus
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -38,7 +37,9 @@ def statements(host: Host, place: Place) -> list[Statement]:
     """Return what stands in some lines of an own note and is not struck. Raises NoteNotFound for none."""
     corpus = Corpus(host.memory.workspace, host.memory.settings, host.note_bytes)
     if place.workspace or place.path not in corpus.paths:
-        raise NoteNotFound(place.path, reason="is no note of this workspace, so nothing in it is changed here")
+        raise NoteNotFound(
+            place.path, reason="is no note of this workspace, so nothing in it is changed here"
+        )
     stated = corpus.statements(place.path)
     found = [one for one in stated if one.first <= place.last and one.last >= place.first and not one.struck]
     if not found:
@@ -74,7 +75,11 @@ async def correct(host: Host, place: Place) -> None:
         host.tell(UNCHANGED)
         return
     change = partial(
-        host.memory.correct, statement.citation, wording, now=host.now().astimezone(), provenance=host.provenance
+        host.memory.correct,
+        statement.citation,
+        wording,
+        now=host.now().astimezone(),
+        provenance=host.provenance,
     )
     shown = await host.ask(partial(change, dry_run=True))
     _check_meant(statement, shown)
@@ -95,11 +100,18 @@ async def confirm(host: Host, place: Place) -> None:
     who: dict[str, Any] = {"by": by.by, "agent": by.agent} if by else {}
     memory = host.memory
     change = partial(
-        correcting.confirm, memory.workspace, memory.settings, statement.citation, now=host.now().astimezone(), **who
+        correcting.confirm,
+        memory.workspace,
+        memory.settings,
+        statement.citation,
+        now=host.now().astimezone(),
+        **who,
     )
     shown = await host.ask(partial(change, dry_run=True))
     _check_meant(statement, shown)
-    if not await host.push_screen_wait(Review("It holds from now on", [*text.diff(shown.diff)], "Write this?")):
+    if not await host.push_screen_wait(
+        Review("It holds from now on", [*text.diff(shown.diff)], "Write this?")
+    ):
         host.tell(UNCHANGED)
         return
     done = await host.ask(partial(change, preview=shown))
@@ -169,11 +181,12 @@ async def write(host: Host) -> None:
     draft = await host.push_screen_wait(Entry())
     if draft is None:
         return
-    place = {"section" if draft.long_term else "heading": draft.heading or None}
+    heading = draft.heading or None
     done = await host.ask(
         partial(
             host.memory.remember, draft.text, long_term=draft.long_term, tentative=draft.tentative,
-            now=host.now(), provenance=host.provenance, **place,
+            section=heading if draft.long_term else None, heading=None if draft.long_term else heading,
+            now=host.now(), provenance=host.provenance,
         )
     )  # fmt: skip
     near = [f"near it stands {one.citation}: {screen.one_line(one.text)}" for one in done.near[:1]]
@@ -197,7 +210,7 @@ async def edit(host: Host, place: Place) -> None:
 
 
 def _state(path: str) -> tuple[int, int]:
-    stat = paths.root_of(path).stat(path)  # type: ignore[arg-type]
+    stat = paths.root_of(path).stat(path)
     return stat.st_mtime_ns, stat.st_size
 
 
@@ -209,12 +222,21 @@ async def undo(host: Host, run: Run) -> None:
     memory = host.memory
     planned = await host.ask(partial(undoing.planned, memory.workspace, run.id))
     diff = diffs.of_changes(undoing.net(planned))
-    if not await host.push_screen_wait(Review(f"Take back: {run.about.title}", [*text.diff(diff)], "Take it back?")):
+    if not await host.push_screen_wait(
+        Review(f"Take back: {run.about.title}", [*text.diff(diff)], "Take it back?")
+    ):
         host.tell(UNCHANGED)
         return
     agent = host.provenance.agent if host.provenance else ""
     done = await host.ask(
-        partial(undoing.undo, memory.workspace, run.id, settings=memory.settings.history, agent=agent, preview=planned)
+        partial(
+            undoing.undo,
+            memory.workspace,
+            run.id,
+            settings=memory.settings.history,
+            agent=agent,
+            preview=planned,
+        )
     )
     withdrawn = await host.ask(partial(additions.withdraw, memory.workspace, done))
     removed = [f"{one.kind} {one.name or '(all)'} is removed" for one in withdrawn]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Click
 from textual.message import Message
@@ -16,18 +16,19 @@ from textual.widgets import ContentSwitcher, Static
 
 from commonplace.memory import Memory
 from commonplace.panel import actions, keys, text
+from commonplace.panel.consolidation import review
 from commonplace.panel.dialogs import Review
 from commonplace.panel.health import Examine, HealthPane
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.live import LivePane
 from commonplace.panel.longterm import MemoryPane
-from commonplace.panel.reviewing import review
 from commonplace.panel.rows import Place
 from commonplace.panel.search import SearchPane
 from commonplace.panel.timeline import TimelinePane
 
 # What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
 THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
+WIDE = 100  # columns from which two parts of a pane stand beside each other
 
 
 class Name(Static):
@@ -53,11 +54,10 @@ class Panel(Host):
     CSS_PATH = "panel.tcss"
     TITLE = "commonplace"
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"go('{pane}')") for number, pane in enumerate(keys.PANES, 1)),
         Binding("slash", "field"),
-        Binding("escape", "back"),
+        Binding("escape", "leave"),
         Binding("e", "on_place('edit')"),
         Binding("c", "on_place('correct')"),
         Binding("t", "on_place('confirm')"),
@@ -86,6 +86,7 @@ class Panel(Host):
     ) -> None:
         """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`."""
         super().__init__(memory, now=now, agent=agent)
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
         self._examine = examine
         if not theme:
             is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
@@ -115,7 +116,7 @@ class Panel(Host):
         """The pane that is shown."""
         switcher = self.screen_stack[0].query_one("#panes", ContentSwitcher)
         pane = switcher.visible_content
-        assert isinstance(pane, Pane)  # noqa: S101 - it holds nothing else
+        assert isinstance(pane, Pane)
         return pane
 
     def changed(self) -> None:
@@ -142,7 +143,7 @@ class Panel(Host):
         self.action_go("search")
         self.query_one(SearchPane).focus_field()
 
-    def action_back(self) -> None:
+    def action_leave(self) -> None:
         """Go back to the main part of the pane."""
         self.pane.back()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -19,7 +19,7 @@ from commonplace.panel.rows import Row, Rows
 class Review(ModalScreen[bool]):
     """Shows what would be done, and asks; only `y` is a yes."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)"),
         Binding("n", "answer(False)"),
         Binding("escape", "answer(False)"),
@@ -53,7 +53,7 @@ class Review(ModalScreen[bool]):
 class Choice(ModalScreen[object]):
     """One of several; None for none."""
 
-    BINDINGS = [Binding("escape", "leave"), Binding("q", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
 
     def __init__(self, title: str, rows: Sequence[Row]) -> None:
         """Take the rows to choose from."""
@@ -87,7 +87,7 @@ class Choice(ModalScreen[object]):
 class Line(ModalScreen[str]):
     """One line of text; empty for none."""
 
-    BINDINGS = [Binding("escape", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
 
     def __init__(self, title: str, hint: str) -> None:
         """Take what is asked, and an example."""
@@ -114,7 +114,10 @@ class Line(ModalScreen[str]):
 class Wording(ModalScreen[str]):
     """A statement written anew; empty for none."""
 
-    BINDINGS = [Binding("ctrl+s", "take", priority=True), Binding("escape", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "take", priority=True),
+        Binding("escape", "leave"),
+    ]
 
     def __init__(self, title: str, former: str) -> None:
         """Take the statement as it stands."""
@@ -155,7 +158,10 @@ class Draft(NamedTuple):
 class Entry(ModalScreen[Draft | None]):
     """A new entry; None for none."""
 
-    BINDINGS = [Binding("ctrl+s", "take", priority=True), Binding("escape", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "take", priority=True),
+        Binding("escape", "leave"),
+    ]
 
     def compose(self) -> ComposeResult:
         """Show the fields."""
@@ -164,8 +170,12 @@ class Entry(ModalScreen[Draft | None]):
             yield TextArea(soft_wrap=True, compact=True, id="entry")
             yield Input(placeholder="heading (may stay empty)", compact=True, id="heading")
             yield Checkbox("into MEMORY.md, below that section", compact=True, id="long_term")
-            yield Checkbox("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
-            yield Static(text.plain("ctrl+s writes it · tab next field · escape leaves", "bold"), markup=False)
+            yield Checkbox(
+                "tentative: searched, but not recalled until confirmed", compact=True, id="tentative"
+            )
+            yield Static(
+                text.plain("ctrl+s writes it · tab next field · escape leaves", "bold"), markup=False
+            )
 
     def on_mount(self) -> None:
         """Begin with the text; tab leads on."""
@@ -185,7 +195,9 @@ class Entry(ModalScreen[Draft | None]):
     def action_take(self) -> None:
         """Take what was written; of an empty text nothing."""
         body = self.query_one(TextArea).text.strip()
-        long_term, tentative = (self.query_one(f"#{name}", Checkbox).value for name in ("long_term", "tentative"))
+        long_term, tentative = (
+            self.query_one(f"#{name}", Checkbox).value for name in ("long_term", "tentative")
+        )
         heading = self.query_one("#heading", Input).value.strip()
         self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
 

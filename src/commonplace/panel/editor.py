@@ -12,8 +12,8 @@ from commonplace.base.errors import ConfigError
 
 # How an editor takes the file and the line; any other gets the file alone.
 _LINES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vi", "vim", "nvim", "view", "gvim", "nano", "emacs", "emacsclient", "kak", "mg", "joe", "ne"),
-                    ("+{line}", "{path}")),
+    **dict.fromkeys(("vi", "vim", "nvim", "view", "gvim", "kak", "mg", "ne"), ("+{line}", "{path}")),
+    **dict.fromkeys(("nano", "emacs", "emacsclient", "joe"), ("+{line}", "{path}")),
     **dict.fromkeys(("code", "codium", "code-insiders", "cursor"), ("--wait", "--goto", "{path}:{line}")),
     **dict.fromkeys(("subl",), ("--wait", "{path}:{line}")),
     **dict.fromkeys(("hx", "helix", "zed"), ("{path}:{line}",)),
@@ -22,7 +22,7 @@ _LINES: Mapping[str, tuple[str, ...]] = {
 
 
 def command(path: Path, line: int, environ: Mapping[str, str]) -> list[str]:
-    """Return what opens a file at a line: `$VISUAL`, `$EDITOR` (with arguments), or vi. Raises ConfigError."""
+    """Return what opens a file at a line: `$VISUAL`, `$EDITOR`, with arguments, or vi. Raises ConfigError."""
     words = environ.get("VISUAL", "").strip() or environ.get("EDITOR", "").strip() or "vi"
     try:
         program, *arguments = shlex.split(words)
@@ -34,7 +34,7 @@ def command(path: Path, line: int, environ: Mapping[str, str]) -> list[str]:
 
 
 def edit(path: Path, line: int, environ: Mapping[str, str] | None = None) -> None:
-    """Open a file at a line and wait for the editor to end. Raises ConfigError for one that does not start."""
+    """Open a file at a line, and wait for the editor. Raises ConfigError for one that does not start."""
     argv = command(path, line, os.environ if environ is None else environ)
     try:
         subprocess.run(argv, check=False)

@@ -26,7 +26,7 @@ _MOST_AT_ONCE = 50  # entries of one note
 
 
 class Event(NamedTuple):
-    """Something that happened: when (seconds of the epoch), who, what; `is_day` where only the day is known."""
+    """Something that happened: when (seconds of the epoch), who, what; `is_day` where only that is known."""
 
     at: float
     who: str
@@ -34,6 +34,11 @@ class Event(NamedTuple):
     said: str
     place: Place | None = None
     is_day: bool = False
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """Newest first; of one moment what stands further below."""
+        return -self.at, -(self.place.first if self.place else 0)
 
 
 class Events:
@@ -98,7 +103,7 @@ class Events:
 
     def newest(self) -> Sequence[Event]:
         """Return the events, newest first."""
-        newest = sorted(self._events.items(), key=lambda item: -item[1].at)[:MOST]
+        newest = sorted(self._events.items(), key=lambda item: item[1].order)[:MOST]
         self._events = dict(newest)
         return [event for _, event in newest]
 

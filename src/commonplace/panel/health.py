@@ -48,7 +48,9 @@ class HealthPane(Pane):
         except CommonplaceError as error:
             rows = [_row("wrong", str(error))]
         settings = memory.settings
-        rows.append(_pair("language model", " ".join(filter(None, [settings.llm.provider, settings.llm.model]))))
+        rows.append(
+            _pair("language model", " ".join(filter(None, [settings.llm.provider, settings.llm.model])))
+        )
         rows.append(_pair("reranking", settings.search.rerank))
         self.main.put([*rows, Row(text.plain("")), Row(text.plain("examining …", "dim"), "examining")])
         groups = await self.host.ask(lambda: list(self._examine()))

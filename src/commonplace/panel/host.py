@@ -92,7 +92,7 @@ class Pane(Vertical):
     def host(self) -> Host:
         """The application."""
         host = self.app
-        assert isinstance(host, Host)  # noqa: S101 - panes are made by it alone
+        assert isinstance(host, Host)
         return host
 
     @property
@@ -111,7 +111,10 @@ class Pane(Vertical):
     def open_side(self) -> None:
         """Go to the other part of the pane."""
         self.add_class("-side")
-        self.query_one(".side Rows", Rows).focus()
+        rows = self.query_one(".side Rows", Rows)
+        rows.focus()
+        if rows.highlighted is not None:  # it may not have been in sight before
+            rows.show_top(rows.highlighted)
 
     def back(self) -> None:
         """Go back to the main part."""

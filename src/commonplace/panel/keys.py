@@ -44,4 +44,4 @@ _SHORT = {"e": "edit", "c": "correct", "d": "forget", "n": "new", "?": "keys", "
 def hints(pane: str) -> str:
     """Return the line at the bottom of a pane."""
     own = [(key, "again" if pane == "health" else _SHORT[key]) for key in OF_PANES[pane]]
-    return " · ".join(f"{key} {word}" for key, word in [*own, *((key, _SHORT[key]) for key in _SHOWN)])
+    return "  ".join(f"{key} {word}" for key, word in [*own, *((key, _SHORT[key]) for key in _SHOWN)])

@@ -20,9 +20,12 @@ from commonplace.panel.events import Event, Events
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
 from commonplace.panel.rows import Row, Rows
+from commonplace.render import screen
 
 LOOK_S = 1.0  # between two looks at the record of use and the log of changes
 QUIET_S = 0.3  # after which files that change are read
+_LONGEST = 160  # cells of what an event says
+_HANG = 2
 
 
 class LivePane(Pane):
@@ -82,9 +85,11 @@ class LivePane(Pane):
     def _show(self) -> None:
         events = self._events.newest()
         today = self.host.now()
-        rows = [Row(_shown(event, today), event, event.place) for event in events]
+        rows = [Row(_shown(event, today), event, event.place, _HANG) for event in events]
         is_first = not self.main.highlighted
-        self.main.put(rows or [Row(text.plain("nothing has been written or asked yet", "dim"))], 0 if is_first else None)
+        self.main.put(
+            rows or [Row(text.plain("nothing has been written or asked yet", "dim"))], 0 if is_first else None
+        )
 
     @on(OptionList.OptionHighlighted, "#events")
     def preview(self) -> None:
@@ -110,5 +115,5 @@ def _shown(event: Event, now: datetime) -> Content:
     then = datetime.fromtimestamp(event.at, now.tzinfo)
     day = f"{then:%Y-%m-%d}" if then.date() != now.date() else ""
     when = " ".join(filter(None, [day, "" if event.is_day else f"{then:%H:%M}"])) or f"{then:%Y-%m-%d}"
-    said = " ".join(event.said.split())
-    return text.joined((when, "dim"), (event.who or "you", "bold"), (event.what, "$accent"), said[:400])
+    said = screen.shorten(screen.one_line(event.said), _LONGEST)
+    return text.joined((when, "dim"), (event.who or "you", "bold"), (event.what, "$accent"), said)

@@ -110,7 +110,7 @@ def _rows(stated: Sequence[Statement]) -> Iterator[Row]:
             headings = statement.headings
             yield Row(text.plain(" › ".join(headings[1:] or headings) or "(no section)", "bold $accent"))
         place = Place(statement.path, statement.first, statement.last, statement.text)
-        yield Row(_shown(statement), (statement.first, statement.text), place)
+        yield Row(_shown(statement), (statement.first, statement.text), place, 2)
 
 
 def _shown(statement: Statement) -> Content:
@@ -124,7 +124,9 @@ def _shown(statement: Statement) -> Content:
         *([f"by {said.get('agent') or said['by']}"] if "by" in said else []),
     ]
     indent = " " * (len(statement.item) - len(statement.item.lstrip()))
-    body = text.plain(f"{indent}• {screen.one_line(statement.text)}", "strike dim" if statement.struck else "")
+    body = text.plain(
+        f"{indent}• {screen.one_line(statement.text)}", "strike dim" if statement.struck else ""
+    )
     return Content.assemble(body, text.plain(f"  {' · '.join(marks)}" if marks else "", "dim"))
 
 
@@ -133,5 +135,7 @@ def _run_row(run: Run) -> Row:
     when = run.at[:16].replace("T", " ")
     marks = "undone " if run.undone else "" if run.kept else "not kept "
     added, removed = (sum(getattr(file, side) for file in run.files) for side in ("added", "removed"))
-    head = text.joined((when, "dim"), (about.kind, "bold"), about.agent or about.by, f"+{added} -{removed}", marks)
+    head = text.joined(
+        (when, "dim"), (about.kind, "bold"), about.agent or about.by, f"+{added} -{removed}", marks
+    )
     return Row(Content("\n").join([head, text.plain(f"  {about.title}")]), run)

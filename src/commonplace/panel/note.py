@@ -13,6 +13,7 @@ from textual.widgets import Static
 from commonplace.panel import text
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Place, Row, Rows
+from commonplace.render import screen
 from commonplace.types import Excerpt
 
 AROUND = 200  # lines shown before and after a place
@@ -67,5 +68,6 @@ def _rows(excerpt: Excerpt, place: Place, pattern: re.Pattern[str] | None) -> li
         shown = Content.assemble(
             (gutter, "$accent" if is_meant else "dim"), text.marked(line, pattern if is_meant else None)
         )
-        rows.append(Row(shown, number, Place(excerpt.path, number, number, line)))
+        hang = width + 2 + screen.hang(text.line(line))
+        rows.append(Row(shown, number, Place(excerpt.path, number, number, line), hang))
     return rows

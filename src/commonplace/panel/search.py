@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 
 from commonplace.config.providers import EMBEDDERS
+from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.memory import question_words
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.render import count, hits, screen
-from commonplace.types import Hit, SearchResult
+from commonplace.types import Hit, Mode, SearchResult
 
 PAUSE_S = 0.12  # after the last key
 MOST_HITS = 30
@@ -38,7 +40,10 @@ class _Question:
 class Field(Input):
     """The field; from it one goes down to the hits."""
 
-    BINDINGS = [Binding("down", "leave", show=False), Binding("escape", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "leave", show=False),
+        Binding("escape", "leave", show=False),
+    ]
 
     def action_leave(self) -> None:
         """Go to the hits."""
@@ -60,7 +65,9 @@ class SearchPane(Pane):
         self._is_searching = False
         self._pattern: re.Pattern[str] | None = None
         self._asked = _Question("")
-        service = next((one for one in EMBEDDERS if one.name == host.memory.settings.embedding.provider), None)
+        service = next(
+            (one for one in EMBEDDERS if one.name == host.memory.settings.embedding.provider), None
+        )
         self._is_local = service is None or (service.local is not False and service.name != "ollama")
 
     def compose(self) -> ComposeResult:
@@ -130,7 +137,7 @@ class SearchPane(Pane):
         today = self.host.now().date()
         if question.in_full:
             return self._memory.search(question.text, limit=MOST_HITS, now=today)
-        mode = "hybrid" if self._is_local else "lexical"
+        mode: Mode = "hybrid" if self._is_local else "lexical"
         return self._memory.search(
             question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False
         )
@@ -191,6 +198,7 @@ def _row(hit: Hit) -> Row:
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))
     where = screen.place(hit.path, hit.start_line, hit.end_line)
-    about = " · ".join(filter(None, [where, hit.date, hits.score(hit), hit.collection, *hit.standing]))
+    collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
+    about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim")])
-    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace))
+    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)

@@ -59,20 +59,23 @@ def recent(journal: Journal, limit: int) -> tuple[Use, ...]:
     with patient(path) as database, database.reading() as connection:
         asked = _rows(
             connection,
-            "SELECT id, at, kind, agent, question, hits, tokens FROM questions ORDER BY at DESC LIMIT ?", limit,
-        )  # fmt: skip
+            "SELECT id, at, kind, agent, question, hits, tokens FROM questions ORDER BY at DESC LIMIT ?",
+            limit,
+        )
         uses = []
         for number, at, kind, agent, question, hits, tokens in asked:
             best = _rows(
                 connection,
-                "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 3", number,
-            )  # fmt: skip
+                "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 3",
+                number,
+            )
             places = tuple(cite(*row) for row in best)
             uses.append(Use(at, kind, agent, question, places, hits, tokens))
         opened = _rows(
             connection,
-            "SELECT at, agent, path, start_line, end_line FROM openings ORDER BY at DESC LIMIT ?", limit,
-        )  # fmt: skip
+            "SELECT at, agent, path, start_line, end_line FROM openings ORDER BY at DESC LIMIT ?",
+            limit,
+        )
     uses += [Use(at, "get", agent, places=(cite(*place),), hits=1) for at, agent, *place in opened]
     return tuple(sorted(uses, key=lambda use: -use.at)[:limit])
 
