@@ -25,8 +25,11 @@ def test_typing_finds_without_enter_and_shows_the_note_at_the_line(play: Play) -
 def test_chinese_is_found_and_wrapped_anywhere(play: Play) -> None:
     async def scene(person: Person) -> None:
         await person.type("梧桐里")
-        await person.sees("地址：余杭区五常街道梧桐里 7 幢 1102")
-        assert "家" in person.screen
+        await person.sees("Memory › 家")
+        await person.press("escape", "enter")
+        await person.sees("2028-03-25，月租 6800。")
+        # Two rows of 80 columns, the first full but for a wide character.
+        assert "地址：余杭区五常街道梧桐里 7 幢 1102，2026-03-28 搬入，租约到 2028-03-2" in person.screen
 
     play(scene, NARROW)
 

@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 
 from commonplace.config.providers import EMBEDDERS
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.memory import question_words
+from commonplace.memory import passage_text, question_words
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
@@ -27,6 +27,7 @@ from commonplace.types import Hit, Mode, SearchResult
 
 PAUSE_S = 0.12  # after the last key
 MOST_HITS = 30
+_SHOWN = 100  # cells of what a hit says
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ class SearchPane(Pane):
         self._pattern = screen.matcher(question_words(question.text)) if result else None
         found = result.hits if result else ()
         self.query_one("#state", Static).update(text.plain(_state(result), "dim"))
-        self.main.put((_row(hit) for hit in found), 0)
+        self.main.put((_row(hit, self._pattern) for hit in found), 0)
         if not found:
             self._clear()
 
@@ -193,12 +194,15 @@ def _state(result: SearchResult | None) -> str:
     return " · ".join([*level, *warnings]) if level else count(len(result.hits), "hit")
 
 
-def _row(hit: Hit) -> Row:
-    """A hit on two lines: what it is about; where, when, how sure, in which collection."""
+def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
+    """A hit: what it is about; where, when, how sure, in which collection; its line with the most matches."""
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))
     where = screen.place(hit.path, hit.start_line, hit.end_line)
     collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
-    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim")])
+    lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
+    best = max(lines, key=lambda line: sum(b - a for a, b in screen.matches(text.line(line), pattern)), default="")
+    said = text.marked(screen.shorten(screen.one_line(best), _SHOWN), pattern)
+    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), said])
     return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)

@@ -1,0 +1,108 @@
+"""The editor: how each takes a line; the panel gives up the terminal and comes back."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import ConfigError
+from commonplace.panel import editor
+from tests.cli.conftest import command, environment
+from tests.panel.conftest import LONGEST_S, Person, Play
+
+
+@pytest.mark.parametrize(
+    ("variables", "argv"),
+    [
+        ({}, ["vi", "+7", "/n/a.md"]),
+        ({"EDITOR": "nvim -u NONE"}, ["nvim", "-u", "NONE", "+7", "/n/a.md"]),
+        ({"EDITOR": "vi", "VISUAL": "/usr/bin/code"}, ["/usr/bin/code", "--wait", "--goto", "/n/a.md:7"]),
+        ({"EDITOR": "code --wait"}, ["code", "--wait", "--goto", "/n/a.md:7"]),
+        ({"EDITOR": "subl -n"}, ["subl", "-n", "--wait", "/n/a.md:7"]),
+        ({"EDITOR": "hx"}, ["hx", "/n/a.md:7"]),
+        ({"EDITOR": "nano"}, ["nano", "+7", "/n/a.md"]),
+        ({"EDITOR": "micro"}, ["micro", "/n/a.md", "+7"]),
+        ({"EDITOR": "'/my tools/ed' -x"}, ["/my tools/ed", "-x", "/n/a.md"]),
+    ],
+)
+def test_an_editor_gets_the_line_as_it_takes_it(variables: dict[str, str], argv: list[str]) -> None:
+    assert editor.command(Path("/n/a.md"), 7, variables) == argv
+
+
+@pytest.mark.parametrize("words", ["'unclosed", "/no/such/editor"])
+def test_an_editor_that_cannot_be_started_is_one_line(words: str) -> None:
+    with pytest.raises(ConfigError, match="EDITOR"):
+        editor.edit(Path("/n/a.md"), 7, {"EDITOR": words})
+
+
+def test_without_a_terminal_of_its_own_no_editor_is_started(play: Play) -> None:
+    async def scene(person: Person) -> None:
+        await person.search("rain")
+        await person.press("e")
+        await person.until(lambda: "an editor needs a terminal" in person.message)
+
+    play(scene)
+
+
+def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: Path, tmp_path: Path) -> None:
+    program = tmp_path / "ed.py"
+    program.write_text(
+        "import sys\nwith open(sys.argv[1], 'a') as note:\n    note.write('- Edited by hand.\\n')\n"
+        f"open({str(tmp_path / 'asked')!r}, 'w').write(repr(sys.argv[1:]))\n"
+    )
+    ours, theirs = pty.openpty()
+    variables = environment(
+        TERM="xterm-256color", COMMONPLACE_EMBEDDING_PROVIDER="none", COLUMNS="120", LINES="40",
+        EDITOR=f"{sys.executable} {program}",
+    )  # fmt: skip
+    variables.pop("VISUAL", None)
+    argv = command("-w", workspace, "tui")
+    with subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env=variables) as panel:
+        os.close(theirs)
+        shown = _Screen(ours)
+        shown.wait_for("search your memory")
+        shown.type("\x1b3")  # out of the field, to MEMORY.md
+        shown.type("3")
+        shown.wait_for("No coffee")
+        shown.type("e")
+        shown.wait_for("MEMORY.md: changed")
+        shown.wait_for("Edited by hand.")
+        shown.type("q")
+        shown.drain()
+        assert panel.wait(LONGEST_S) == 0
+    os.close(ours)
+    assert (tmp_path / "asked").read_text() == repr([str(workspace / "MEMORY.md")])
+    assert (workspace / "MEMORY.md").read_text("utf-8").endswith("- Edited by hand.\n")
+
+
+class _Screen:
+    """What a program wrote to its terminal so far."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal, self._seen = terminal, b""
+
+    def type(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def wait_for(self, text: str) -> None:
+        end = time.monotonic() + LONGEST_S
+        while text.encode() not in self._seen:
+            assert time.monotonic() < end, self._seen[-2000:]
+            if select.select([self._terminal], [], [], 0.1)[0]:
+                self._seen += os.read(self._terminal, 65536)
+
+    def drain(self) -> None:
+        """Read until the program has closed the terminal."""
+        try:
+            while select.select([self._terminal], [], [], LONGEST_S)[0]:
+                if not os.read(self._terminal, 65536):
+                    return
+        except OSError:
+            return
