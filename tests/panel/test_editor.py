@@ -64,11 +64,12 @@ def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: 
     )  # fmt: skip
     variables.pop("VISUAL", None)
     argv = command("-w", workspace, "tui")
-    with subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env=variables) as panel:
+    panel = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env=variables)
+    try:
         os.close(theirs)
         shown = _Screen(ours)
         shown.wait_for("search your memory")
-        shown.type("\x1b3")  # out of the field, to MEMORY.md
+        shown.type("\x1b[B")  # out of the field
         shown.type("3")
         shown.wait_for("No coffee")
         shown.type("e")
@@ -77,7 +78,10 @@ def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: 
         shown.type("q")
         shown.drain()
         assert panel.wait(LONGEST_S) == 0
-    os.close(ours)
+    finally:
+        panel.kill()
+        panel.wait()
+        os.close(ours)
     assert (tmp_path / "asked").read_text() == repr([str(workspace / "MEMORY.md")])
     assert (workspace / "MEMORY.md").read_text("utf-8").endswith("- Edited by hand.\n")
 

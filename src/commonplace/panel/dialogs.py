@@ -33,9 +33,9 @@ class Review(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """Show the lines between title and question."""
-        with Vertical(classes="window"):
+        with Vertical(classes="window list"):
             yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Rows(id="lines", classes="lines")
+            yield Rows(id="lines")
             asked = f"{self._question}   y yes · n no" if self._question else "escape closes this"
             yield Static(text.plain(asked, "bold"), id="asked", markup=False)
 
@@ -62,9 +62,9 @@ class Choice(ModalScreen[object]):
 
     def compose(self) -> ComposeResult:
         """Show the rows."""
-        with Vertical(classes="window"):
+        with Vertical(classes="window list"):
             yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Rows(id="lines", classes="lines")
+            yield Rows(id="lines")
             yield Static(text.plain("enter takes it · escape none", "bold"), markup=False)
 
     def on_mount(self) -> None:
