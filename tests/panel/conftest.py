@@ -24,7 +24,7 @@ from commonplace.types import Finding
 
 NOW = datetime(2026, 3, 15, 10, 0)
 WIDE, NARROW = (120, 40), (80, 24)
-LONGEST_S = 8.0  # a condition that does not come true in that time never will
+LONGEST_S = 12.0  # a condition that does not come true in that time never will
 NOTES = {
     "MEMORY.md": (
         "# Memory\n\n## Tea\n\n- Aged white tea after lunch.\n- No coffee after 14:00.\n"

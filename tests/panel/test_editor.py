@@ -70,6 +70,7 @@ def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: 
         shown = _Screen(ours)
         shown.wait_for("search your memory")
         shown.type("\x1b[B")  # out of the field
+        shown.wait_for("c correct")
         shown.type("3")
         shown.wait_for("No coffee")
         shown.type("e")

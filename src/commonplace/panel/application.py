@@ -16,14 +16,13 @@ from textual.widgets import ContentSwitcher, Static
 
 from commonplace.memory import Memory
 from commonplace.panel import actions, keys, text
-from commonplace.panel.consolidation import review
 from commonplace.panel.dialogs import Review
 from commonplace.panel.health import Examine, HealthPane
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.live import LivePane
 from commonplace.panel.longterm import MemoryPane
 from commonplace.panel.rows import Place
-from commonplace.panel.search import SearchPane
+from commonplace.panel.search import Field, SearchPane
 from commonplace.panel.timeline import TimelinePane
 
 # What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
@@ -135,8 +134,13 @@ class Panel(Host):
         stack.query_one("#panes", ContentSwitcher).current = pane
         for name in stack.query(Name):
             name.set_class(name.name == pane, "-current")
-        stack.query_one("#keys", Static).update(text.plain(keys.hints(pane), "dim"))
         self.pane.enter()
+        self.on_descendant_focus()
+
+    def on_descendant_focus(self) -> None:
+        """Say at the bottom which keys do what here."""
+        hints = keys.IN_FIELD if isinstance(self.focused, Field) else keys.hints(self.pane.NAME)
+        self.screen_stack[0].query_one("#keys", Static).update(text.plain(hints, "dim"))
 
     def action_field(self) -> None:
         """Go to the search field."""
@@ -197,6 +201,8 @@ class Panel(Host):
     def action_review(self) -> None:
         """Review a consolidation, or examine again."""
         if isinstance(self.pane, MemoryPane):
+            from commonplace.panel.consolidation import review  # half of what the rest of the panel loads
+
             self.act(review(self))
         elif isinstance(self.pane, HealthPane):
             self.pane.renew()

@@ -39,6 +39,7 @@ OF_PANES: Mapping[str, Mapping[str, str]] = {
 _SHOWN = ("e", "c", "d", "n", "?", "q")
 _SHORT = {"e": "edit", "c": "correct", "d": "forget", "n": "new", "?": "keys", "q": "quit", "f": "factors",
           "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review"}  # fmt: skip
+IN_FIELD = "↓ escape to the hits  enter asks as the settings say"
 
 
 def hints(pane: str) -> str:

@@ -49,7 +49,7 @@ class Field(Input):
     def action_leave(self) -> None:
         """Go to the hits."""
         if isinstance(self.parent, SearchPane):
-            self.parent.main.focus()
+            self.screen.set_focus(self.parent.main)  # at once: the next key is no letter any more
 
 
 class SearchPane(Pane):
