@@ -24,7 +24,7 @@ from commonplace.types import Finding
 
 NOW = datetime(2026, 3, 15, 10, 0)
 WIDE, NARROW = (120, 40), (80, 24)
-LONGEST_S = 12.0  # a condition that does not come true in that time never will
+LONGEST_S = 60.0  # a condition that does not come true in that time never will
 NOTES = {
     "MEMORY.md": (
         "# Memory\n\n## Tea\n\n- Aged white tea after lunch.\n- No coffee after 14:00.\n"
@@ -97,7 +97,7 @@ class Person:
         end = loop.time() + LONGEST_S
         while not holds():
             assert loop.time() < end, self.screen
-            await self.pilot.pause(0.01)
+            await self.pilot.pause(0.05)
 
     async def sees(self, text: str) -> None:
         """Wait for a text on the screen."""

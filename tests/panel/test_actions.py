@@ -77,7 +77,9 @@ def test_the_same_words_or_none_change_nothing(play: Play, workspace: Path) -> N
 
 def test_what_changed_since_the_preview_is_not_written(play: Play, workspace: Path) -> None:
     note = workspace / "MEMORY.md"
-    other = NOTES["MEMORY.md"].replace("Aged white tea after lunch.", "Aged white tea with lunch and after it.")
+    other = NOTES["MEMORY.md"].replace(
+        "Aged white tea after lunch.", "Aged white tea with lunch and after it."
+    )
 
     async def scene(person: Person) -> None:
         await at_statement(person, "Aged white tea")
@@ -238,7 +240,9 @@ def test_a_consolidation_is_reviewed_with_its_sources_and_written_after_a_yes(
     play: Play, memory: Memory, workspace: Path
 ) -> None:
     note = workspace / "MEMORY.md"
-    more = "".join(f"- Cup {name} is on the shelf.\n" for name in "one two three four five six seven eight".split())
+    more = "".join(
+        f"- Cup {name} is on the shelf.\n" for name in "one two three four five six seven eight".split()
+    )
     twice = NOTES["MEMORY.md"].replace("- No coffee", f"{more}- Aged white tea after lunch.\n- No coffee")
     note.write_text(twice, "utf-8")
 

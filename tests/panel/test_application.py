@@ -60,7 +60,7 @@ def test_numbers_and_the_mouse_lead_to_the_panes(play: Play) -> None:
         await person.press("escape")
         for number, pane in enumerate(keys.PANES, 1):
             await person.press(str(number))
-            assert person.panel.pane.NAME == pane
+            assert pane == person.panel.pane.NAME
             if pane == "search":
                 await person.press("escape")
         await person.pilot.click("#name-memory")
@@ -98,7 +98,10 @@ def test_the_table_of_keys_is_that_of_the_bindings_and_of_the_page() -> None:
     listed = {*keys.EVERYWHERE, *(key for own in keys.OF_PANES.values() for key in own)}
     assert {named.get(key, key) for key in bound} - {"2", "3", "4", "5", "right_square_bracket"} <= listed
     page = (Path(__file__).parents[2] / "docs" / "panel.md").read_text("utf-8")
-    for key, what in [*keys.EVERYWHERE.items(), *(row for own in keys.OF_PANES.values() for row in own.items())]:
+    for key, what in [
+        *keys.EVERYWHERE.items(),
+        *(row for own in keys.OF_PANES.values() for row in own.items()),
+    ]:
         assert f"| {' '.join(f'`{one}`' for one in key.split())} | {what} |" in page
 
 
@@ -155,7 +158,9 @@ def test_a_hostile_note_is_shown_as_text(play: Play) -> None:
     async def scene(person: Person) -> None:
         await person.search("wombat")
         await person.until(lambda: person.rows("note-lines").rows)
-        assert "[@click=app.quit]press[/] [link=https://x.example]here[/link]" in " ".join(person.screen.split())
+        assert "[@click=app.quit]press[/] [link=https://x.example]here[/link]" in " ".join(
+            person.screen.split()
+        )
         assert "[bold red]Hostile[/bold red]" in person.screen
         for pane in "2345":
             await person.press(pane)
@@ -182,7 +187,9 @@ def test_a_note_that_is_gone_and_a_damaged_index_are_one_line(play: Play, worksp
             file.unlink()
         index.mkdir()
         await person.search("coffee")
-        await person.until(lambda: any("coffee" in (row.place.text if row.place else "") for row in person.rows("hits").rows))
+        await person.until(
+            lambda: any("coffee" in (row.place.text if row.place else "") for row in person.rows("hits").rows)
+        )
         await person.press("2")
         await person.press("3")
         await person.until(lambda: person.rows("statements").rows)
@@ -222,7 +229,14 @@ def test_health_names_index_collections_models_and_remedies(play: Play, workspac
         await person.search("tea")
         await person.press("5")
         await person.sees("make room")
-        for text in (str(workspace)[:40], "5 notes", "collection", "language model", "the disk is full", "run `commonplace sync`"):
+        for text in (
+            str(workspace)[:40],
+            "5 notes",
+            "collection",
+            "language model",
+            "the disk is full",
+            "run `commonplace sync`",
+        ):
             assert text in person.screen
         assert "5 notes are text" not in person.screen
         await person.press("r")

@@ -38,7 +38,9 @@ def test_events_tell_who_what_and_where(memory: Memory, workspace: Path) -> None
     before = len(found.newest())
     written = memory.remember("Tea is out.", now=NOW, provenance=Provenance("agent", "scout", "s2"))
     found.changed([str(workspace / written.path)], NOW.timestamp())
-    memory.correct("Lin signs it off.", "Mira signs it off.", provenance=Provenance("agent", "scout"), now=NOW)
+    memory.correct(
+        "Lin signs it off.", "Mira signs it off.", provenance=Provenance("agent", "scout"), now=NOW
+    )
     assert found.look()
     assert not found.look()
     newest = found.newest()
@@ -48,7 +50,9 @@ def test_events_tell_who_what_and_where(memory: Memory, workspace: Path) -> None
     assert entry.place is not None
     assert (entry.place.path, entry.place.first) == (written.path, written.start_line)
     (workspace / written.path).unlink()
-    found.changed([str(workspace / written.path), str(workspace / "x.txt"), "/etc/passwd.md"], NOW.timestamp())
+    found.changed(
+        [str(workspace / written.path), str(workspace / "x.txt"), "/etc/passwd.md"], NOW.timestamp()
+    )
     assert "removed" in {one.what for one in found.newest()}
 
 

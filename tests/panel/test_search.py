@@ -62,7 +62,9 @@ def test_a_search_that_takes_long_holds_up_no_key_and_the_last_question_is_answe
     play(scene)
 
 
-def test_while_one_types_no_model_is_asked(play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_one_types_no_model_is_asked(
+    play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, search = list[dict[str, Any]](), memory.search
 
     def noted(text: str, **named: Any) -> Any:

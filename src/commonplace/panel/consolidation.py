@@ -46,7 +46,7 @@ def _lines(shown: Consolidation) -> Iterator[Content]:
         told = " ".join([rejection.operation.op, *rejection.operation.targets])
         yield text.joined(("refused", "bold"), told, rejection.reason)
     for warning in shown.warnings:
-        yield text.plain(screen.one_line(warning), "$warning")
+        yield text.plain(screen.one_line(warning), "$text-warning")
     if shown.candidates:
         waiting = count(shown.candidates, "statement waits", "statements wait")
         yield text.plain(f"{waiting} for a language model; {_ASKS_A_MODEL}", "dim")
@@ -57,11 +57,11 @@ def _lines(shown: Consolidation) -> Iterator[Content]:
 
 def _proposal(one: Accepted) -> Iterator[Content]:
     """A proposal: what becomes of which entries, on what it rests, and why."""
-    yield text.joined((one.operation.op, "bold $accent"), one.section and f"in {one.section}", one.text)
+    yield text.joined((one.operation.op, "bold $text-accent"), one.section and f"in {one.section}", one.text)
     for entry in one.targets:
-        yield text.joined(("  −", "$error"), (entry.statement.citation, "dim"), entry.text)
+        yield text.joined(("  −", "$text-error"), (entry.statement.citation, "dim"), entry.text)
     for source in one.sources:
-        yield text.joined(("  ←", "$success"), (source.label, "dim"), source.text)
+        yield text.joined(("  ←", "$text-success"), (source.label, "dim"), source.text)
     if one.until:
         yield text.plain(f"  its last day was {one.until}", "dim")
     if one.operation.reason:

@@ -146,6 +146,17 @@ class Wording(ModalScreen[str]):
         self.dismiss("")
 
 
+class Tick(Checkbox):
+    """A box that shows by more than a colour whether it is ticked."""
+
+    BUTTON_INNER = " "
+
+    def watch_value(self) -> None:
+        """Draw the mark."""
+        self.BUTTON_INNER = "x" if self.value else " "
+        super().watch_value()
+
+
 class Draft(NamedTuple):
     """A new entry as it was written; `heading` is a section of MEMORY.md where it is for the long term."""
 
@@ -169,10 +180,8 @@ class Entry(ModalScreen[Draft | None]):
             yield Static(text.plain("New entry, in the note of today", "bold"), id="where", markup=False)
             yield TextArea(soft_wrap=True, compact=True, id="entry")
             yield Input(placeholder="heading (may stay empty)", compact=True, id="heading")
-            yield Checkbox("into MEMORY.md, below that section", compact=True, id="long_term")
-            yield Checkbox(
-                "tentative: searched, but not recalled until confirmed", compact=True, id="tentative"
-            )
+            yield Tick("into MEMORY.md, below that section", compact=True, id="long_term")
+            yield Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
             yield Static(
                 text.plain("ctrl+s writes it · tab next field · escape leaves", "bold"), markup=False
             )

@@ -16,9 +16,9 @@ from commonplace.types.results import LEVEL_NAMES
 
 Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]
 _MARKS: Mapping[str, tuple[str, str]] = {
-    "wrong": ("✗", "bold $error"),
-    "warning": ("!", "bold $warning"),
-    "ok": ("✓", "$success"),
+    "wrong": ("✗", "bold $text-error"),
+    "warning": ("!", "bold $text-warning"),
+    "ok": ("✓", "$text-success"),
     "skipped": ("-", "dim"),
 }
 

@@ -72,7 +72,7 @@ class Host(App[None]):
         """Say what happened on the line for it."""
         said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
         line = self.screen_stack[0].query_one("#message", Static)
-        line.update(text.plain(f"! {said}" if wrong else said, "bold $error" if wrong else ""))
+        line.update(text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""))
 
     def changed(self) -> None:
         """Show anew what is shown: notes were changed."""

@@ -116,4 +116,4 @@ def _shown(event: Event, now: datetime) -> Content:
     day = f"{then:%Y-%m-%d}" if then.date() != now.date() else ""
     when = " ".join(filter(None, [day, "" if event.is_day else f"{then:%H:%M}"])) or f"{then:%Y-%m-%d}"
     said = screen.shorten(screen.one_line(event.said), _LONGEST)
-    return text.joined((when, "dim"), (event.who or "you", "bold"), (event.what, "$accent"), said)
+    return text.joined((when, "dim"), (event.who or "you", "bold"), (event.what, "$text-accent"), said)

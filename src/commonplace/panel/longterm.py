@@ -108,7 +108,7 @@ def _rows(stated: Sequence[Statement]) -> Iterator[Row]:
     for statement in stated:
         if statement.headings != headings:
             headings = statement.headings
-            yield Row(text.plain(" › ".join(headings[1:] or headings) or "(no section)", "bold $accent"))
+            yield Row(text.plain(" › ".join(headings[1:] or headings) or "(no section)", "bold $text-accent"))
         place = Place(statement.path, statement.first, statement.last, statement.text)
         yield Row(_shown(statement), (statement.first, statement.text), place, 2)
 

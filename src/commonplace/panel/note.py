@@ -66,7 +66,7 @@ def _rows(excerpt: Excerpt, place: Place, pattern: re.Pattern[str] | None) -> li
         is_meant = place.first <= number <= place.last
         gutter = f"{number:>{width}} {'▌' if is_meant else ' '}"
         shown = Content.assemble(
-            (gutter, "$accent" if is_meant else "dim"), text.marked(line, pattern if is_meant else None)
+            (gutter, "$text-accent" if is_meant else "dim"), text.marked(line, pattern if is_meant else None)
         )
         hang = width + 2 + screen.hang(text.line(line))
         rows.append(Row(shown, number, Place(excerpt.path, number, number, line), hang))

@@ -117,4 +117,5 @@ class Rows(OptionList):
 
     def _scroll_to_top(self) -> None:
         self.scroll_to_highlight(top=True)
-        self.scroll_relative(y=-_ABOVE, animate=False)
+        if self.scroll_y < self.max_scroll_y:  # else it is further below already
+            self.scroll_relative(y=-_ABOVE, animate=False)

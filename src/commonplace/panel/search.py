@@ -202,7 +202,9 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
-    best = max(lines, key=lambda line: sum(b - a for a, b in screen.matches(text.line(line), pattern)), default="")
+    best = max(
+        lines, key=lambda line: sum(b - a for a, b in screen.matches(text.line(line), pattern)), default=""
+    )
     said = text.marked(screen.shorten(screen.one_line(best), _SHOWN), pattern)
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), said])
     return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)

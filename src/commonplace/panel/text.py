@@ -12,8 +12,8 @@ from textual.content import Content, Span
 
 from commonplace.render import screen
 
-MARK = "bold underline $warning"
-_DIFF = {"+": "$success", "-": "$error", "@": "$accent"}
+MARK = "bold underline $text-warning"
+_DIFF = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 
 
 def line(text: str) -> str:
@@ -52,7 +52,7 @@ def bars(rows: Sequence[tuple[str, float, str]]) -> Iterator[Content]:
     largest = max((abs(value) for _, value, _ in rows), default=0.0) or 1.0
     for name, value, note in rows:
         bar = "█" * max(1, round(10 * abs(value) / largest)) if value else ""
-        style = "$error" if value < 0 else "$success"
+        style = "$text-error" if value < 0 else "$text-success"
         yield Content.assemble(
-            (bar.ljust(10), style), f" {value:+.4f} ", (line(name), "bold"), f"  {line(note)}".rstrip()
+            (bar.ljust(11), style), f" {value:+.4f} ", (line(name), "bold"), f"  {line(note)}".rstrip()
         )
