@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input, TextArea
 
 from commonplace.changes import runs
@@ -143,59 +142,52 @@ def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, w
             await person.until(lambda: not isinstance(person.panel.screen, Review))
         await person.until(lambda: "nothing of it is found any more" in person.message)
         await person.until(lambda: "No coffee" not in person.screen)
-
-    play(scene)
-    assert not [f for f in workspace.rglob("*") if f.is_file() and b"No coffee" in f.read_bytes()]
-
-
-def test_a_whole_note_goes(play: Play, workspace: Path) -> None:
-    async def scene(person: Person) -> None:
+        person.panel.tell("")
         await person.search("rain")
         await person.press("d")
         await asked(person, Choice)
-        await person.press("end", "enter")
+        await person.press("end", "enter")  # the whole note
         await asked(person, Review)
         await person.press("y")
         await person.until(lambda: "nothing of it is found any more" in person.message)
 
     play(scene)
     assert not (workspace / "memory" / "2026-02-14.md").exists()
+    assert not [f for f in workspace.rglob("*") if f.is_file() and b"No coffee" in f.read_bytes()]
 
 
-@pytest.mark.parametrize("long_term", [False, True])
-def test_an_entry_is_written(play: Play, workspace: Path, long_term: bool) -> None:
+def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(
+    play: Play, workspace: Path
+) -> None:
+    today = workspace / "memory" / "2026-03-15.md"
+
     async def scene(person: Person) -> None:
-        await person.press("escape", "n")
-        await asked(person, Entry)
-        person.panel.screen.query_one(TextArea).text = "The kettle is new. password = Tr0ub4dor&3xyz"
-        await person.press("tab")
-        assert isinstance(person.panel.focused, Input)
-        await person.type("Kitchen")
-        if long_term:
-            await person.press("tab", "space")
-            assert "New entry, in MEMORY.md" in person.screen
-        await person.press("ctrl+s")
-        await person.until(lambda: "written to" in person.message)
-        assert "redacted" in person.message
-
-    play(scene)
-    note = workspace / ("MEMORY.md" if long_term else "memory/2026-03-15.md")
-    text = note.read_text("utf-8")
-    assert "## Kitchen" in text
-    assert "The kettle is new." in text
-    assert "Tr0ub4dor" not in text
-
-
-def test_an_empty_entry_and_an_escape_write_nothing(play: Play, workspace: Path) -> None:
-    async def scene(person: Person) -> None:
-        for key in ("ctrl+s", "escape"):
+        for key in ("ctrl+s", "escape"):  # nothing was written yet
             await person.press("escape", "n")
             await asked(person, Entry)
             await person.press(key)
             await person.until(lambda: not isinstance(person.panel.screen, Entry))
+        assert not today.exists()
+        for long_term in (False, True):
+            await person.press("escape", "n")
+            await asked(person, Entry)
+            person.panel.screen.query_one(TextArea).text = "The kettle is new. password = Tr0ub4dor&3xyz"
+            await person.press("tab")
+            assert isinstance(person.panel.focused, Input)
+            await person.type("Kitchen")
+            if long_term:
+                await person.press("tab", "space")
+                assert "New entry, in MEMORY.md" in person.screen
+            await person.press("ctrl+s")
+            await person.until(lambda: f"written to {'MEM' if long_term else 'memory'}" in person.message)  # noqa: B023
+            assert "redacted" in person.message
 
     play(scene)
-    assert not (workspace / "memory" / "2026-03-15.md").exists()
+    for note in (today, workspace / "MEMORY.md"):
+        text = note.read_text("utf-8")
+        assert "## Kitchen" in text
+        assert "The kettle is new." in text
+        assert "Tr0ub4dor" not in text
 
 
 def test_a_change_is_shown_in_the_history_and_taken_back(play: Play, memory: Memory, workspace: Path) -> None:

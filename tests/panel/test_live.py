@@ -78,7 +78,7 @@ def test_events_are_bounded(memory: Memory, workspace: Path) -> None:
     assert "Later 7" in found.newest()[0].said
 
 
-def test_no_event_is_no_error(tmp_path: Path, play: Play) -> None:
+def test_no_event_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "empty" / "memory").mkdir(parents=True)
     with Memory.open(tmp_path / "empty", overrides={"embedding.provider": "none"}) as memory:
         found = Events(memory)
