@@ -21,7 +21,7 @@ READ = {
     "search": ("of 11 lines", "3 hits"),
     "timeline": ("2026-03-14 Sat · ", "2026-02-13"),
     "memory": ("no generated change", "Aged white tea"),
-    "live": ("of 3 lines", "scout"),
+    "live": ("of 4 lines", "scout"),
 }
 
 
