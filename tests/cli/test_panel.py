@@ -34,7 +34,7 @@ def test_without_textual_it_says_what_installs_it(workspace: Path, tmp_path: Pat
     assert done.stderr.startswith(b"commonplace: error: the panel needs an extra: ")
 
 
-def test_a_workspace_that_is_not_there_and_an_unknown_theme_are_one_line(run: Run) -> None:
+def test_an_unknown_theme_is_wrong_usage(run: Run) -> None:
     assert run("tui", "--theme", "pink").exit_code == 2
 
 
