@@ -105,8 +105,8 @@ class Person:
 
     async def search(self, question: str) -> None:
         """Ask a question, and go to the hits."""
-        await self.press("slash", "ctrl+u")
-        await self.type(question)
+        await self.press("slash")
+        self.panel.query_one("#question", Input).value = question
         await self.press("enter")
         await self.until(lambda: self.rows("hits").rows)
         await self.pilot.pause()
