@@ -30,7 +30,7 @@ FLOORS = [
     ["search"],
     ["edit", "memory"],
     ["upkeep", "agent"],
-    ["diagnosis", "demo", "bench", "clients", "imports", "servers", "integrations", "cli"],
+    ["diagnosis", "demo", "bench", "clients", "imports", "servers", "integrations", "panel", "cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, name in enumerate(name for floor in FLOORS for name in floor)}
@@ -164,7 +164,7 @@ STARTERS = {
     "cli/browser.py",
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
     "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
-    "servers/local.py", "servers/workers.py", "cli/editor.py",
+    "servers/local.py", "servers/workers.py", "base/editors.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Timeline,
         Undone,
         Usage,
+        Use,
         Written,
     )
 
@@ -869,16 +870,40 @@ def watch(
     *,
     stop: threading.Event,
     state: Callable[[str], None] = lambda _: None,
+    debounce_s: float | None = None,
 ) -> None:
     """Call `changed` whenever files of the notes change, until `stop` is set.
 
-    `state` is told how they are watched, when that changes; the settings of `watch` give the intervals.
+    `state` is told how they are watched, when that changes; the settings of `watch` give the intervals, but
+    for a `debounce_s` of who shows changes as they come.
     """
     from commonplace.notes import watch
 
     settings, roots = memory.settings.watch, [Path(source.root) for source in sources(memory)]
-    waits = {"debounce_s": settings.debounce_s, "interval_s": settings.interval_s}
+    debounce_s = settings.debounce_s if debounce_s is None else debounce_s
+    waits = {"debounce_s": debounce_s, "interval_s": settings.interval_s}
     watch.watch(roots, changed, **waits, stop=stop, on_state=state)
+
+
+def recent_use(memory: Memory, limit: int) -> tuple[Use, ...]:
+    """Return the newest questions and openings of the record of use. Raises NoteUnreadable."""
+    from commonplace.search import usage
+
+    return usage.recent(memory._journal, limit)
+
+
+def use_files(memory: Memory) -> tuple[Path, ...]:
+    """Return the files that change when something is asked or opened."""
+    path = memory._journal.path
+    return path, path.with_name(f"{path.name}-wal")
+
+
+def days(memory: Memory) -> dict[str, int]:
+    """Return the days (ISO) that notes are of, the last first, with the number of passages of each."""
+    from commonplace.search import timeline
+
+    with memory._reading() as reader:
+        return reader.store.ask(lambda: timeline.days(reader.store))
 
 
 def create(folder: Path) -> list[Path]:

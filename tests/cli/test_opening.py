@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.errors import ConfigError
-from commonplace.cli.editor import PLACES, command_line
 from tests.cli.conftest import Program, Run
 from tests.cli.test_terminal import ended_on_a_terminal, on_a_terminal
 
@@ -30,64 +28,6 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))} --mine")
     return folder
-
-
-# --- which line an editor takes ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("typed", "rest"),
-    [
-        ("vim", ["+7", "{path}"]),
-        ("nvim -p", ["-p", "+7", "{path}"]),
-        ("vim.basic", ["+7", "{path}"]),
-        ("emacs -nw", ["-nw", "+7", "{path}"]),
-        ("nano", ["+7", "{path}"]),
-        ("micro", ["+7", "{path}"]),
-        ("hx", ["{path}:7"]),
-        ("code", ["--wait", "--goto", "{path}:7"]),
-        ("code --wait -n", ["--wait", "-n", "--goto", "{path}:7"]),
-        ("subl", ["--wait", "{path}:7"]),
-        ("zed --wait", ["--wait", "{path}:7"]),
-        ("unheard-of --flag 'a b'", ["--flag", "a b", "{path}"]),
-    ],
-)
-def test_each_editor_is_given_the_line_in_its_way(tmp_path: Path, typed: str, rest: list[str]) -> None:
-    name, _, options = typed.partition(" ")
-    program = tmp_path / "bin folder" / name
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    note = tmp_path / "a note.md"
-    argv = command_line(note, 7, {"EDITOR": f"{shlex.quote(str(program))} {options}"})
-    assert argv == [str(program), *(part.format(path=note) for part in rest)]
-
-
-def test_visual_goes_before_editor(tmp_path: Path) -> None:
-    argv = command_line(tmp_path / "n.md", 1, {"VISUAL": sys.executable, "EDITOR": "nothing"})
-    assert argv[0] == sys.executable
-
-
-def test_the_table_names_the_file_once() -> None:
-    for place in PLACES.values():
-        assert "".join(place).count("{path}") == 1
-
-
-@pytest.mark.parametrize(
-    ("variables", "told"),
-    [
-        ({"EDITOR": "no-such-editor -x"}, "EDITOR: there is no program 'no-such-editor'"),
-        ({"VISUAL": "'open"}, "VISUAL: cannot be read as a command: no closing quotation"),
-        ({"EDITOR": "  "}, "EDITOR: no editor is known here; set it, as in: export EDITOR=nano"),
-    ],
-)
-def test_no_editor_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
-) -> None:
-    with open(os.devnull) as nobody:
-        monkeypatch.setattr(sys, "stdin", nobody)
-        with pytest.raises(ConfigError, match=told):
-            command_line(tmp_path / "n.md", 1, variables)
 
 
 # --- edited -----------------------------------------------------------------------------------------

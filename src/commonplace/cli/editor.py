@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +11,8 @@ import click
 
 from commonplace import config
 from commonplace import memory as memories
-from commonplace.base import paths
-from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
+from commonplace.base import editors, paths
+from commonplace.base.errors import AccessDenied, NoteUnreadable
 from commonplace.cli import failures, index, picks, session
 from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
@@ -25,26 +21,6 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Excerpt
 
-VARIABLES = ("VISUAL", "EDITOR")
-_USUAL = ("sensible-editor", "nano", "vim", "vi")  # of those that are there, where no variable names one
-_PLUS = ("+{line}", "{path}")
-_COLON = ("{path}:{line}",)
-_WAITING = ("--wait", "{path}:{line}")  # which would otherwise return at once
-_GOTO = ("--wait", "--goto", "{path}:{line}")
-# What an editor takes to open a file at a line, by the name of its program; any other takes the file alone.
-PLACES: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(
-        ("vi", "vim", "nvim", "gvim", "view", "emacs", "emacsclient", "nano", "pico", "micro", "kak", "joe",
-         "jed", "ne", "mcedit", "gedit"),
-        _PLUS,
-    ),
-    **dict.fromkeys(("hx", "helix"), _COLON),
-    **dict.fromkeys(("subl", "sublime_text", "zed", "zeditor"), _WAITING),
-    **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"), _GOTO),
-    "mate": ("--wait", "--line", "{line}", "{path}"),
-    "kate": ("--block", "--line", "{line}", "{path}"),
-    "notepad++": ("-n{line}", "{path}"),
-}  # fmt: skip
 _SHOWN = 20  # lines of what changed
 
 
@@ -117,12 +93,9 @@ def _edit(note: _Note) -> int:
     from commonplace.changes import diffs
     from commonplace.types.changes import Change
 
-    argv = command_line(note.path, note.excerpt.start_line, os.environ)
+    argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())
     before = _content(note.path)
-    try:
-        code = subprocess.run(argv, check=False).returncode
-    except OSError as error:
-        raise ConfigError(argv[0], f"cannot be started: {paths.reason(error)}; set EDITOR") from error
+    code = editors.run(argv)
     if code:
         failures.warn(f"{os.path.basename(argv[0])} ended with {code}")
     after, place = _content(note.path), screen.name(note.excerpt.path)
@@ -145,22 +118,3 @@ def _content(path: Path) -> bytes:
         return paths.root_of(path).read(path)
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-
-
-def command_line(path: Path, line: int, environ: Mapping[str, str]) -> list[str]:
-    """Return what starts the editor on a line of a file. Raises ConfigError where there is none."""
-    named = next((name for name in VARIABLES if environ.get(name, "").strip()), "")
-    if named:
-        try:
-            argv = shlex.split(environ[named], posix=os.name == "posix")
-        except ValueError as error:
-            raise ConfigError(named, f"cannot be read as a command: {str(error).lower()}") from error
-    else:
-        argv = [next(filter(shutil.which, _USUAL), "")] if session.can_ask() else [""]
-    if not shutil.which(argv[0]):
-        told = f"there is no program {argv[0]!r}" if argv[0] else "no editor is known here"
-        raise ConfigError(named or VARIABLES[1], f"{told}; set it, as in: export EDITOR=nano")
-    program = os.path.basename(argv[0]).lower().removesuffix(".exe").removesuffix(".cmd")
-    place = PLACES.get(program) or PLACES.get(program.partition(".")[0]) or ("{path}",)
-    filled = (part.format(path=path, line=line) for part in place)
-    return [*argv, *(part for part in filled if part not in argv)]

@@ -127,9 +127,9 @@ def memory_to_search(asking: Caller) -> Memory:
     return Memory(reach.home, settings, scout=sent, agent=asking.agent, reach=reach)
 
 
-def open_memory(ctx: click.Context) -> Memory:
+def open_memory(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Memory:
     """Open the one workspace that the options name; it is closed when the command ends."""
-    return _opened(ctx, _reach(ctx))
+    return _opened(ctx, _reach(ctx), lambda _: overrides or {})
 
 
 def open_memories(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -59,6 +60,21 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     anchors = (replace(one, is_anchor=True) for one in own_part[:MOST_ANCHORS])
     warnings = () if own_part else (warning,)
     return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
+
+
+def days(store: Store) -> dict[str, int]:
+    """Count the passages of each day, the last day first: of dated notes, and of days that entries name."""
+    store.freshen()
+    index, counts = store.index, Counter[str]()
+    dates = {(note.collection, note.path): note.date for note in index.notes()}
+    for note in index.notes():
+        if note.date:
+            counts[note.date] += note.last_passage - note.first_passage + 1
+    for source in index.sources(index.select(Scope((Has("day"),)))).values():
+        if own := dates[source.collection, source.path]:
+            counts[own] -= 1
+        counts[str(source.date)] += 1
+    return {day: counts[day] for day in sorted(counts, reverse=True) if counts[day] > 0}
 
 
 _Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base.tuples import NamedTuple
 from commonplace.search.journal import patient
 from commonplace.types.data import cite
-from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
+from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay, Use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +58,35 @@ def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | No
     with patient(path) as database, database.reading() as connection:
         ((began,),) = _rows(connection, "SELECT min(at) FROM questions")
         return empty if began is None else _summed(connection, empty, notes, began, since)
+
+
+def recent(journal: Journal, limit: int) -> tuple[Use, ...]:
+    """Return the newest questions and openings of a record, newest first. Raises NoteUnreadable."""
+    path = journal.path
+    if not path.exists():
+        return ()
+    with patient(path) as database, database.reading() as connection:
+        asked = _rows(
+            connection,
+            "SELECT id, at, kind, agent, question, hits, tokens FROM questions ORDER BY at DESC LIMIT ?",
+            limit,
+        )
+        uses = []
+        for number, at, kind, agent, question, hits, tokens in asked:
+            best = _rows(
+                connection,
+                "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 3",
+                number,
+            )
+            places = tuple(cite(*row) for row in best)
+            uses.append(Use(at, kind, agent, question, places, hits, tokens))
+        opened = _rows(
+            connection,
+            "SELECT at, agent, path, start_line, end_line FROM openings ORDER BY at DESC LIMIT ?",
+            limit,
+        )
+    uses += [Use(at, "get", agent, places=(cite(*place),), hits=1) for at, agent, *place in opened]
+    return tuple(sorted(uses, key=lambda use: -use.at)[:limit])
 
 
 def _summed(

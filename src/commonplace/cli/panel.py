@@ -1,0 +1,51 @@
+"""`tui`: the panel in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.base.errors import MissingExtra
+from commonplace.cli import session
+from commonplace.cli.options import command, option
+
+if TYPE_CHECKING:
+    from commonplace.types import Finding
+
+
+@command("tui")
+@option(
+    "--theme",
+    type=click.Choice(("dark", "light", "terminal")),
+    help="Colours; otherwise by what the terminal says of itself. T changes them.",
+)
+@click.pass_context
+def tui(ctx: click.Context, theme: str | None) -> None:
+    """Look at this memory in a panel of the terminal: search, timeline, MEMORY.md, a live feed, health.
+
+    `?` shows the keys. What is asked here is not recorded as use. Needs the extra `tui` (Textual).
+    """
+    if not (session.can_ask() and session.is_terminal(sys.stdout)):
+        raise click.UsageError("the panel needs a terminal; other commands can be piped", ctx)
+    try:
+        from commonplace.panel.application import Panel
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise MissingExtra("the panel", "tui") from error
+    memory = session.open_memory(ctx, overrides={"usage.record": False})
+    Panel(memory, lambda: _examined(ctx), agent=session.asking_agent(ctx), theme=theme or "").run()
+
+
+def _examined(ctx: click.Context) -> Iterator[tuple[str, Sequence[Finding]]]:
+    """What `doctor --offline` finds."""
+    from commonplace.config.loading import AGENT_VARIABLE
+    from commonplace.diagnosis import examination
+
+    agent = session.asking_agent(ctx)
+    environ = {**os.environ, AGENT_VARIABLE: agent} if agent else os.environ
+    return examination.examine(examination.present(session.workspace_root(ctx), environ, offline=True))

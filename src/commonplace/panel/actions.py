@@ -1,0 +1,237 @@
+"""What a person does to a statement or a note: open, correct, confirm, forget, write, take back.
+
+Each shows what would change before anything does, and asks; the memory does just what was shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from textual.app import SuspendNotSupported
+
+from commonplace.base import editors, paths
+from commonplace.base.errors import (
+    CommonplaceError,
+    ConfigError,
+    NoteNotFound,
+    NoteUnreadable,
+    PreviewOutdated,
+)
+from commonplace.edit import correct as correcting
+from commonplace.edit.forget import selection
+from commonplace.edit.resolve import Corpus, shortened
+from commonplace.memory import file_of, written
+from commonplace.panel import text
+from commonplace.panel.dialogs import Choice, Entry, Review, Wording
+from commonplace.panel.host import Host
+from commonplace.panel.rows import Place, Row
+from commonplace.render import count, reports, screen
+from commonplace.types import Confirmed, Corrected, Run, Statement, cite
+
+UNCHANGED = "nothing was changed"
+
+
+# --- a statement ----------------------------------------------------------------------------------------
+
+
+def statements(host: Host, place: Place) -> list[Statement]:
+    """Return what stands in some lines of an own note and is not struck. Raises NoteNotFound for none."""
+    corpus = Corpus(host.memory.workspace, host.memory.settings, host.note_bytes)
+    if place.workspace or place.path not in corpus.paths:
+        raise NoteNotFound(
+            place.path, reason="is no note of this workspace, so nothing in it is changed here"
+        )
+    stated = corpus.statements(place.path)
+    found = [one for one in stated if one.first <= place.last and one.last >= place.first and not one.struck]
+    if not found:
+        where = cite(place.path, place.first, place.last)
+        raise NoteNotFound(where, reason="no statement stands here that could be changed")
+    return found
+
+
+async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
+    """The statement of a place; of several the one that is picked."""
+    found = await host.ask(partial(statements, host, place))
+    if len(found) == 1:
+        return found[0]
+    rows = [Row(text.joined((one.citation, "dim"), " ".join(one.text.split())), one) for one in found]
+    picked = await host.push_screen_wait(Choice(title, rows))
+    return picked if isinstance(picked, Statement) else None
+
+
+def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:
+    """Raise PreviewOutdated where another statement stands there by now."""
+    if shortened(statement.text) not in outcome.said:
+        raise PreviewOutdated([statement.citation])
+
+
+async def correct(host: Host, place: Place) -> None:
+    """Strike a statement and put another wording beside it."""
+    statement = await _chosen(host, place, "Correct which statement?")
+    if statement is None:
+        return
+    former = " ".join(statement.text.split())
+    wording = await host.push_screen_wait(Wording(f"Correct {statement.citation}", former))
+    if not wording or wording == former:
+        host.tell(UNCHANGED)
+        return
+    change = partial(
+        host.memory.correct,
+        statement.citation,
+        wording,
+        now=host.now().astimezone(),
+        provenance=host.provenance,
+    )
+    shown = await host.ask(partial(change, dry_run=True))
+    _check_meant(statement, shown)
+    title = f"Correct {count(len(shown.struck), 'statement')}"
+    if not await host.push_screen_wait(Review(title, [*text.diff(shown.diff)], "Write this?")):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(partial(change, preview=shown))
+    _tell(host, reports.corrected_text(done), done.redacted, done.warnings)
+
+
+async def confirm(host: Host, place: Place) -> None:
+    """Let a tentative statement hold."""
+    statement = await _chosen(host, place, "Confirm which statement?")
+    if statement is None:
+        return
+    by = host.provenance
+    who: dict[str, Any] = {"by": by.by, "agent": by.agent} if by else {}
+    memory = host.memory
+    change = partial(
+        correcting.confirm,
+        memory.workspace,
+        memory.settings,
+        statement.citation,
+        now=host.now().astimezone(),
+        **who,
+    )
+    shown = await host.ask(partial(change, dry_run=True))
+    _check_meant(statement, shown)
+    if not await host.push_screen_wait(
+        Review("It holds from now on", [*text.diff(shown.diff)], "Write this?")
+    ):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(partial(change, preview=shown))
+    _tell(host, reports.confirmed_text(done))
+
+
+def _tell(host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequence[str] = ()) -> None:
+    """Say what was written, and show everything anew."""
+    written(host.memory)
+    hidden = [f"redacted {', '.join(redacted)}"] if redacted else []
+    host.tell("; ".join([done, *hidden, *warnings]))
+    host.changed()
+
+
+# --- forgetting -----------------------------------------------------------------------------------------
+
+
+async def forget(host: Host, place: Place) -> None:
+    """Remove lines, a statement or a whole note for real, after a look at all that goes."""
+    reference = await _what_goes(host, place)
+    if not reference:
+        return
+    who = host.provenance.agent if host.provenance else ""
+    planned = await host.ask(
+        partial(host.memory.forget, selection.of_reference(reference), dry_run=True, agent=who)
+    )
+    lines = [text.plain(line) for line in reports.erasure_text(planned).split("\n")]
+    if not planned.places:
+        host.tell("nothing of it is found that could be forgotten here", wrong=True)
+        return
+    question = f"Forget {reports.erasure_count(planned.places)} for good?"
+    if not await host.push_screen_wait(Review("This goes, and cannot be undone", lines, question)):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(partial(host.memory.forget, planned, agent=who))
+    host.changed()
+    if done.left:
+        left = ", ".join(trace.path for trace in done.left)
+        host.tell(f"forgotten, but still found in {count(len(done.left), 'file')}: {left}", wrong=True)
+    else:
+        host.tell(f"forgot {reports.erasure_count(done.places)}; nothing of it is found any more")
+
+
+async def _what_goes(host: Host, place: Place) -> str:
+    """The reference of what is to go: these lines, one of their statements, or the whole note."""
+    lines = cite(place.path, place.first, place.last)
+    rows = [Row(text.joined(("these lines", "bold"), lines), lines)]
+    try:
+        stated = await host.ask(partial(statements, host, place))
+    except CommonplaceError:  # another kind of file: its lines can be forgotten all the same
+        stated = []
+    rows += [
+        Row(text.joined(("a statement", "bold"), one.citation, " ".join(one.text.split())), one.citation)
+        for one in stated
+        if one.citation != lines
+    ]
+    rows.append(Row(text.joined(("the whole note", "bold"), place.path), place.path))
+    picked = await host.push_screen_wait(Choice("Forget what?", rows))
+    return picked if isinstance(picked, str) else ""
+
+
+# --- writing --------------------------------------------------------------------------------------------
+
+
+async def write(host: Host) -> None:
+    """Write a new entry into the note of today, or into MEMORY.md."""
+    draft = await host.push_screen_wait(Entry())
+    if draft is None:
+        return
+    heading = draft.heading or None
+    done = await host.ask(
+        partial(
+            host.memory.remember, draft.text, long_term=draft.long_term, tentative=draft.tentative,
+            section=heading if draft.long_term else None, heading=None if draft.long_term else heading,
+            now=host.now(), provenance=host.provenance,
+        )
+    )  # fmt: skip
+    near = [f"near it stands {one.citation}: {screen.one_line(one.text)}" for one in done.near[:1]]
+    _tell(host, f"written to {reports.written_text(done)}", done.redacted, [*done.warnings, *near])
+
+
+async def edit(host: Host, place: Place) -> None:
+    """Open the note at the line in the editor; the panel comes back when that ends."""
+    _, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
+    if format_:
+        raise NoteUnreadable(place.path, "a transcript, which only the program that writes it changes")
+    before = _state(str(path))
+    argv = editors.command_line(path, place.first, os.environ)
+    try:
+        with host.suspend():
+            editors.run(argv)
+    except SuspendNotSupported as error:
+        raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
+    host.refresh(layout=True)
+    if _state(str(path)) == before:
+        host.tell(f"{place.path}: {UNCHANGED}")
+    else:
+        _tell(host, f"{place.path}: changed")
+
+
+def _state(path: str) -> tuple[int, int]:
+    stat = paths.root_of(path).stat(path)
+    return stat.st_mtime_ns, stat.st_size
+
+
+# --- changes taken back ---------------------------------------------------------------------------------
+
+
+async def undo(host: Host, run: Run) -> None:
+    """Take a generated change back, exactly or not at all."""
+    memory, agent = host.memory, host.provenance.agent if host.provenance else ""
+    shown = await host.ask(partial(memory.undo, run.id, dry_run=True))
+    review = Review(f"Take back: {run.about.title}", [*text.diff(shown.diff)], "Take it back?")
+    if not await host.push_screen_wait(review):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(partial(memory.undo, run.id, preview=shown, agent=agent))
+    removed = [f"{kind} {name or '(all)'} is removed" for kind, name in done.withdrawn]
+    _tell(host, "; ".join([*(one.about.title for one in done.runs), *removed]))

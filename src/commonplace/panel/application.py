@@ -1,0 +1,224 @@
+"""The panel: five panes behind a line of names, the keys, the themes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.events import Click
+from textual.message import Message
+from textual.widgets import ContentSwitcher, Static
+
+from commonplace.memory import Memory
+from commonplace.panel import actions, keys, text
+from commonplace.panel.dialogs import Review
+from commonplace.panel.health import Examine, HealthPane
+from commonplace.panel.host import Host, Pane
+from commonplace.panel.live import LivePane
+from commonplace.panel.longterm import MemoryPane
+from commonplace.panel.rows import Place
+from commonplace.panel.search import Field, SearchPane
+from commonplace.panel.timeline import TimelinePane
+
+# What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
+THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
+WIDE = 100  # columns from which two parts of a pane stand beside each other
+
+
+class Name(Static):
+    """The name of a pane; a click goes there."""
+
+    class Chosen(Message):
+        """A pane was chosen by the mouse."""
+
+        def __init__(self, pane: str) -> None:
+            """Name it."""
+            super().__init__()
+            self.pane = pane
+
+    def on_click(self, event: Click) -> None:
+        """Go to the pane."""
+        event.stop()
+        self.post_message(self.Chosen(str(self.name)))
+
+
+class Panel(Host):
+    """The application."""
+
+    CSS_PATH = "panel.tcss"
+    TITLE = "commonplace"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"go('{pane}')") for number, pane in enumerate(keys.PANES, 1)),
+        Binding("slash", "field"),
+        Binding("escape", "leave"),
+        Binding("e", "on_place('edit')"),
+        Binding("c", "on_place('correct')"),
+        Binding("t", "on_place('confirm')"),
+        Binding("d", "on_place('forget')"),
+        Binding("n", "write"),
+        Binding("f", "factors"),
+        Binding("left_square_bracket", "step(-1)"),
+        Binding("right_square_bracket", "step(1)"),
+        Binding("g", "go_to"),
+        Binding("h", "history"),
+        Binding("u", "undo"),
+        Binding("r", "review"),
+        Binding("T", "theme"),
+        Binding("question_mark", "keys"),
+        Binding("q", "quit"),
+    ]
+
+    def __init__(
+        self,
+        memory: Memory,
+        examine: Examine,
+        *,
+        now: Callable[[], datetime] = datetime.now,
+        agent: str = "",
+        theme: str = "",
+    ) -> None:
+        """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`."""
+        super().__init__(memory, now=now, agent=agent)
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
+        self._examine = examine
+        if not theme:
+            is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
+            theme = "terminal" if is_plain else "light" if _is_light(os.environ) else "dark"
+        self.theme = THEMES[theme]
+
+    def compose(self) -> ComposeResult:
+        """Show names, panes, the message, the keys."""
+        with Horizontal(id="names"):
+            for number, (pane, title) in enumerate(keys.PANES.items(), 1):
+                yield Name(f" {number} {title} ", name=pane, id=f"name-{pane}", markup=False)
+        with ContentSwitcher(initial="search", id="panes"):
+            yield SearchPane(self)
+            yield TimelinePane(self)
+            yield MemoryPane(self)
+            yield LivePane(self)
+            yield HealthPane(self._examine)
+        yield Static(id="message", markup=False)
+        yield Static(id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin in the search field."""
+        self.action_go("search")
+
+    @property
+    def pane(self) -> Pane:
+        """The pane that is shown."""
+        switcher = self.screen_stack[0].query_one("#panes", ContentSwitcher)
+        pane = switcher.visible_content
+        assert isinstance(pane, Pane)
+        return pane
+
+    def changed(self) -> None:
+        """Read the pane anew that is shown; others are when they are gone to."""
+        self.pane.renew()
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    def on_name_chosen(self, event: Name.Chosen) -> None:
+        """Go to the pane that was clicked."""
+        self.action_go(event.pane)
+
+    def action_go(self, pane: str) -> None:
+        """Go to a pane."""
+        stack = self.screen_stack[0]
+        stack.query_one("#panes", ContentSwitcher).current = pane
+        for name in stack.query(Name):
+            name.set_class(name.name == pane, "-current")
+        self.pane.enter()
+        self.on_descendant_focus()
+
+    def on_descendant_focus(self) -> None:
+        """Say at the bottom which keys do what here."""
+        hints = keys.IN_FIELD if isinstance(self.focused, Field) else keys.hints(self.pane.NAME)
+        self.screen_stack[0].query_one("#keys", Static).update(text.plain(hints, "dim"))
+
+    def action_field(self) -> None:
+        """Go to the search field."""
+        self.action_go("search")
+        self.query_one(SearchPane).focus_field()
+
+    def action_leave(self) -> None:
+        """Go back to the main part of the pane."""
+        self.pane.back()
+
+    def action_on_place(self, name: str) -> None:
+        """Do something to what is under the cursor."""
+        place = self.pane.place
+        if place is None:
+            self.tell("nothing is under the cursor that this could be done to")
+            return
+        doing: Mapping[str, Callable[[Host, Place], Coroutine[Any, Any, None]]] = {
+            "edit": actions.edit,
+            "correct": actions.correct,
+            "confirm": actions.confirm,
+            "forget": actions.forget,
+        }
+        self.act(doing[name](self, place))
+
+    def action_write(self) -> None:
+        """Write a new entry."""
+        self.act(actions.write(self))
+
+    def action_factors(self) -> None:
+        """Show what the score of a hit is made of."""
+        if isinstance(self.pane, SearchPane):
+            self.pane.toggle_factors()
+
+    def action_step(self, by: int) -> None:
+        """Go to the day before or after."""
+        if isinstance(self.pane, TimelinePane):
+            self.pane.step(by)
+
+    def action_go_to(self) -> None:
+        """Go to a day."""
+        if isinstance(self.pane, TimelinePane):
+            self.act(self.pane.go_to())
+
+    def action_history(self) -> None:
+        """Go to the history of MEMORY.md."""
+        if isinstance(self.pane, MemoryPane):
+            self.pane.open_side()
+
+    def action_undo(self) -> None:
+        """Take back the change under the cursor of the history."""
+        if isinstance(self.pane, MemoryPane):
+            run = self.pane.run_under_cursor
+            if run is None:
+                self.tell("no generated change is under the cursor of the history")
+            else:
+                self.act(actions.undo(self, run))
+
+    def action_review(self) -> None:
+        """Review a consolidation, or examine again."""
+        if isinstance(self.pane, MemoryPane):
+            from commonplace.panel.consolidation import review  # half of what the rest of the panel loads
+
+            self.act(review(self))
+        elif isinstance(self.pane, HealthPane):
+            self.pane.renew()
+
+    def action_theme(self) -> None:
+        """Take the next theme."""
+        themes = [*THEMES.values()]
+        self.theme = themes[(themes.index(self.theme) + 1) % len(themes)]
+
+    def action_keys(self) -> None:
+        """Show the keys."""
+        own = keys.OF_PANES[self.pane.NAME]
+        rows = [*own.items(), *keys.EVERYWHERE.items()]
+        self.push_screen(Review("Keys", [text.joined((f"{key:<9}", "bold"), what) for key, what in rows], ""))
+
+
+def _is_light(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal says that its background is light (COLORFGBG, as rxvt and Konsole set it)."""
+    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")

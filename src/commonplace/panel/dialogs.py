@@ -1,0 +1,215 @@
+"""Windows above the panes: a question with a preview, a choice, a text to write, an entry, the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
+
+from commonplace.panel import text
+from commonplace.panel.rows import Row, Rows
+
+
+class Review(ModalScreen[bool]):
+    """Shows what would be done, and asks; only `y` is a yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)"),
+        Binding("n", "answer(False)"),
+        Binding("escape", "answer(False)"),
+        Binding("q", "answer(False)"),
+    ]
+
+    def __init__(self, title: str, lines: Sequence[Content], question: str) -> None:
+        """Take what is shown, and the question; without one there is nothing to agree to."""
+        super().__init__()
+        self._title, self._lines, self._question = title, lines, question
+
+    def compose(self) -> ComposeResult:
+        """Show the lines between title and question."""
+        with Vertical(classes="window list"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            yield Rows(id="lines")
+            asked = f"{self._question}   y yes · n no" if self._question else "escape closes this"
+            yield Static(text.plain(asked, "bold"), id="asked", markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        rows = self.query_one(Rows)
+        rows.put(Row(line, number) for number, line in enumerate(self._lines))
+        rows.focus()
+
+    def action_answer(self, agreed: bool) -> None:
+        """Close the window with an answer."""
+        self.dismiss(agreed and bool(self._question))
+
+
+class Choice(ModalScreen[object]):
+    """One of several; None for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
+
+    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+        """Take the rows to choose from."""
+        super().__init__()
+        self._title, self._rows = title, rows
+
+    def compose(self) -> ComposeResult:
+        """Show the rows."""
+        with Vertical(classes="window list"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            yield Rows(id="lines")
+            yield Static(text.plain("enter takes it · escape none", "bold"), markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        rows = self.query_one(Rows)
+        rows.put(self._rows)
+        rows.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the row under the cursor."""
+        event.stop()
+        row = self.query_one(Rows).row
+        self.dismiss(row.value if row else None)
+
+    def action_leave(self) -> None:
+        """Take none."""
+        self.dismiss(None)
+
+
+class Line(ModalScreen[str]):
+    """One line of text; empty for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+
+    def __init__(self, title: str, hint: str) -> None:
+        """Take what is asked, and an example."""
+        super().__init__()
+        self._title, self._hint = title, hint
+
+    def compose(self) -> ComposeResult:
+        """Show the field."""
+        with Vertical(classes="window short"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            yield Input(placeholder=self._hint, compact=True, id="line")
+            yield Static(text.plain("enter goes there · escape leaves", "bold"), markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss("")
+
+
+class Wording(ModalScreen[str]):
+    """A statement written anew; empty for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "take", priority=True),
+        Binding("escape", "leave"),
+    ]
+
+    def __init__(self, title: str, former: str) -> None:
+        """Take the statement as it stands."""
+        super().__init__()
+        self._title, self._former = title, former
+
+    def compose(self) -> ComposeResult:
+        """Show the statement, to be changed."""
+        with Vertical(classes="window"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            yield TextArea(self._former, soft_wrap=True, compact=True, id="wording")
+            yield Static(text.plain("ctrl+s shows what changes · escape leaves", "bold"), markup=False)
+
+    def on_mount(self) -> None:
+        """Put the cursor at the end."""
+        area = self.query_one(TextArea)
+        area.move_cursor(area.document.end)
+        area.focus()
+
+    def action_take(self) -> None:
+        """Take the text as it is."""
+        self.dismiss(self.query_one(TextArea).text.strip())
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss("")
+
+
+class Tick(Checkbox):
+    """A box that shows by more than a colour whether it is ticked."""
+
+    BUTTON_INNER = " "
+
+    def watch_value(self) -> None:
+        """Draw the mark."""
+        self.BUTTON_INNER = "x" if self.value else " "
+        super().watch_value()
+
+
+class Draft(NamedTuple):
+    """A new entry as it was written; `heading` is a section of MEMORY.md where it is for the long term."""
+
+    text: str
+    heading: str
+    long_term: bool
+    tentative: bool
+
+
+class Entry(ModalScreen[Draft | None]):
+    """A new entry; None for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "take", priority=True),
+        Binding("escape", "leave"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Show the fields."""
+        with Vertical(classes="window"):
+            yield Static(text.plain("New entry, in the note of today", "bold"), id="where", markup=False)
+            yield TextArea(soft_wrap=True, compact=True, id="entry")
+            yield Input(placeholder="heading (may stay empty)", compact=True, id="heading")
+            yield Tick("into MEMORY.md, below that section", compact=True, id="long_term")
+            yield Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
+            yield Static(
+                text.plain("ctrl+s writes it · tab next field · escape leaves", "bold"), markup=False
+            )
+
+    def on_mount(self) -> None:
+        """Begin with the text; tab leads on."""
+        area = self.query_one(TextArea)
+        area.tab_behavior = "focus"
+        area.focus()
+
+    def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
+        """Say where it goes."""
+        if event.checkbox.id == "long_term":
+            where = "New entry, in MEMORY.md" if event.value else "New entry, in the note of today"
+            self.query_one("#where", Static).update(text.plain(where, "bold"))
+            self.query_one("#heading", Input).placeholder = (
+                "section (may stay empty)" if event.value else "heading (may stay empty)"
+            )
+
+    def action_take(self) -> None:
+        """Take what was written; of an empty text nothing."""
+        body = self.query_one(TextArea).text.strip()
+        long_term, tentative = (
+            self.query_one(f"#{name}", Checkbox).value for name in ("long_term", "tentative")
+        )
+        heading = self.query_one("#heading", Input).value.strip()
+        self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss(None)

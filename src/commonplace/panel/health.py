@@ -1,0 +1,95 @@
+"""Health: the index, collections and models, and what an examination finds, with remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from textual.app import ComposeResult
+
+from commonplace.base.errors import CommonplaceError
+from commonplace.panel import text
+from commonplace.panel.host import Pane
+from commonplace.panel.rows import Row, Rows
+from commonplace.render import count, screen
+from commonplace.types import Finding, Status
+from commonplace.types.results import LEVEL_NAMES
+
+Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]
+_MARKS: Mapping[str, tuple[str, str]] = {
+    "wrong": ("✗", "bold $text-error"),
+    "warning": ("!", "bold $text-warning"),
+    "ok": ("✓", "$text-success"),
+    "skipped": ("-", "dim"),
+}
+
+
+class HealthPane(Pane):
+    """One list: the state, then the findings, the worst of each group first."""
+
+    NAME = "health"
+
+    def __init__(self, examine: Examine) -> None:
+        """Take what examines the workspace, which asks nothing of other machines."""
+        super().__init__(id=self.NAME)
+        self._examine = examine
+
+    def compose(self) -> ComposeResult:
+        """Show the list."""
+        yield Rows(id="state-of-all", classes="main")
+
+    def renew(self) -> None:
+        """Examine."""
+        self.host.act(self._renew(), "health")
+
+    async def _renew(self) -> None:
+        memory = self.host.memory
+        try:
+            rows = list(_status_rows(await self.host.ask(memory.status)))
+        except CommonplaceError as error:
+            rows = [_row("wrong", str(error))]
+        settings = memory.settings
+        rows.append(
+            _pair("language model", " ".join(filter(None, [settings.llm.provider, settings.llm.model])))
+        )
+        rows.append(_pair("reranking", settings.search.rerank))
+        self.main.put([*rows, Row(text.plain("")), Row(text.plain("examining …", "dim"), "examining")])
+        groups = await self.host.ask(lambda: list(self._examine()))
+        self.main.put([*rows, Row(text.plain("")), *_finding_rows(groups)])
+
+
+def _pair(name: str, value: object) -> Row:
+    return Row(text.joined((name.ljust(14), "dim"), str(value) or "none"), name)
+
+
+def _row(state: str, told: str) -> Row:
+    mark, style = _MARKS[state]
+    return Row(text.joined((mark, style), told), told)
+
+
+def _status_rows(status: Status) -> Iterator[Row]:
+    yield _pair("workspace", status.workspace)
+    stale = f", {count(status.stale, 'file')} changed since" if status.stale else ""
+    syncing = ", a sync is running" if status.syncing else ""
+    yield _pair("answers by", f"{LEVEL_NAMES[status.level]}{stale}{syncing}")
+    yield _pair("index", f"{count(status.notes, 'note')}, {count(status.passages, 'passage')}, "
+                f"{screen.size(status.index_bytes)}")  # fmt: skip
+    yield _pair("embedding", f"{status.model}: {count(status.vectors, 'vector')}, {status.pending:,} pending")
+    for one in status.collections:
+        yield _pair("collection", f"{one.name}: {count(one.notes, 'note')}, {count(one.passages, 'passage')}")
+    for warning in status.warnings:
+        yield _row("warning", warning)
+
+
+def _finding_rows(groups: Sequence[tuple[str, Sequence[Finding]]]) -> Iterator[Row]:
+    order = list(_MARKS)
+    for group, found in groups:
+        worst = min((finding.state for finding in found), key=order.index, default="skipped")
+        mark, style = _MARKS[worst]
+        shown = [finding for finding in found if finding.state in ("wrong", "warning")]
+        told = "" if shown else "fine" if worst == "ok" else "skipped"
+        yield Row(text.joined((mark, style), (group.ljust(12), "bold"), (told, "dim")), group)
+        for finding in sorted(shown, key=lambda one: order.index(one.state)):
+            mark, style = _MARKS[finding.state]
+            yield Row(text.joined(f"  {mark}", finding.told), (group, finding.told))
+            if finding.remedy:
+                yield Row(text.joined("    →", finding.remedy), (group, finding.told, "remedy"))

@@ -1,0 +1,131 @@
+"""What every pane stands on: the memory, work in threads, the line that says what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from textual.app import App
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes.transaction import read
+from commonplace.memory import Memory
+from commonplace.panel import text
+from commonplace.panel.rows import Place, Rows
+from commonplace.redaction.redact import redact
+from commonplace.render import screen
+from commonplace.types import Provenance
+
+_Result = TypeVar("_Result")
+_LONGEST = 500  # characters of a message
+
+
+class Host(App[None]):
+    """The application as panes see it."""
+
+    def __init__(self, memory: Memory, *, now: Callable[[], datetime], agent: str = "") -> None:
+        """Bind to a memory; `agent` is who looks, empty for the owner."""
+        super().__init__()
+        self.memory, self.now = memory, now
+        self.provenance = Provenance("agent", agent) if agent else None
+
+    async def ask(self, job: Callable[[], _Result]) -> _Result:
+        """Run a job that may take long in a thread, which nobody waits for who quits meanwhile."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_Result] = loop.create_future()
+
+        def settle(result: _Result | None, error: BaseException | None) -> None:
+            if not future.done():
+                future.set_exception(error) if error else future.set_result(result)  # type: ignore[arg-type]
+
+        def run() -> None:
+            result, error = None, None
+            try:
+                result = job()
+            except BaseException as raised:  # noqa: BLE001 - it is raised again where it is awaited
+                error = raised
+            with suppress(RuntimeError):  # the panel is gone
+                loop.call_soon_threadsafe(settle, result, error)
+
+        threading.Thread(target=run, name="commonplace-panel", daemon=True).start()
+        return await future
+
+    def act(self, work: Coroutine[Any, Any, None], group: str = "act") -> None:
+        """Do some work; the later of one group takes the place of the former, but for actions of a person."""
+        self.run_worker(self._guarded(work), group=group, exclusive=group != "act")
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except (CommonplaceError, OSError) as error:
+            self.tell(str(error), wrong=True)
+        except Exception as error:  # noqa: BLE001 - the panel lives on, whatever one pane meets
+            self.tell(f"unexpected {type(error).__name__}: {error}", wrong=True)
+
+    def tell(self, message: str, *, wrong: bool = False) -> None:
+        """Say what happened on the line for it."""
+        said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
+        line = self.screen_stack[0].query_one("#message", Static)
+        line.update(text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""))
+
+    def changed(self) -> None:
+        """Show anew what is shown: notes were changed."""
+        raise NotImplementedError
+
+    def note_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of a note of the workspace, None for none."""
+        return read(self.memory.workspace, path)
+
+
+class Pane(Vertical):
+    """One of the five; on a narrow screen it shows its main part or, with the class `-side`, the other."""
+
+    NAME: ClassVar[str]
+
+    @property
+    def host(self) -> Host:
+        """The application."""
+        host = self.app
+        assert isinstance(host, Host)
+        return host
+
+    @property
+    def main(self) -> Rows:
+        """The list that the pane is about."""
+        return self.query_one(".main", Rows)
+
+    @property
+    def place(self) -> Place | None:
+        """What an action is about: the row under the cursor of the list in focus, or else of the main one."""
+        focused = self.app.focused
+        if isinstance(focused, Rows) and self in focused.ancestors and focused.place:
+            return focused.place
+        return self.main.place
+
+    def open_side(self) -> None:
+        """Go to the other part of the pane."""
+        self.add_class("-side")
+        rows = self.query_one(".side Rows", Rows)
+        rows.focus()
+        if rows.highlighted is not None:  # it may not have been in sight before
+            rows.show_top(rows.highlighted)
+
+    def back(self) -> None:
+        """Go back to the main part."""
+        self.remove_class("-side")
+        self.main.focus()
+
+    def enter(self) -> None:
+        """Put the focus where a person begins, and show what is to be shown."""
+        self.main.focus()
+        self.renew()
+
+    def renew(self) -> None:
+        """Read anew what is shown."""
+        raise NotImplementedError

@@ -1,0 +1,68 @@
+"""Editors: each takes the line in its way, and what cannot be started is one line."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace.base import editors
+from commonplace.base.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest"),
+    [
+        ("vim", ["+7", "{path}"]),
+        ("nvim -p", ["-p", "+7", "{path}"]),
+        ("vim.basic", ["+7", "{path}"]),
+        ("emacs -nw", ["-nw", "+7", "{path}"]),
+        ("nano", ["+7", "{path}"]),
+        ("micro", ["+7", "{path}"]),
+        ("hx", ["{path}:7"]),
+        ("code", ["--wait", "--goto", "{path}:7"]),
+        ("code --wait -n", ["--wait", "-n", "--goto", "{path}:7"]),
+        ("subl", ["--wait", "{path}:7"]),
+        ("zed --wait", ["--wait", "{path}:7"]),
+        ("unheard-of --flag 'a b'", ["--flag", "a b", "{path}"]),
+    ],
+)
+def test_each_editor_is_given_the_line_in_its_way(tmp_path: Path, typed: str, rest: list[str]) -> None:
+    name, _, options = typed.partition(" ")
+    program = tmp_path / "bin folder" / name
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    note = tmp_path / "a note.md"
+    argv = editors.command_line(note, 7, {"EDITOR": f"{shlex.quote(str(program))} {options}"})
+    assert argv == [str(program), *(part.format(path=note) for part in rest)]
+
+
+def test_visual_goes_before_editor(tmp_path: Path) -> None:
+    argv = editors.command_line(tmp_path / "n.md", 1, {"VISUAL": sys.executable, "EDITOR": "nothing"})
+    assert argv[0] == sys.executable
+
+
+def test_the_table_names_the_file_once() -> None:
+    for place in editors.PLACES.values():
+        assert "".join(place).count("{path}") == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"EDITOR": "no-such-editor -x"}, "EDITOR: there is no program 'no-such-editor'"),
+        ({"VISUAL": "'open"}, "VISUAL: cannot be read as a command: no closing quotation"),
+        ({"EDITOR": "  "}, "EDITOR: no editor is known here; set it, as in: export EDITOR=nano"),
+    ],
+)
+def test_no_editor_is_one_line(tmp_path: Path, variables: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        editors.command_line(tmp_path / "n.md", 1, variables, usual=False)
+
+
+def test_one_that_does_not_start_is_one_line() -> None:
+    with pytest.raises(ConfigError, match="set EDITOR"):
+        editors.run(["/no/such/editor", "n.md"])

@@ -1,0 +1,325 @@
+"""What a person does to notes: nothing happens without a yes, and then just what was shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.widgets import Input, TextArea
+
+from commonplace.changes import runs
+from commonplace.memory import Memory
+from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
+from tests.panel.conftest import NARROW, NOTES, Person, Play
+
+
+async def at_statement(person: Person, words: str) -> None:
+    """Put the cursor on a statement of MEMORY.md."""
+    await person.press("escape", "3")
+    await person.until(lambda: person.rows("statements").row)
+    texts = [row.place.text if row.place else "" for row in person.rows("statements").rows]
+    person.rows("statements").highlighted = next(at for at, text in enumerate(texts) if words in text)
+    await person.pilot.pause()
+
+
+async def asked(person: Person, kind: type) -> None:
+    """Wait for a window."""
+    await person.until(lambda: isinstance(person.panel.screen, kind))
+    await person.pilot.pause()
+
+
+async def reword(person: Person, words: str) -> None:
+    await asked(person, Wording)
+    area = person.panel.screen.query_one(TextArea)
+    area.text = words
+    await person.press("ctrl+s")
+
+
+def test_a_correction_is_shown_asked_about_and_written(play: Play, workspace: Path) -> None:
+    note = workspace / "MEMORY.md"
+
+    async def scene(person: Person) -> None:
+        for answer in ("n", "escape", "y"):
+            assert note.read_text("utf-8") == NOTES["MEMORY.md"]
+            await at_statement(person, "Aged white tea")
+            await person.press("c")
+            await reword(person, "Aged white tea all day.")
+            await asked(person, Review)
+            assert "Write this?" in person.screen
+            assert "+- Aged white tea all day." in person.screen
+            await person.press(answer)
+            await person.until(lambda: person.message)
+            if answer != "y":
+                assert person.message == "nothing was changed"
+        await person.until(lambda: "struck MEMORY.md#L" in person.message)
+        await person.sees("• Aged white tea all day.")
+        await person.sees("struck")
+
+    play(scene)
+    assert "~~Aged white tea after lunch.~~" in note.read_text("utf-8")
+    assert "- Aged white tea all day." in note.read_text("utf-8")
+
+
+def test_the_same_words_or_none_change_nothing(play: Play, workspace: Path) -> None:
+    async def scene(person: Person) -> None:
+        await at_statement(person, "No coffee")
+        for words in ("", "No coffee after 14:00."):
+            await person.press("c")
+            await reword(person, words)
+            await person.until(lambda: person.message == "nothing was changed")
+        await person.press("c")
+        await asked(person, Wording)
+        await person.press("escape")
+
+    play(scene)
+    assert (workspace / "MEMORY.md").read_text("utf-8") == NOTES["MEMORY.md"]
+
+
+def test_what_changed_since_the_preview_is_not_written(play: Play, workspace: Path) -> None:
+    note = workspace / "MEMORY.md"
+    other = NOTES["MEMORY.md"].replace(
+        "Aged white tea after lunch.", "Aged white tea with lunch and after it."
+    )
+
+    async def scene(person: Person) -> None:
+        await at_statement(person, "Aged white tea")
+        await person.press("c")
+        await reword(person, "Longjing.")
+        await asked(person, Review)
+        note.write_text(other, "utf-8")
+        await person.press("y")
+        await person.until(lambda: person.message.startswith("!"))
+
+    play(scene)
+    assert note.read_text("utf-8") == other
+
+
+def test_of_several_statements_of_a_hit_one_is_chosen(play: Play, workspace: Path) -> None:
+    async def scene(person: Person) -> None:
+        await person.search("deploy Thursday Lin")
+        await person.press("c")
+        await asked(person, Choice)
+        assert "memory/2026-02-13.md#L6" in person.screen
+        await person.press("j", "enter")
+        await reword(person, "Mira signs it off.")
+        await asked(person, Review)
+        await person.press("y")
+        await person.until(lambda: "struck" in person.message)
+
+    play(scene)
+    assert "- Mira signs it off." in (workspace / "memory" / "2026-02-13.md").read_text("utf-8")
+
+
+def test_a_guess_is_confirmed_and_what_is_none_is_not(play: Play, workspace: Path) -> None:
+    async def scene(person: Person) -> None:
+        await at_statement(person, "oolong")
+        assert "tentative" in person.screen
+        await person.press("t")
+        await asked(person, Review)
+        await person.press("y")
+        await person.until(lambda: "confirmed MEMORY.md#L7" in person.message)
+        await at_statement(person, "No coffee")
+        await person.press("t")
+        await person.until(lambda: "is not tentative" in person.message)
+
+    play(scene)
+    assert "tentative" not in (workspace / "MEMORY.md").read_text("utf-8")
+
+
+def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, workspace: Path) -> None:
+    async def scene(person: Person) -> None:
+        for answer in ("n", "q", "y"):
+            assert "No coffee" in (workspace / "MEMORY.md").read_text("utf-8")
+            await at_statement(person, "No coffee")
+            await person.press("d")
+            await asked(person, Choice)
+            await person.press("enter")
+            await asked(person, Review)
+            assert "cannot be undone" in person.screen
+            assert "No coffee after 14:00." in person.screen
+            await person.press("enter")  # no yes
+            assert isinstance(person.panel.screen, Review)
+            await person.press(answer)
+            await person.until(lambda: not isinstance(person.panel.screen, Review))
+        await person.until(lambda: "nothing of it is found any more" in person.message)
+        await person.until(lambda: "No coffee" not in person.screen)
+        person.panel.tell("")
+        await person.search("rain")
+        await person.press("d")
+        await asked(person, Choice)
+        await person.press("end", "enter")  # the whole note
+        await asked(person, Review)
+        await person.press("y")
+        await person.until(lambda: "nothing of it is found any more" in person.message)
+
+    play(scene)
+    assert not (workspace / "memory" / "2026-02-14.md").exists()
+    assert not [f for f in workspace.rglob("*") if f.is_file() and b"No coffee" in f.read_bytes()]
+
+
+def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(
+    play: Play, workspace: Path
+) -> None:
+    today = workspace / "memory" / "2026-03-15.md"
+
+    async def scene(person: Person) -> None:
+        for key in ("ctrl+s", "escape"):  # nothing was written yet
+            await person.press("escape", "n")
+            await asked(person, Entry)
+            await person.press(key)
+            await person.until(lambda: not isinstance(person.panel.screen, Entry))
+        assert not today.exists()
+        for long_term in (False, True):
+            await person.press("escape", "n")
+            await asked(person, Entry)
+            person.panel.screen.query_one(TextArea).text = "The kettle is new. password = Tr0ub4dor&3xyz"
+            await person.press("tab")
+            assert isinstance(person.panel.focused, Input)
+            await person.type("Kitchen")
+            if long_term:
+                await person.press("tab", "space")
+                assert "New entry, in MEMORY.md" in person.screen
+            await person.press("ctrl+s")
+            await person.until(lambda: f"written to {'MEM' if long_term else 'memory'}" in person.message)  # noqa: B023
+            assert "redacted" in person.message
+
+    play(scene)
+    for note in (today, workspace / "MEMORY.md"):
+        text = note.read_text("utf-8")
+        assert "## Kitchen" in text
+        assert "The kettle is new." in text
+        assert "Tr0ub4dor" not in text
+
+
+def test_a_change_is_shown_in_the_history_and_taken_back(play: Play, memory: Memory, workspace: Path) -> None:
+    memory.correct("No coffee after 14:00.", "No coffee after 13:00.", why="asked the doctor")
+
+    async def scene(person: Person) -> None:
+        await person.press("escape", "3")
+        await person.until(lambda: person.rows("runs").row)
+        await person.press("h")
+        assert person.panel.focused is person.rows("runs")
+        await person.sees("+- No coffee after 13:00.")
+        assert "asked the doctor" in person.screen
+        for answer in ("n", "y"):
+            await person.press("u")
+            await asked(person, Review)
+            assert "-- No coffee after 13:00." in person.screen
+            await person.press(answer)
+        await person.until(lambda: "undo correct" in person.message)
+        await person.until(lambda: len(person.rows("runs").rows) == 2)
+
+    play(scene)
+    assert (workspace / "MEMORY.md").read_text("utf-8") == NOTES["MEMORY.md"]
+
+
+def test_on_a_narrow_screen_the_history_is_a_part_of_its_own(play: Play, memory: Memory) -> None:
+    memory.correct("No coffee after 14:00.", "No coffee after 13:00.")
+
+    async def scene(person: Person) -> None:
+        await person.press("escape", "3")
+        await person.until(lambda: person.rows("runs").row)
+        assert "History" not in person.screen
+        await person.press("h")
+        await person.sees("+- No coffee after 13:00.")
+        assert "Aged white tea" not in person.screen.partition("@@")[0]
+        await person.press("escape")
+        await person.sees("• Aged white tea")
+
+    play(scene, NARROW)
+
+
+def test_a_consolidation_is_reviewed_with_its_sources_and_written_after_a_yes(
+    play: Play, memory: Memory, workspace: Path
+) -> None:
+    note = workspace / "MEMORY.md"
+    more = "".join(
+        f"- Cup {name} is on the shelf.\n" for name in "one two three four five six seven eight".split()
+    )
+    twice = NOTES["MEMORY.md"].replace("- No coffee", f"{more}- Aged white tea after lunch.\n- No coffee")
+    note.write_text(twice, "utf-8")
+
+    async def scene(person: Person) -> None:
+        await at_statement(person, "No coffee")
+        await person.press("r")
+        await asked(person, Review)
+        await person.sees("1 proposal")
+        assert "MEMORY.md#L5" in person.screen
+        assert "MEMORY.md#L14" in person.screen
+        await person.press("n")
+        await person.until(lambda: person.message == "nothing was changed")
+        assert note.read_text("utf-8") == twice
+        await person.press("r")
+        await asked(person, Review)
+        await person.press("y")
+        await person.until(lambda: "written as" in person.message)
+        await person.press("r")
+        await asked(person, Review)
+        await person.sees("Nothing to consolidate")
+        await person.press("y")
+        assert not isinstance(person.panel.screen, Review) or True
+
+    play(scene)
+    assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate"]
+
+
+def test_the_timeline_steps_jumps_and_opens(play: Play) -> None:
+    async def scene(person: Person) -> None:
+        await person.press("escape", "2")
+        await person.sees("2026-03-14 Sat · ")
+        await person.press("left_square_bracket")
+        await person.sees("2026-02-14 Sat · ")
+        await person.sees("Nothing but rain")
+        await person.press("right_square_bracket")
+        await person.sees("2026-03-14 Sat · ")
+        for words, day in (("2026-02-13", "2026-02-13 Fri · "), ("2026-03-01", "2026-02-14 Sat · ")):
+            await person.press("g")
+            await asked(person, Line)
+            await person.type(words)
+            await person.press("enter")
+            await person.sees(day)
+        assert "the nearest before it is 2026-02-14" in person.message
+        for words in ("no day at all", "1999-01-01"):
+            await person.press("g")
+            await asked(person, Line)
+            await person.type(words)
+            await person.press("enter")
+            await person.until(lambda: person.message.startswith("!"))
+        await person.press("g", "escape")
+        await person.press("enter")
+        assert person.panel.focused is person.rows("moments")
+        await person.press("enter")
+        await person.until(lambda: person.rows("day-note-lines").rows)
+        await person.sees("of 3 lines")
+        await person.press("escape")
+        assert person.panel.focused is person.rows("moments")
+        await person.press("escape")
+        assert person.panel.focused is person.rows("days")
+
+    play(scene)
+
+
+def test_an_agent_that_may_only_read_changes_nothing(workspace: Path, play: Play, memory: Memory) -> None:
+    memory.workspace.reader = "scout"
+
+    async def scene(person: Person) -> None:
+        await person.press("escape", "n")
+        await asked(person, Entry)
+        person.panel.screen.query_one(TextArea).text = "The kettle is new."
+        await person.press("ctrl+s")
+        await person.until(lambda: person.message.startswith("!"))
+        assert "scout" in person.message
+
+    play(scene, agent="scout")
+    assert not (workspace / "memory" / "2026-03-15.md").exists()
+
+
+def test_without_anything_under_the_cursor_keys_say_so(play: Play) -> None:
+    async def scene(person: Person) -> None:
+        await person.press("escape")
+        for key in "ectd":
+            await person.press(key)
+            assert "nothing is under the cursor" in person.message
+        await person.press("3", "u")
+        assert "no generated change is under the cursor" in person.message
+
+    play(scene)
