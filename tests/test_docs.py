@@ -216,7 +216,7 @@ def test_every_field_and_error_is_described() -> None:
     [
         *(
             DOCS / f"{name}.md"
-            for name in ("python-api", "guide", "models", "agents", "tutorials/agent-developer")
+            for name in ("python-api", "guide", "models", "agents", "tutorials/agent-developer", "zh/guide")
         ),
     ],
     ids=named,
