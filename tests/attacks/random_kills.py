@@ -25,6 +25,7 @@ from commonplace import Memory
 from commonplace.base import records
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import undo
+from commonplace.memory import Lab
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
 from commonplace.types import Selection
@@ -171,7 +172,8 @@ class Bench:
             after = self._answers(memory)
             if unsigned := records.unsigned(memory.workspace.files) + records.foreign(memory.workspace.files):
                 self.account.lost.append(f"records of nobody: {unsigned}")
-        with Memory.open(self.root, overrides=_OPEN, index_path=self.root.parent / "new.sqlite") as memory:
+        lab = Lab(index_path=self.root.parent / "new.sqlite")
+        with Memory.open(self.root, overrides=_OPEN, lab=lab) as memory:
             memory.sync()
             if self._answers(memory) != after:
                 self.account.lost.append("the index is not what a new one is")

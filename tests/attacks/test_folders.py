@@ -106,7 +106,7 @@ def attacked(root: Path, victim: Path, *, turn: int, share: int) -> list[str]:
         line = " ".join(command)
         if isinstance(result.exception, TooSlowError):
             pytest.fail(f"{line}: did not end")
-        if result.exit_code not in (0, 1, 2, 3) or "Traceback" in result.output:
+        if result.exit_code not in (0, 1, 2, 3, 4) or "Traceback" in result.output:
             wrong.append(f"{line}: {result.exit_code} {result.output[-300:]}")
         if not isinstance(result.exception, SystemExit | None):
             wrong.append(f"{line}: {result.exception!r}")

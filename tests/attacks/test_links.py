@@ -126,7 +126,7 @@ def test_doctor_reads_nothing_from_outside(workspace: Path, outside: Path) -> No
     outside.write_text("password: " + "Tr0ub4dor&3-x9Q\n")
     states = [swapped(listed(workspace)[0], outside)]
     found = diagnosis.read(states, 1.0)
-    assert (found.unreadable, found.secrets) == (["memory/n0.md"], [])
+    assert (found.unreadable, found.secrets) == (["workspace/memory/n0.md"], [])
 
 
 def test_corrections_read_nothing_from_outside(workspace: Path, outside: Path) -> None:
