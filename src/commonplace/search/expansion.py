@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,16 +19,17 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting
+from commonplace.providers.llm.base import without_thoughts
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
 from commonplace.search import query, query_document
+from commonplace.search.language_model import LanguageModel
 from commonplace.search.query import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
-    from commonplace.providers.llm.base import Llm
     from commonplace.search.request import Outcome, Request
 
 PURPOSE = "expand"
@@ -43,7 +43,6 @@ _UNKNOWN = "the language of the question"
 _NOT = "the question was not expanded"
 _UNSET = "no language model is set"
 _NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"^[ \t\r\f\v]*+```.*$", re.MULTILINE)
 # `lex: …` with what models put around it: bullets, numbers, quotation marks, emphasis.
 _TYPED = re.compile(
@@ -72,14 +71,13 @@ class Expander:
 
         `languages` says what the notes are written in.
         """
-        self._workspace, self._settings, self._languages = workspace, settings, languages
-        self._lock = threading.Lock()
-        self._llm: Llm | None = None
+        self._settings, self._languages = settings, languages
+        self._llm = LanguageModel(workspace, settings)
 
     @property
     def is_set(self) -> bool:
         """Whether there is a language model to ask."""
-        return self._settings.llm.provider != "none"
+        return self._llm.is_set
 
     def expand(self, text: str) -> Expansion:
         """Ask for further lines; what goes wrong is the warning. Raises ConfigError for a query document."""
@@ -101,19 +99,8 @@ class Expander:
     def _ask(self, question: str, intent: str, languages: str) -> str:
         messages = prompting.load("expand").messages(question=question, intent=intent, languages=languages)
         deadline_s = self._settings.search.expand_deadline_ms / 1000
-        llm = self._opened()
+        llm = self._llm.open()
         return llm.complete(messages, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE).text
-
-    def _opened(self) -> Llm:
-        from commonplace.providers import opening
-
-        with self._lock:
-            if self._llm is None:
-                self._llm = opening.open_llm(
-                    self._workspace, self._settings, breaker=opening.breaker(), holds_secret=holds_secret
-                )
-            assert self._llm is not None
-            return self._llm
 
 
 def search(expander: Expander, request: Request, answer: Answer, *, always: bool) -> SearchResult:
@@ -164,7 +151,7 @@ def _is_clear(outcome: Outcome) -> bool:
 
 def read(answer: str) -> list[tuple[Kind, str]]:
     """Find typed lines in what a language model wrote: lines, or JSON that says the same."""
-    text = _FENCE.sub("", _THOUGHTS.sub("", answer[:_MOST_ANSWER])).strip()
+    text = _FENCE.sub("", without_thoughts(answer[:_MOST_ANSWER])).strip()
     if text.startswith(("{", "[")):
         try:
             return [(kind, said) for kind, said in _typed(json.loads(text)) if said.strip()]

@@ -7,7 +7,6 @@ checked: numbers that it was not given are taken out and named.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -21,13 +20,13 @@ from commonplace.redaction import recalled
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
 from commonplace.search import pack, query_document
+from commonplace.search.language_model import LanguageModel
 from commonplace.types import Answer, Recall
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.providers.llm.base import Completion
-    from commonplace.providers.llm.client import Client
 
 PURPOSE = "answer"
 MAX_TOKENS = 1024  # a few sentences, and room for models that think first
@@ -57,13 +56,11 @@ class Writer:
 
     def __init__(self, workspace: Workspace, settings: Settings) -> None:
         """Bind to settings; nothing is opened before a question is to be answered."""
-        self._workspace, self._settings = workspace, settings
-        self._lock = threading.Lock()
-        self._llm: Client | None = None
+        self._llm = LanguageModel(workspace, settings)
 
     def check(self, text: str) -> None:
         """Raise NoModel where none is set, ConfigError for a question that must not be sent to one."""
-        if self._settings.llm.provider == "none":
+        if not self._llm.is_set:
             raise NoModel("an answer")
         if isinstance(text, str) and holds_secret(text):
             told = "holds what looks like a secret, so it was sent to nobody; ask without it"
@@ -77,7 +74,7 @@ class Writer:
         answer = Answer(recall.query, "", weak=recall.weak, stale=recall.stale, warnings=recall.warnings)
         if not recall.hits:
             return answer
-        llm = self._opened()
+        llm = self._llm.open()
         completion = llm.complete(
             messages(recall, today), max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE
         )
@@ -94,17 +91,6 @@ class Writer:
             tokens_out=completion.tokens_out,
             warnings=(*recall.warnings, *_doubts(cited, completion)),
         )
-
-    def _opened(self) -> Client:
-        from commonplace.providers import opening
-
-        with self._lock:
-            if self._llm is None:
-                self._llm = opening.open_llm(
-                    self._workspace, self._settings, breaker=opening.breaker(), holds_secret=holds_secret
-                )
-            assert self._llm is not None
-            return self._llm
 
 
 def messages(recall: Recall, today: date) -> tuple[Message, ...]:
