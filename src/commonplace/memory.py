@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         Timeline,
         Undone,
         Usage,
-        Use,
         Written,
     )
 
@@ -883,19 +882,6 @@ def watch(
     debounce_s = settings.debounce_s if debounce_s is None else debounce_s
     waits = {"debounce_s": debounce_s, "interval_s": settings.interval_s}
     watch.watch(roots, changed, **waits, stop=stop, on_state=state)
-
-
-def recent_use(memory: Memory, limit: int) -> tuple[Use, ...]:
-    """Return the newest questions and openings of the record of use. Raises NoteUnreadable."""
-    from commonplace.search import usage
-
-    return usage.recent(memory._journal, limit)
-
-
-def use_files(memory: Memory) -> tuple[Path, ...]:
-    """Return the files that change when something is asked or opened."""
-    path = memory._journal.path
-    return path, path.with_name(f"{path.name}-wal")
 
 
 def days(memory: Memory) -> dict[str, int]:

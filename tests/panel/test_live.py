@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 from commonplace.memory import Memory
@@ -37,7 +38,7 @@ def test_events_tell_who_what_and_where(memory: Memory, workspace: Path) -> None
     found.begin()
     before = len(found.newest())
     written = memory.remember("Tea is out.", now=NOW, provenance=Provenance("agent", "scout", "s2"))
-    found.changed([str(workspace / written.path)], NOW.timestamp())
+    found.look([str(workspace / written.path)], NOW)
     memory.correct(
         "Lin signs it off.", "Mira signs it off.", provenance=Provenance("agent", "scout"), now=NOW
     )
@@ -50,9 +51,7 @@ def test_events_tell_who_what_and_where(memory: Memory, workspace: Path) -> None
     assert entry.place is not None
     assert (entry.place.path, entry.place.first) == (written.path, written.start_line)
     (workspace / written.path).unlink()
-    found.changed(
-        [str(workspace / written.path), str(workspace / "x.txt"), "/etc/passwd.md"], NOW.timestamp()
-    )
+    found.look([str(workspace / written.path), str(workspace / "x.txt"), "/etc/passwd.md"], NOW)
     assert "removed" in {one.what for one in found.newest()}
 
 
@@ -61,7 +60,7 @@ def test_a_statement_that_moved_is_not_written_again(memory: Memory, workspace: 
     found.begin()
     note = workspace / "memory" / "2026-02-13.md"
     note.write_text(note.read_text("utf-8").replace("## Deploy", "A line.\n\n## Deploy"), "utf-8")
-    found.changed([str(note)], NOW.timestamp())
+    found.look([str(note)], NOW)
     assert [one.said for one in found.newest() if one.at == NOW.timestamp()] == ["A line."]
 
 
@@ -71,9 +70,9 @@ def test_events_are_bounded(memory: Memory, workspace: Path) -> None:
     for number in range(8):
         note = workspace / "memory" / f"2026-01-{number + 10}.md"
         note.write_text("".join(f"- Entry {number}.{line}.\n\n" for line in range(60)), "utf-8")
-        found.changed([str(note)], NOW.timestamp() + number)
+        found.look([str(note)], NOW + timedelta(seconds=number))
         note.write_text("".join(f"- Later {number}.{line}.\n\n" for line in range(60)), "utf-8")
-        found.changed([str(note)], NOW.timestamp() + number)
+        found.look([str(note)], NOW + timedelta(seconds=number))
     assert len(found.newest()) == events.MOST
     assert "Later 7" in found.newest()[0].said
 

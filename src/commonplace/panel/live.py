@@ -76,10 +76,7 @@ class LivePane(Pane):
     async def _take(self) -> None:
         with self._lock:
             files, self._files = self._files, set()
-        now = self.host.now().timestamp()
-        if files:
-            await self.host.ask(partial(self._events.changed, files, now))
-        if await self.host.ask(self._events.look) or files:
+        if await self.host.ask(partial(self._events.look, files, self.host.now())):
             self._show()
 
     def _show(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base.tuples import NamedTuple
 from commonplace.search.journal import patient
 from commonplace.types.data import cite
-from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay, Use
+from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OPENED_S = 1800.0  # what is read so long after the last question that found it was opened because of that
 MOST = 10  # notes in a list, and questions
-_SEEN, _MOST_NEWS = ("questions", "openings"), 500
+MOST_NEWS = 500  # questions at a time, and openings
 _DAY = "strftime('%Y-%m-%d', {}, 'unixepoch', 'localtime')"
 # Openings, each with the hits on its note of the last question before it, by the same agent, that found it.
 _OPENED = f"""
@@ -58,35 +58,6 @@ def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | No
     with patient(path) as database, database.reading() as connection:
         ((began,),) = _rows(connection, "SELECT min(at) FROM questions")
         return empty if began is None else _summed(connection, empty, notes, began, since)
-
-
-def recent(journal: Journal, limit: int) -> tuple[Use, ...]:
-    """Return the newest questions and openings of a record, newest first. Raises NoteUnreadable."""
-    path = journal.path
-    if not path.exists():
-        return ()
-    with patient(path) as database, database.reading() as connection:
-        asked = _rows(
-            connection,
-            "SELECT id, at, kind, agent, question, hits, tokens FROM questions ORDER BY at DESC LIMIT ?",
-            limit,
-        )
-        uses = []
-        for number, at, kind, agent, question, hits, tokens in asked:
-            best = _rows(
-                connection,
-                "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 3",
-                number,
-            )
-            places = tuple(cite(*row) for row in best)
-            uses.append(Use(at, kind, agent, question, places, hits, tokens))
-        opened = _rows(
-            connection,
-            "SELECT at, agent, path, start_line, end_line FROM openings ORDER BY at DESC LIMIT ?",
-            limit,
-        )
-    uses += [Use(at, "get", agent, places=(cite(*place),), hits=1) for at, agent, *place in opened]
-    return tuple(sorted(uses, key=lambda use: -use.at)[:limit])
 
 
 def _summed(
@@ -228,45 +199,44 @@ class Opened(NamedTuple):
 
 
 class News(NamedTuple):
-    """What was recorded behind some rows, and the last rows by now."""
+    """What was recorded behind some rows, and the last rows by now: of a question and of an opening."""
 
     questions: tuple[Asked, ...]
     openings: tuple[Opened, ...]
-    asked: int
-    opened: int
+    rows: tuple[int, int]
 
 
-LAST = -1  # stands for the last row there is: nothing is behind it
-
-
-def news(path: Path, asked: int, opened: int) -> News:
-    """Return what a record got behind a question and an opening by their rows, and the last rows by now.
+def news(path: Path, rows: tuple[int, int] | None, most: int) -> News:
+    """Return what a record got behind some rows, or the last of it, at most so many of each; oldest first.
 
     Rows that were deleted meanwhile are given again to others: where fewer are left than were seen, what
     comes next is news. Raises NoteUnreadable.
     """
     if not path.exists():
-        return News((), (), 0, 0)
+        return News((), (), (0, 0))
     with patient(path) as database, database.reading() as connection:
-        last: list[int] = [connection.execute(f"SELECT ifnull(max(id), 0) FROM {t}").get for t in _SEEN]
-        asked, opened = (
-            end if row == LAST else min(row, end) for row, end in zip((asked, opened), last, strict=True)
-        )
-        rows: list[Any] = connection.execute(
+        ends = [
+            connection.execute(f"SELECT ifnull(max(id), 0) FROM {t}").get for t in ("questions", "openings")
+        ]
+        seen = [end - most for end in ends] if rows is None else list(map(min, rows, ends))
+        asked = _rows(
+            connection,
             "SELECT id, at, kind, agent, question, hits, tokens, all_tokens, ms FROM questions"
-            f" WHERE id > ? ORDER BY id LIMIT {_MOST_NEWS}",
-            (asked,),
-        ).fetchall()
+            " WHERE id > ? ORDER BY id LIMIT ?",
+            seen[0],
+            most,
+        )
         places = "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 10"
         questions = [
-            Asked._make([*row[1:], tuple(cite(*hit) for hit in connection.execute(places, row[:1]))])
-            for row in rows
+            Asked._make([*row[1:], tuple(cite(*hit) for hit in _rows(connection, places, row[0]))])
+            for row in asked
         ]
-        openings: list[Any] = connection.execute(
-            "SELECT id, at, agent, path, start_line, end_line FROM openings"
-            f" WHERE id > ? ORDER BY id LIMIT {_MOST_NEWS}",
-            (opened,),
-        ).fetchall()
-    read = [Opened(at, agent, cite(path_, a, b), b - a + 1) for _, at, agent, path_, a, b in openings]
-    ends = (rows[-1][0] if rows else asked, openings[-1][0] if openings else opened)
-    return News(tuple(questions), tuple(read), *ends)
+        opened = _rows(
+            connection,
+            "SELECT id, at, agent, path, start_line, end_line FROM openings WHERE id > ? ORDER BY id LIMIT ?",
+            seen[1],
+            most,
+        )
+    read = [Opened(at, agent, cite(path_, a, b), b - a + 1) for _, at, agent, path_, a, b in opened]
+    last = (asked[-1][0] if asked else seen[0], opened[-1][0] if opened else seen[1])
+    return News(tuple(questions), tuple(read), last)

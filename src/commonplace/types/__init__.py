@@ -30,7 +30,7 @@ _MODULES = {
     "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
     "reports": (
         "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse State"
-        " Status SyncReport Timeline Unanswered Usage UsageDay Use Written"
+        " Status SyncReport Timeline Unanswered Usage UsageDay Written"
     ),
 }
 __all__ = sorted(name for names in _MODULES.values() for name in names.split())

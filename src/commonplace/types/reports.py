@@ -294,23 +294,6 @@ class Usage:
         return round(self.reciprocal_rank, 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A question of the record of use, or notes opened (`get`): when (seconds of the epoch), by which agent.
-
-    `question` is without secrets and private parts, empty for a `get`. `places` cite the best hits, or what
-    was opened; `hits` and `tokens` are what was given.
-    """
-
-    at: float
-    kind: Literal["search", "recall", "get"]
-    agent: str
-    question: str = ""
-    places: tuple[str, ...] = ()
-    hits: int = 0
-    tokens: int = 0
-
-
 State = Literal["ok", "warning", "wrong", "skipped"]
 
 

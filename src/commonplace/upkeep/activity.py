@@ -1,7 +1,7 @@
-"""What agents and people do in a memory as it happens: who asked, read or wrote something, when and where.
+"""What agents and people do in a memory: who asked, read or wrote something, when and where.
 
 It is seen where it is left: in the record of use, in the record of changes, and in the notes themselves. So
-it does not matter which process did it. Nothing of what a note says is told.
+it does not matter which process did it.
 """
 
 from __future__ import annotations
@@ -9,32 +9,45 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs
-from commonplace.markdown import statements
-from commonplace.markdown.document import decode, parse
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.markdown.document import Document
 from commonplace.notes import scan, watch
-from commonplace.search import journal, usage
+from commonplace.search import usage
+from commonplace.search.journal import Journal
 from commonplace.types.changes import Run
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.notes.scan import Source
-    from commonplace.types import Statement
+    from commonplace.types import NoteInfo, Statement
 
 Kind = Literal["search", "recall", "get", "write", "remove", "change"]
 EVERY_S = 0.5  # between two looks at the records
 QUIET_S = 0.3  # that a note rests before it is read
 MOST_PLACES = 10  # that one activity names
+MOST_ENTRIES = 50  # whose words it has
+_MOST_NOTES = 200  # that are read at the beginning; of more only the newest
+_NEWEST = 7  # daily notes whose entries were written lately
 _EARLIER = timedelta(seconds=2)  # than a note was seen to change may its writer have noted the time
+
+
+class Entry(NamedTuple):
+    """What a note says, or what a change is called: when (ISO 8601, a day where no more is known), where."""
+
+    at: str
+    place: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,8 @@ class Activity:
     `places` are notes or lines of them, the first few, `count` how many: hits of a question, lines that were
     read or written, files of a change. `question` are the words of a `search` or `recall` as the record has
     them, with the `tokens` that were given, those of all notes, and how long it took. `change` is the kind of
-    a generated change, `run` its id.
+    a generated change, `run` its id. `entries` are for who may see notes: the last of what was written, or
+    what a change is called.
     """
 
     kind: Kind
@@ -58,6 +72,16 @@ class Activity:
     took_ms: float = 0.0
     change: str = ""
     run: str = ""
+    entries: tuple[Entry, ...] = ()
+
+    JSON: ClassVar = "kind at agent places count question tokens all_tokens took_ms change run"
+
+
+class _Note(NamedTuple):
+    """A note when it was last seen: its lines, the digests of what it stated, None where it was not read."""
+
+    lines: int = 0
+    stated: frozenset[bytes] | None = frozenset()
 
 
 def follow(memory: Memory, tell: Callable[[Activity], None], *, stop: threading.Event) -> None:
@@ -85,48 +109,62 @@ def follow(memory: Memory, tell: Callable[[Activity], None], *, stop: threading.
 
 
 class Activities:
-    """What was done in one memory since the last look; of one thread."""
+    """What was done in one memory since the last look; of one thread at a time."""
 
-    def __init__(self, memory: Memory) -> None:
-        """Begin now."""
+    def __init__(self, memory: Memory, most: int = 0) -> None:
+        """Begin now; `lately` holds what was done before: `most` of each kind, in no order."""
         from commonplace.memory import sources
 
         self.sources = [source for source in sources(memory) if not source.format]
+        self._began = datetime.now() - _EARLIER
         self._workspace = memory.workspace
-        self._record = journal.place(memory.workspace)
+        self._record = Journal(memory.workspace, memory.settings.usage).path
         self._signature: object = None
-        self._asked = self._opened = usage.LAST
+        self._rows: tuple[int, int] | None = None  # the last of the record of use that were seen
         self._runs = max(runs.names(self._workspace), default="")
         self._made: dict[str, str] = {}  # notes that runs changed, with the digests that these left
-        self._lines = {note.path: note.lines for note in memory.notes()}
-        self._told: dict[
-            str, frozenset[str]
-        ] = {}  # digests of the stamped statements of a note that are told
-        self._began = datetime.now() - _EARLIER
-        list(self._uses())  # those before are no news
+        self._notes: dict[str, _Note] = {}
+        self.lately = list(self._begin(memory.notes(), most))
 
-    def new(self, changed: Iterable[str] = ()) -> list[Activity]:
-        """Return what was done since the last call; `changed` are files that may be others by now."""
+    def new(self, changed: Iterable[str] = (), now: datetime | None = None) -> list[Activity]:
+        """Return what was done since the last call; `changed` are files that may be others by `now`."""
         done: list[Activity] = []
         with suppress(CommonplaceError, OSError):  # what cannot be read now is read at the next look
             done += self._uses()
         for run in self._new_runs():
             done.append(_of_run(run))
             self._made.update((file.path, file.after) for file in run.files)
+        at = (now or datetime.now()).astimezone().isoformat(timespec="seconds")
         for name in sorted(changed):
             with suppress(CommonplaceError, OSError):
-                done += self._writes(name)
+                done += self._writes(name, at)
         return done
+
+    def _begin(self, notes: Sequence[NoteInfo], most: int) -> Iterator[Activity]:
+        """Read what stands in the notes and records now, and tell the last of it."""
+        self._notes = {note.path: _Note(note.lines, None) for note in notes}
+        own = [note for note in notes if note.collection == WORKSPACE_COLLECTION]
+        daily = sorted((note.date, note.path) for note in own if note.date)
+        newest = {path for _, path in daily[-_NEWEST:]}
+        for note in own:
+            if note.path in newest or len(own) <= _MOST_NOTES:
+                with suppress(CommonplaceError, OSError):  # gone meanwhile, or none that can be read
+                    stated = self._read(self._data(self.sources[0], note.path), note.path)
+                    if most and note.path in newest:
+                        yield from _written(stated, note.path)
+        yield from self._uses(most)
+        done = (run for run in runs.newest_first(self._workspace) if run.state != "begun")
+        yield from map(_of_run, islice(done, most))
 
     # --- the records --------------------------------------------------------------------------------
 
-    def _uses(self) -> Iterator[Activity]:
+    def _uses(self, most: int = usage.MOST_NEWS) -> Iterator[Activity]:
         """What was asked and read since the last look, by the record of use."""
         signature = [_signature(Path(f"{self._record}{end}")) for end in ("", "-wal")]
         if signature == self._signature:
             return
-        news = usage.news(self._record, self._asked, self._opened)
-        self._signature, self._asked, self._opened = signature, news.asked, news.opened
+        news = usage.news(self._record, self._rows, most)
+        self._signature, self._rows = signature, news.rows
         for one in news.questions:
             yield Activity(
                 one.kind, _moment(one.at), one.agent, one.places[:MOST_PLACES], one.hits,
@@ -143,30 +181,42 @@ class Activities:
 
     # --- the notes ----------------------------------------------------------------------------------
 
-    def _writes(self, name: str) -> Iterator[Activity]:
+    def _writes(self, name: str, now: str) -> Iterator[Activity]:
         """What was written into a note, by whom as far as it says so; nothing where a run did it."""
         source, inner = self._placed(name)
         if source is None:
             return
         shown = inner if source.name == self.sources[0].name else f"{source.name}/{inner}"
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
         try:
-            data = paths.read_contained(Path(source.root, inner), [Path(source.root)])
+            data = self._data(source, inner)
         except CommonplaceError:
-            before = self._lines.pop(shown, None)
+            before = self._notes.pop(shown, None)
             if before is not None and self._made.pop(shown, None) != "":
-                yield Activity("remove", now, "", (shown,), before)
+                yield Activity("remove", now, "", (shown,), before.lines)
             return
-        text = decode(data)
-        lines = text.count("\n") + (not text.endswith("\n"))
-        before, self._lines[shown] = self._lines.get(shown, 0), lines
-        stamped = self._stamped(text, shown)
+        before = self._notes.get(shown, _Note())
+        stated = self._read(data, shown)
         if self._made.get(shown) == hashlib.sha256(data).hexdigest():
             return
-        for agent, places in stamped.items():
-            yield Activity("write", now, agent, tuple(places[:MOST_PLACES]), len(places))
-        if not stamped:
-            yield Activity("write", now, "", (shown,), max(0, lines - before))
+        new = [one for one in stated if not one.struck and self._is_new(one, before)]
+        yield from _written(new, shown, now, self._notes[shown].lines - before.lines)
+
+    def _read(self, data: bytes, shown: str) -> list[Statement]:
+        """What a note states, which is known from now on."""
+        note = Document.read(data, shown)
+        self._notes[shown] = _Note(len(note.lines), frozenset(map(_digest, note.statements)))
+        return note.statements
+
+    def _is_new(self, statement: Statement, before: _Note) -> bool:
+        """Whether a note did not state it before; of one that was not read, whether it says it is new."""
+        if before.stated is not None:
+            return _digest(statement) not in before.stated
+        at = _parsed(statement.said.get("at", ""))
+        return at is not None and at.astimezone().replace(tzinfo=None) >= self._began
+
+    @staticmethod
+    def _data(source: Source, inner: str) -> bytes:
+        return paths.read_contained(Path(source.root, inner), [Path(source.root)])
 
     def _placed(self, name: str) -> tuple[Source | None, str]:
         """The source that a file belongs to as a note, and its path there; None for any other file."""
@@ -182,35 +232,57 @@ class Activities:
                 return source, inner
         return None, ""
 
-    def _stamped(self, text: str, shown: str) -> dict[str, list[str]]:
-        """The new entries of a note that say which agent wrote them and when, by agent."""
-        found: dict[str, list[str]] = {}
-        told = self._told.get(shown, frozenset())
-        seen = set()
-        for one in statements.read(parse(text, shown)):
-            if "at" in one.said and "by" in one.said:
-                digest = hashlib.sha256(
-                    f"{one.text}\0{one.said['at']}".encode("utf-8", "replace")
-                ).hexdigest()
-                seen.add(digest)
-                if digest not in told and self._is_new(one):
-                    found.setdefault(one.said.get("agent") or one.said["by"], []).append(one.citation)
-        self._told[shown] = frozenset(seen)
-        return found
 
-    def _is_new(self, statement: Statement) -> bool:
-        try:
-            at = datetime.fromisoformat(statement.said["at"])
-        except ValueError:
-            return False
-        return at.astimezone().replace(tzinfo=None) >= self._began
+def _written(new: Iterable[Statement], note: str, now: str = "", lines: int = 0) -> Iterator[Activity]:
+    """New entries of a note by who wrote them; what is nested in one is by the same.
+
+    Without `now` they stood there: each was written when it says so. `lines` are more than there were.
+    """
+    by_agent: dict[str, list[Entry]] = {}
+    agent, end = "", 0
+    for one in new:
+        if "at" in one.said or one.first > end:
+            agent, end = _writer(one), one.end
+        by_agent.setdefault(agent, []).append(Entry(_time(one, now), one.citation, one.text))
+    if now and not by_agent:
+        by_agent[""] = []
+    for agent, entries in by_agent.items():
+        places, count = tuple(entry.place for entry in entries[:MOST_PLACES]), len(entries)
+        if now and not agent:
+            places, count = (note,), max(0, lines - sum(map(len, by_agent.values())) + len(entries))
+        at = now or entries[-1].at
+        yield Activity("write", at, agent, places, count, entries=tuple(entries[-MOST_ENTRIES:]))
+
+
+def _writer(statement: Statement) -> str:
+    """Who wrote an entry as it says with the time: an agent, or what imported it; empty for the owner."""
+    said = statement.said
+    by = said.get("agent") or said.get("by", "") if "at" in said else ""
+    return "" if by == "owner" else by
+
+
+def _time(statement: Statement, now: str) -> str:
+    """When an entry says it was written, else `now`, else the day of its note and its hour."""
+    said, day = statement.said.get("at", ""), os.path.basename(statement.path)[:10]
+    if _parsed(said):
+        return said
+    return now or (f"{day}T{statement.hour}" if statement.hour else day)
+
+
+def _digest(statement: Statement) -> bytes:
+    said = f"{statement.text}\0{statement.said.get('at', '')}"
+    return hashlib.sha256(said.encode("utf-8", "replace")).digest()
 
 
 def _of_run(run: Run) -> Activity:
     about = run.about
     agent = about.agent or ("" if about.by == "owner" else about.by)
     places = tuple(file.path for file in run.files[:MOST_PLACES])
-    return Activity("change", run.at, agent, places, len(run.files), change=about.kind, run=run.id)
+    left = next((file.path for file in run.files if file.after), "")
+    return Activity(
+        "change", run.at, agent, places, len(run.files),
+        change=about.kind, run=run.id, entries=(Entry(run.at, left, about.title),),
+    )  # fmt: skip
 
 
 def _signature(path: Path) -> object:
@@ -223,3 +295,9 @@ def _signature(path: Path) -> object:
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def _parsed(text: str) -> datetime | None:
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return None

@@ -145,8 +145,9 @@ class Feed:
         """Tell all who listen of an activity; from any thread."""
         with self._lock:
             self._number += 1
-            event = Event(self._number, activity.kind, activity)
-            self._kept.append(event._replace(data=replace(activity, question="")))
+            without = replace(activity, entries=())
+            event = Event(self._number, activity.kind, without)
+            self._kept.append(event._replace(data=replace(without, question="")))
             for listener in self._listeners:
                 listener.hear(event)
 
