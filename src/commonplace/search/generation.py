@@ -74,7 +74,7 @@ class Writer:
         answer = Answer(recall.query, "", weak=recall.weak, stale=recall.stale, warnings=recall.warnings)
         if not recall.hits:
             return answer
-        llm = self._llm.open()
+        llm = self._llm.load()
         completion = llm.complete(
             messages(recall, today), max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE
         )

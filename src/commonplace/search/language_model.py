@@ -27,8 +27,8 @@ class LanguageModel:
         """Whether there is one to ask."""
         return self._settings.llm.provider != "none"
 
-    def open(self) -> Client:
-        """Return it. Raises ConfigError, MissingExtra, ProviderError."""
+    def load(self) -> Client:
+        """Return it, opened at the first call. Raises ConfigError, MissingExtra, ProviderError."""
         from commonplace.providers import opening
 
         with self._lock:

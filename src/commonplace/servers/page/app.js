@@ -1,0 +1,197 @@
+// The page: which view is shown, by the fragment of the address, and the keys that work everywhere.
+
+import { enter, get, Problem } from "./api.js";
+import { el, say } from "./dom.js";
+import { listen } from "./listen.js";
+import * as search from "./search.js";
+import { dialog, explained, forget, remember, tell, undo } from "./statements.js";
+import { choose, language, t } from "./words.js";
+
+const VIEWS = {
+  search: { key: "s", open: async () => search },
+  notes: { key: "n", open: () => import("./notes.js") },
+  timeline: { key: "t", open: () => import("./timeline.js") },
+  memory: { key: "m", open: () => import("./memory.js") },
+  feed: { key: "f", open: () => import("./feed.js") },
+  review: { key: "r", open: () => import("./review.js") },
+  sessions: { key: "e", open: () => import("./sessions.js") },
+  charts: { key: "c", open: () => import("./charts.js") },
+  health: { key: "h", open: () => import("./health.js") },
+};
+const HIDDEN = { note: { under: "notes", open: () => import("./note.js") } };
+const THEMES = ["", "light", "dark"];
+const main = document.getElementById("main");
+const views = document.getElementById("views");
+let current = {};
+let showing = 0;
+let pending = "";
+
+// --- views ---
+
+/** The view that an address names, and its parameters. */
+function route() {
+  const [name, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  return { name: VIEWS[name] || HIDDEN[name] ? name : "search", query: new URLSearchParams(query) };
+}
+
+async function show() {
+  const mine = ++showing;
+  const { name, query } = route();
+  current.leave?.();
+  current = {};
+  const under = HIDDEN[name]?.under ?? name;
+  for (const link of document.querySelectorAll("#views a")) {
+    if (link.dataset.view === under) {
+      link.setAttribute("aria-current", "page");
+      if (views.scrollWidth > views.clientWidth) views.scrollLeft = link.offsetLeft - views.clientWidth / 2;
+    } else link.removeAttribute("aria-current");
+  }
+  const root = el("div", { class: `view view-${name}` });
+  main.setAttribute("aria-busy", "true");
+  try {
+    const view = await (VIEWS[name] ?? HIDDEN[name]).open();
+    if (mine !== showing) return;
+    document.title = `${t(`view_${under}`)} · commonplace`;
+    main.replaceChildren(root);
+    window.scrollTo(0, 0);
+    const shown = (await view.show(root, query)) ?? {};
+    if (mine === showing) current = shown;
+    else shown.leave?.();
+  } catch (error) {
+    if (mine !== showing || error.name === "AbortError") return;
+    failed(root, error);
+  } finally {
+    if (mine === showing) main.removeAttribute("aria-busy");
+  }
+}
+
+function failed(root, error) {
+  const isOut = error instanceof Problem && (error.status === 401 || (error.status === 403 && /code/.test(error.message)));
+  main.replaceChildren(root);
+  root.append(el("h1", {}, t(isOut ? "locked" : "failed")), el("p", { role: "alert" }, isOut ? t("locked_how") : explained(error)));
+  if (isOut) root.append(el("pre", { class: "code" }, "commonplace web"));
+  root.append(el("button", { type: "button", class: "main", onclick: () => show() }, t("again")));
+}
+
+// --- the rail ---
+
+function rail() {
+  document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+  document.getElementById("skip").textContent = t("skip");
+  views.setAttribute("aria-label", t("views"));
+  views.append(el("ul", {}, Object.entries(VIEWS).map(([name, { key }]) =>
+    el("li", {}, el("a", { href: `#/${name}`, "data-view": name, title: `${t(`view_${name}`)} (g ${key})` }, icon(name), el("span", {}, t(`view_${name}`)))))));
+  const theme = el("button", { type: "button", class: "quiet", onclick: () => theming(theme) });
+  themed(theme);
+  document.getElementById("switches").append(
+    el("button", { type: "button", class: "main small", onclick: remember }, t("remember")),
+    theme,
+    el("button", { type: "button", class: "quiet", lang: language === "zh" ? "en" : "zh-CN", onclick: () => choose(language === "zh" ? "en" : "zh") }, language === "zh" ? "English" : "中文"),
+    el("button", { type: "button", class: "quiet keys", onclick: help }, t("keys")),
+  );
+}
+
+const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", feed: "∿", review: "✓", sessions: "❝", charts: "▥", health: "♡" };
+
+function icon(name) {
+  return el("span", { class: "icon", "aria-hidden": "true" }, SIGNS[name]);
+}
+
+function themed(button) {
+  const theme = document.documentElement.dataset.theme ?? "system";
+  button.replaceChildren(el("span", { "aria-hidden": "true" }, { system: "◐", light: "○", dark: "●" }[theme]), " ", el("span", { class: "wide" }, t(`theme_${theme}`)));
+}
+
+function theming(button) {
+  const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length];
+  if (next) document.documentElement.dataset.theme = next;
+  else delete document.documentElement.dataset.theme;
+  localStorage.setItem("commonplace-theme", next);
+  themed(button);
+}
+
+// --- keys ---
+
+const EVERYWHERE = {
+  "/": () => (route().name === "search" ? focusSearch() : (location.hash = "#/search")),
+  u: () => undo(),
+  n: remember,
+  F: () => forget(),
+  "?": help,
+};
+
+function focusSearch() {
+  document.getElementById("question")?.focus();
+}
+
+function help() {
+  if (document.querySelector("dialog[open]")) return;
+  const rows = [
+    ["/", "view_search"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["e", "edit"], ["c", "correct"],
+    ["y", "confirm"], ["d", "forget"], ["u", "undo"], ["n", "remember"], ["F", "key_forget_any"], ["Ctrl Enter", "key_send"], ["Esc", "key_leave"],
+    ...Object.entries(VIEWS).map(([name, { key }]) => [`g ${key}`, `view_${name}`]),
+  ];
+  const box = dialog(t("keys"), el("dl", { class: "keylist" }, rows.map(([key, name]) =>
+    el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, t(name))))),
+    el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => box.close() }, t("close"))));
+}
+
+function pressed(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (document.querySelector("dialog[open]")) return;
+  const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
+  if (typing && event.key !== "Escape") {
+    current.typed?.(event);
+    return;
+  }
+  if (typing && !current.keys?.Escape) event.target.blur();
+  if (pending === "g") {
+    pending = "";
+    const view = Object.entries(VIEWS).find(([, { key }]) => key === event.key);
+    if (view) {
+      event.preventDefault();
+      location.hash = `#/${view[0]}`;
+      return;
+    }
+  }
+  if (event.key === "g") {
+    pending = "g";
+    setTimeout(() => (pending = ""), 1500);
+    return;
+  }
+  const act = current.keys?.[event.key] ?? EVERYWHERE[event.key];
+  if (!act) return;
+  if (event.key === "Enter" && event.target.matches("a, button, summary, input")) return;
+  event.preventDefault();
+  act(event);
+}
+
+// --- start ---
+
+rail();
+document.addEventListener("keydown", pressed);
+document.addEventListener("changed", () => current.changed?.());
+window.addEventListener("unhandledrejection", (event) => {
+  if (event.reason instanceof Problem) {
+    event.preventDefault();
+    if (event.reason.status === 401) failed(el("div", { class: "view" }), event.reason);
+    else tell(event.reason);
+  } else if (event.reason?.name === "AbortError") event.preventDefault();
+});
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("hashchange", async () => {
+  await show();
+  if (route().name !== "search" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  say(document.title);
+});
+try {
+  await enter();
+  await show();
+  await get("/api/collections");
+  listen();
+} catch (error) {
+  failed(el("div", { class: "view" }), error);
+}

@@ -1,0 +1,77 @@
+// Charts: notes, questions, tokens that were given against those of all notes, costs; each with its figures.
+
+import { get } from "./api.js";
+import { el, svg } from "./dom.js";
+import { number, t } from "./words.js";
+
+const axis = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const WIDTH = Math.max(300, Math.min(640, innerWidth - 32)), HEIGHT = 160, LEFT = 48, BOTTOM = 22;
+
+export async function show(root) {
+  const [listing, usage, costs] = await Promise.all([get("/api/notes"), get("/api/usage", { days: 30 }), get("/api/costs", { by: "day", days: 30 })]);
+  const months = new Map();
+  for (const { date } of listing.notes) if (date) months.set(date.slice(0, 7), (months.get(date.slice(0, 7)) ?? 0) + 1);
+  const spared = usage.all_tokens ? Math.round(1000 * (1 - usage.tokens / usage.all_tokens)) / 10 : 0;
+  root.append(el("h1", {}, t("view_charts")),
+    el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
+      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median"))),
+    chart(t("notes_by_month"), [...months].sort().slice(-24).map(([name, n]) => ({ name, values: [n] })), [t("notes")]),
+    chart(t("questions_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.searches, one.recalls, one.gets] })), [t("did_search"), t("did_recall"), t("did_get")]),
+    chart(t("tokens_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.tokens, Math.max(0, one.all_tokens - one.tokens)] })), [t("tokens_given"), t("tokens_all")]),
+    chart(t("costs_by_day"), costs.map((one) => ({ name: one.name, values: [one.cost] })), [t("dollars")], 4),
+    uses(t("most_found"), usage.most_found, (one) => one.found), unanswered(usage.unanswered));
+  return {};
+}
+
+function figure(value, name) {
+  return el("div", {}, el("dt", {}, name), el("dd", {}, value));
+}
+
+/** Bars, stacked; the figures follow as a table for those who want them. */
+function chart(title, rows, names, digits = 0) {
+  const box = el("section", { class: "chart" }, el("h2", {}, title));
+  if (!rows.length) {
+    box.append(el("p", { class: "muted" }, t("no_figures")));
+    return box;
+  }
+  const sums = rows.map((row) => row.values.reduce((a, b) => a + b, 0));
+  const top = Math.max(...sums) || 1;
+  const wide = Math.min(40, (WIDTH - LEFT) / rows.length);
+  const high = (value) => (value / top) * (HEIGHT - BOTTOM - 10);
+  const shown = (value) => (digits ? value.toFixed(digits) : number(value));
+  const bars = rows.flatMap((row, n) => {
+    let y = HEIGHT - BOTTOM;
+    return row.values.map((value, kind) => {
+      y -= high(value);
+      return svg("rect", { class: `kind-${kind}`, x: LEFT + n * wide + 1, y, width: Math.max(1, wide - 2), height: Math.max(0, high(value)) },
+        svg("title", {}, `${row.name}: ${shown(value)} ${names[kind]}`));
+    });
+  });
+  const every = Math.ceil(72 / wide);
+  const labels = rows.map((row, n) => (n % every ? null : svg("text", { x: LEFT + n * wide + 1, y: HEIGHT - 6 }, row.name.length > 7 ? row.name.slice(5) : row.name)));
+  box.append(
+    names.length > 1 ? el("p", { class: "legend" }, names.map((name, kind) => el("span", { class: `key kind-${kind}` }, name))) : "",
+    svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${rows.map((row) => `${row.name} ${row.values.map(shown).join(" / ")}`).join("; ").slice(0, 2000)}` },
+      svg("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
+      svg("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, axis.format(top)), svg("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0"), bars, labels),
+    el("details", {}, el("summary", {}, t("figures")), el("div", { class: "table", tabindex: "0", role: "group", "aria-label": title }, el("table", {},
+      el("thead", {}, el("tr", {}, el("th", {}, t("when")), names.map((name) => el("th", { class: "right" }, name)))),
+      el("tbody", {}, rows.map((row) => el("tr", {}, el("td", {}, row.name), row.values.map((value) => el("td", { class: "right" }, shown(value))))))))));
+  return box;
+}
+
+function uses(title, notes, count) {
+  if (!notes.length) return "";
+  const top = Math.max(...notes.map(count)) || 1;
+  return el("section", { class: "chart" }, el("h2", {}, title), el("ul", { class: "plain uses" }, notes.slice(0, 10).map((one) => {
+    const bar = el("span", { class: "bar" });
+    bar.style.width = `${(count(one) / top) * 6}rem`;
+    return el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.path), bar, number(count(one)));
+  })));
+}
+
+function unanswered(questions) {
+  if (!questions.length) return "";
+  return el("section", { class: "chart" }, el("h2", {}, t("unanswered")), el("ul", { class: "plain" }, questions.slice(0, 20).map((one) =>
+    el("li", {}, el("a", { href: `#/search?q=${encodeURIComponent(one.question)}` }, one.question), el("span", { class: "muted" }, ` × ${one.times} · ${one.last}`)))));
+}

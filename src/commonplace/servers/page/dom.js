@@ -1,0 +1,87 @@
+// Elements, made from text alone: nothing on this page is ever parsed as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an element. `on…` attributes are listeners; null, undefined and false ones are left out. */
+export function el(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** Make an element of SVG. */
+export function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on") && typeof value === "function") element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Tell those who do not see the page. */
+export function say(text) {
+  document.getElementById("said").textContent = text;
+}
+
+/** Show a message for a while, with an action if there is one: `{label, run}`. */
+export function toast(text, { action, kind = "", lasts = 12000 } = {}) {
+  const box = el("div", { class: `toast ${kind}` }, el("span", {}, text));
+  const close = () => box.remove();
+  if (action) {
+    box.append(el("button", { type: "button", onclick: () => (close(), action.run()) }, action.label));
+  }
+  box.append(el("button", { type: "button", class: "quiet", "aria-label": "×", onclick: close }, "×"));
+  document.getElementById("toasts").replaceChildren(box);
+  setTimeout(close, lasts);
+  return box;
+}
+
+/** Call a function at once, and again after calls that come faster than that, once they rest for so many ms. */
+export function debounced(ms, run) {
+  let timer = 0, last = 0;
+  return () => {
+    const isFast = performance.now() - last < ms;
+    last = performance.now();
+    clearTimeout(timer);
+    if (isFast) timer = setTimeout(run, ms);
+    else run();
+  };
+}
+
+/** Mark words in the text of an element. */
+export function mark(root, words) {
+  if (!words.length) return root;
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pattern = new RegExp(escaped.join("|"), "giu");
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  for (const node of nodes) {
+    const text = node.data;
+    const parts = [];
+    let from = 0;
+    for (const found of text.matchAll(pattern)) {
+      parts.push(text.slice(from, found.index), el("mark", {}, found[0]));
+      from = found.index + found[0].length;
+    }
+    if (parts.length) node.replaceWith(...parts, text.slice(from));
+  }
+  return root;
+}
+
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+/gu;
+
+/** The words of a question that are looked for in a text: those of letters, and pairs of Chinese characters. */
+export function wordsOf(question) {
+  const words = new Set();
+  for (const [run] of question.matchAll(WIDE)) {
+    if (run.length === 1) words.add(run);
+    for (let at = 0; at + 2 <= run.length; at++) words.add(run.slice(at, at + 2));
+  }
+  for (const [word] of question.replace(WIDE, " ").matchAll(/[\p{L}\p{N}_]{3,}|\p{N}+/gu)) words.add(word);
+  return [...words].sort((a, b) => b.length - a.length).slice(0, 40);
+}

@@ -1,0 +1,75 @@
+// What agents and people do in the memory, as it happens.
+
+import { el } from "./dom.js";
+import { heard, state } from "./listen.js";
+import { moment, number, t } from "./words.js";
+
+const NEAR_MS = 90_000; // between two events of one group
+
+export async function show(root) {
+  let paused = false, waiting = 0;
+  const list = el("ol", { class: "feed", "aria-live": "polite", "aria-label": t("view_feed") });
+  const live = el("span", { class: "live", role: "status" });
+  const pause = el("button", { type: "button", "aria-pressed": "false", onclick: () => toggle() }, t("pause"));
+  root.append(el("header", { class: "notehead" }, el("h1", {}, t("view_feed")), el("div", { class: "tools" }, live, pause)),
+    el("p", { class: "muted" }, t("feed_about")), list);
+
+  function draw() {
+    live.textContent = paused ? t("paused", { n: waiting }) : t(state.live ? "live" : "not_live");
+    live.classList.toggle("on", state.live && !paused);
+    if (paused) return;
+    const groups = [];
+    for (const event of heard) {
+      const last = groups.at(-1);
+      if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) join(last.events, event);
+      else groups.push({ agent: event.agent, events: [event] });
+    }
+    list.replaceChildren(...groups.reverse().map(group));
+    if (!groups.length) list.append(el("li", { class: "muted" }, t("quiet")));
+  }
+
+  /** A question that is typed grows letter by letter: only its last form is shown. */
+  function join(events, event) {
+    const last = events.at(-1);
+    const grows = last.kind === "search" && event.kind === "search" && last.question && event.question.startsWith(last.question);
+    if (grows) events.pop();
+    events.push(event);
+  }
+
+  function toggle() {
+    paused = !paused;
+    waiting = 0;
+    pause.textContent = t(paused ? "go_on" : "pause");
+    pause.setAttribute("aria-pressed", String(paused));
+    draw();
+  }
+
+  const hear = () => {
+    if (paused) waiting++;
+    draw();
+  };
+  document.addEventListener("heard", hear);
+  document.addEventListener("live", draw);
+  draw();
+  return {
+    keys: { p: toggle, " ": toggle },
+    leave: () => {
+      document.removeEventListener("heard", hear);
+      document.removeEventListener("live", draw);
+    },
+  };
+}
+
+function group({ agent, events }) {
+  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, moment(events.at(-1).at, true))),
+    el("ul", { class: "plain" }, [...events].reverse().map(row)));
+}
+
+function row(event) {
+  const given = event.tokens ? ` · ${t("tokens_of", { n: number(event.tokens), all: number(event.all_tokens) })}` : "";
+  const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
+  return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
+    event.question ? el("q", {}, event.question) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
+    event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("diff")) : null,
+    el("span", { class: "places" }, places), el("span", { class: "muted" }, event.count > 1 ? t(event.kind === "get" ? "count_lines" : "count", { n: event.count }) : "", given));
+}

@@ -1,0 +1,172 @@
+// Text inside a line of Markdown: code, emphasis, struck text, links, comments. Whatever else it holds is text.
+// No image is loaded, no tag is taken for one; links lead to the web, to mail, or to another note.
+
+import { el } from "./dom.js";
+import { t } from "./words.js";
+
+const LONGEST = 8000; // characters of a text that is looked at; what is longer is shown as it stands
+const DEEPEST = 6;
+const MOST_TRIED = 50; // marks that may close what one mark opens
+const SPECIAL = /[\\`*_~[!<h]/g;
+const PAIRS = [["~~", "s"], ["**", "strong"], ["__", "strong"], ["*", "em"], ["_", "em"]];
+const LINK = /\[((?:[^[\]\\]|\\.){0,500})\]\(\s*<?([^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200})?)>?(?:\s+["'(][^"')]{0,300}["')])?\s*\)/y;
+const WIKI = /\[\[([^[\]\n|]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
+const WEB = /https?:\/\/[^\s<>"'`（）()，。；、]{1,2000}/y;
+const AUTO = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/y;
+const WORD = /[\p{L}\p{N}]/u;
+
+/** The nodes that a text stands for. `folder` is that of the note, for its links. */
+export function inline(text, folder = "", depth = 0) {
+  if (text.length > LONGEST || depth > DEEPEST) return [text];
+  const nodes = [];
+  let from = 0, at = 0;
+  const take = (node, end) => {
+    if (from < at) nodes.push(text.slice(from, at));
+    nodes.push(...[node].flat());
+    from = at = end;
+  };
+  while (at < text.length) {
+    SPECIAL.lastIndex = at;
+    const next = SPECIAL.exec(text);
+    if (!next) break;
+    at = next.index;
+    const found = read(text, at, folder, depth);
+    if (found) take(found.node, found.end);
+    else at++;
+  }
+  if (from < text.length) nodes.push(text.slice(from));
+  return nodes;
+}
+
+function read(text, at, folder, depth) {
+  switch (text[at]) {
+    case "\\": return /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "") ? { node: text[at + 1], end: at + 2 } : null;
+    case "`": return code(text, at);
+    case "!": return text[at + 1] === "[" ? image(text, at) : null;
+    case "[": return wiki(text, at) ?? link(text, at, folder, depth);
+    case "<": return comment(text, at) ?? auto(text, at);
+    case "h": return web(text, at);
+    default: return pair(text, at, folder, depth);
+  }
+}
+
+function match(pattern, text, at) {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function code(text, at) {
+  const marks = match(/`+/y, text, at)[0];
+  let end = text.indexOf(marks, at + marks.length), tried = 0;
+  while (end >= 0 && text[end + marks.length] === "`") {
+    end = tried++ < MOST_TRIED ? text.indexOf(marks, match(/`+/y, text, end)[0].length + end) : -1;
+  }
+  if (end < 0) return { node: marks, end: at + marks.length };
+  return { node: el("code", {}, text.slice(at + marks.length, end).trim() || " "), end: end + marks.length };
+}
+
+function pair(text, at, folder, depth) {
+  for (const [marks, tag] of PAIRS) {
+    if (!text.startsWith(marks, at)) continue;
+    const start = at + marks.length;
+    if (!/\S/.test(text[start] ?? "")) return null;
+    if (marks[0] === "_" && WORD.test(text[at - 1] ?? "")) return null;
+    let end = text.indexOf(marks, start + 1), tried = 0;
+    while (end >= 0 && !closes(text, end, marks)) {
+      end = tried++ < MOST_TRIED ? text.indexOf(marks, end + 1) : -1;
+    }
+    if (end < 0) continue;
+    return { node: el(tag, {}, inline(text.slice(start, end), folder, depth + 1)), end: end + marks.length };
+  }
+  return null;
+}
+
+function closes(text, end, marks) {
+  if (/\s|\\/.test(text[end - 1])) return false;
+  if (marks.length === 1 && (text[end + 1] === marks || text[end - 1] === marks)) return false;
+  return marks[0] !== "_" || !WORD.test(text[end + marks.length] ?? "");
+}
+
+function image(text, at) {
+  const found = match(LINK, text, at + 1);
+  if (!found) return null;
+  const name = t("image", { name: found[1] || found[2].slice(0, 80) });
+  const safe = /^https?:\/\//i.test(found[2]) ? outward(found[2], [name]) : name;
+  return { node: el("span", { class: "image" }, safe), end: at + 1 + found[0].length };
+}
+
+function wiki(text, at) {
+  const found = match(WIKI, text, at);
+  if (!found) return null;
+  const href = `#/note?ref=${encodeURIComponent(`[[${found[1]}]]`)}`;
+  return { node: el("a", { href }, found[2] ?? found[1]), end: at + found[0].length };
+}
+
+function link(text, at, folder, depth) {
+  const found = match(LINK, text, at);
+  if (!found) return null;
+  const shown = inline(found[1].replace(/\\([[\]])/g, "$1"), folder, depth + 1);
+  return { node: leading(found[2], shown, folder), end: at + found[0].length };
+}
+
+function auto(text, at) {
+  const found = match(AUTO, text, at);
+  return found && { node: outward(found[1], [found[1].replace(/^mailto:/, "")]), end: at + found[0].length };
+}
+
+function web(text, at) {
+  if (WORD.test(text[at - 1] ?? "")) return null;
+  const found = match(WEB, text, at);
+  if (!found) return null;
+  const address = found[0].replace(/[.,;:!?*_~\]]+$/, "");
+  return { node: outward(address, [address]), end: at + address.length };
+}
+
+function outward(address, shown) {
+  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, shown);
+}
+
+/** A link: to the web, to mail, to a note, or none at all: then its text. */
+function leading(address, shown, folder) {
+  if (/^(https?:\/\/|mailto:)/i.test(address)) return outward(address, shown);
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address) || /^[/\\#]/.test(address) || !/\.md($|#)/i.test(address)) {
+    return el("span", { class: "nolink", title: address }, shown);
+  }
+  let place = address;
+  try {
+    place = decodeURIComponent(address);
+  } catch {
+    // An address that is not encoded is a name as it stands.
+  }
+  return el("a", { href: `#/note?ref=${encodeURIComponent(joined(folder, place))}` }, shown);
+}
+
+function joined(folder, place) {
+  const parts = [];
+  for (const part of `${folder}/${place}`.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part && part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}
+
+function comment(text, at) {
+  if (!text.startsWith("<!--", at)) return null;
+  const end = text.indexOf("-->", at + 4);
+  return end < 0 ? null : { node: tags(text.slice(at + 4, end).trim()), end: end + 3 };
+}
+
+/** A comment as small tags: who wrote a line, since when it holds, how much it weighs. */
+export function tags(said) {
+  let marks = [said];
+  if (said.startsWith("cp:")) marks = said.slice(3).trim().split(/\s+/);
+  else if (said.startsWith("by:")) marks = said.split(";").map((one) => one.trim());
+  return marks.filter(Boolean).slice(0, 12).map((one) => tag(one.slice(0, 200)));
+}
+
+function tag(said) {
+  const [, name, value] = /^([a-z_-]+)\s*[=:]\s*(.*)$/s.exec(said) ?? [null, "", said];
+  const known = t(`tag_${name}`);
+  const label = known === `tag_${name}` ? name : known;
+  return el("span", { class: "tag", title: said }, name ? `${label} ${value.replace(/%20/g, " ")}` : said);
+}

@@ -1,0 +1,230 @@
+// A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
+
+import { get } from "./api.js";
+import { el, mark, say, toast, wordsOf } from "./dom.js";
+import { edit } from "./editor.js";
+import { blocks } from "./markdown.js";
+import { confirm, correct, forget } from "./statements.js";
+import { t } from "./words.js";
+
+const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
+const WINDOW = 600; // lines that are made at once, on each side of the one that is pointed at
+const MODE = "commonplace-mode";
+
+/** Read a note and the lines that are pointed at: `{path, lines, first, last, editable}`, first 0 for none. */
+async function opened(reference) {
+  const named = LINES.exec(reference);
+  const excerpt = await get("/api/note", { reference: named ? named[1] : reference });
+  if (named) return whole(excerpt, Number(named[2]), Number(named[3] ?? named[2]));
+  if (excerpt.start_line === 1 && excerpt.end_line >= excerpt.total_lines) return whole(excerpt, 0, 0);
+  return whole(await get("/api/note", { reference: excerpt.path }), excerpt.start_line, excerpt.end_line);
+}
+
+/** A note with the comments of its lines, which say who wrote them, if it is one that can be edited. */
+async function whole(excerpt, first, last) {
+  if (!(await isOfHome(excerpt.path))) return { ...excerpt, first, last, editable: false };
+  try {
+    const lines = (await get("/api/source", { path: excerpt.path })).text.replace(/\n$/, "").split("\n");
+    const isSame = lines.length === excerpt.lines.length; // else marks stand for several lines
+    return { ...excerpt, lines: isSame ? lines : excerpt.lines, first, last, editable: true };
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    return { ...excerpt, first, last, editable: false };
+  }
+}
+
+/** Whether a note is one of the workspace itself, and not of a further collection, or of another workspace. */
+async function isOfHome(path) {
+  if (/^[^/]+:/.test(path)) return false;
+  return !(await get("/api/collections")).some(({ name }) => name !== "memory" && path.startsWith(`${name}/`));
+}
+
+export async function show(root, query, { heading = "h1" } = {}) {
+  const reference = query.get("ref") ?? "MEMORY.md";
+  if (query.get("new")) return edit(root, reference, { isNew: true });
+  let note = await opened(reference);
+  if (query.get("edit")) return edit(root, note.path, { line: note.first, quote: note.lines[note.first - 1] });
+
+  let selected = null;
+  const folder = note.path.split("/").slice(0, -1).join("/");
+  const body = el("div", { class: "body" });
+  const bar = el("div", { class: "linebar", role: "toolbar", "aria-label": t("statement"), hidden: true });
+  const modes = el("div", { class: "modes", role: "group", "aria-label": t("shown_as") }, ["read", "source", "both"].map((mode) =>
+    el("button", { type: "button", "data-mode": mode, onclick: () => switchTo(mode) }, t(`mode_${mode}`))));
+  const changed = el("div", { class: "notice", role: "status", hidden: true }, t("changed_elsewhere"), " ",
+    el("button", { type: "button", onclick: () => reload() }, t("reload")));
+  root.append(
+    el("header", { class: "notehead" },
+      el(heading, {}, el("span", { class: "path" }, note.path)),
+      el("div", { class: "tools" }, modes,
+        note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted" }, t("read_only")),
+        el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")))),
+    changed, body, bar);
+
+  function switchTo(mode) {
+    localStorage.setItem(MODE, mode);
+    draw();
+  }
+
+  function draw() {
+    const mode = localStorage.getItem(MODE) ?? "read";
+    for (const one of modes.children) one.setAttribute("aria-pressed", String(one.dataset.mode === mode));
+    body.className = `body mode-${mode}`;
+    const parts = [];
+    if (mode !== "source") parts.push(windowed("prose", blocks(note.lines, { folder })));
+    if (mode !== "read") parts.push(windowed("lines", note.lines.map(sourceLine)));
+    body.replaceChildren(...parts);
+    if (!note.lines.some((line) => line.trim())) body.append(el("p", { class: "muted" }, t("empty_note")));
+    select(null);
+    point();
+  }
+
+  /** Make the parts around the line that is pointed at; the others once they are asked for. */
+  function windowed(name, parts) {
+    const box = el("div", { class: name, tabindex: "-1" });
+    const target = note.first ? Math.max(0, parts.findIndex((one) => one.end >= note.first)) : 0;
+    let from = reach(parts, target, -1), to = reach(parts, target, 1);
+    const above = el("button", { type: "button", class: "more", onclick: () => more(-1) }, t("earlier_lines"));
+    const below = el("button", { type: "button", class: "more", onclick: () => more(1) }, t("later_lines"));
+    const make = (a, b) => parts.slice(a, b).map((one) => one.make());
+    const more = (way) => {
+      const end = reach(parts, way < 0 ? from : to, way);
+      if (way < 0) above.after(...make(end, from));
+      else below.before(...make(to, end));
+      if (way < 0) from = end;
+      else to = end;
+      ends();
+    };
+    const ends = () => ((above.hidden = from <= 0), (below.hidden = to >= parts.length));
+    ends();
+    box.append(above, ...make(from, to), below);
+    return box;
+  }
+
+  function point() {
+    if (!note.first) return;
+    let first = null;
+    for (const one of body.querySelectorAll(".line, .sourceline, pre.code, h2, h3, h4, h5, h6")) {
+      if (Number(one.dataset.end) < note.first || Number(one.dataset.start) > note.last) continue;
+      one.classList.add("pointed");
+      first ??= one;
+    }
+    if (query.get("q")) for (const one of body.querySelectorAll(".pointed")) mark(one, wordsOf(query.get("q")));
+    body.querySelector(".lines .pointed")?.scrollIntoView({ block: "center" });
+    first?.scrollIntoView({ block: "center" });
+    if (first?.classList.contains("line")) select(first, false);
+  }
+
+  function select(line, scrolls = true) {
+    selected?.classList.remove("selected");
+    selected?.removeAttribute("aria-current");
+    selected = line;
+    bar.hidden = !line;
+    if (!line) return;
+    line.classList.add("selected");
+    line.setAttribute("aria-current", "true");
+    if (scrolls) line.scrollIntoView({ block: "nearest" });
+    const place = placeOf(line);
+    const text = textOf(line);
+    bar.replaceChildren(
+      el("code", {}, place.slice(place.lastIndexOf("#") + 1)),
+      el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")),
+      /tentative/.test(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
+      el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")),
+      el("button", { type: "button", onclick: () => copy(place) }, t("copy_place")),
+      el("button", { type: "button", class: "quiet", "aria-label": t("close"), onclick: () => select(null) }, "×"));
+    say(line.textContent.slice(0, 200));
+  }
+
+  function placeOf(line) {
+    const { start, end } = line.dataset;
+    return start === end ? `${note.path}#L${start}` : `${note.path}#L${start}-L${end}`;
+  }
+
+  const textOf = (line) => note.lines.slice(Number(line.dataset.start) - 1, Number(line.dataset.end)).join("\n");
+
+  function step(way) {
+    const lines = [...body.querySelectorAll(".line, .mode-source .sourceline")];
+    if (!lines.length) return;
+    const at = lines.indexOf(selected);
+    const seen = at < 0 ? lines.findIndex((one) => one.getBoundingClientRect().bottom > 80) : at + way;
+    select(lines[Math.min(Math.max(seen, 0), lines.length - 1)]);
+  }
+
+  function editing() {
+    if (!note.editable) return toast(t("read_only"));
+    const line = selected ? Number(selected.dataset.start) : note.first;
+    const place = line ? `${note.path}#L${line}` : note.path;
+    location.hash = `#/note?ref=${encodeURIComponent(place)}&edit=1`;
+  }
+
+  async function copy(place) {
+    try {
+      await navigator.clipboard.writeText(place);
+      toast(t("copied", { place }));
+    } catch {
+      toast(place);
+    }
+  }
+
+  async function reload() {
+    const { first, last } = note;
+    try {
+      note = await whole(await get("/api/note", { reference: note.path }), first, last);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      body.replaceChildren(el("p", { class: "muted" }, t("note_gone")));
+      bar.hidden = true;
+      return;
+    }
+    changed.hidden = true;
+    const top = window.scrollY;
+    note.first = note.last = 0;
+    draw();
+    window.scrollTo(0, top);
+  }
+
+  const act = {
+    correct: () => selected && correct(placeOf(selected), textOf(selected)),
+    confirm: () => selected && confirm(placeOf(selected)),
+    forget: () => selected && forget({ kind: "lines", value: placeOf(selected) }),
+  };
+  /** Tell of a change that is not shown yet, whoever made it. */
+  const hear = async ({ detail }) => {
+    if (!["write", "remove", "change"].includes(detail.kind) || !detail.places.some((one) => one.split("#")[0] === note.path)) return;
+    const now = note.editable ? await get("/api/source", { path: note.path }).catch(() => null) : null;
+    changed.hidden = now?.text.replace(/\n$/, "") === note.lines.join("\n");
+  };
+  body.addEventListener("click", (event) => {
+    if (event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;
+    const line = event.target.closest(".line, .mode-source .sourceline");
+    if (line) select(line === selected ? null : line, false);
+  });
+  document.addEventListener("heard", hear);
+  draw();
+  return {
+    keys: {
+      j: () => step(1), k: () => step(-1), e: editing, c: act.correct, y: act.confirm, d: act.forget,
+      s: () => switchTo((localStorage.getItem(MODE) ?? "read") === "read" ? "source" : "read"),
+      Escape: () => (selected ? select(null) : history.back()),
+    },
+    changed: reload,
+    leave: () => document.removeEventListener("heard", hear),
+  };
+}
+
+/** Where a window ends that begins at a part: `way` is -1 for backwards. */
+function reach(parts, at, way) {
+  let lines = 0;
+  while (lines < WINDOW && (way < 0 ? at > 0 : at < parts.length)) {
+    const part = parts[way < 0 ? at - 1 : at];
+    lines += part.end - part.start + 1;
+    at += way;
+  }
+  return at;
+}
+
+function sourceLine(text, n) {
+  const make = () => el("div", { class: "sourceline", "data-start": n + 1, "data-end": n + 1 }, el("span", { class: "no", "aria-hidden": "true" }, n + 1), el("span", { class: "text" }, text.slice(0, 20000) || " "));
+  return { start: n + 1, end: n + 1, make };
+}

@@ -1,0 +1,155 @@
+// Search as you type: each hit with where it stands, its words marked, and what its score is made of.
+
+import { get, latest } from "./api.js";
+import { debounced, el, mark, say, wordsOf } from "./dom.js";
+import { render } from "./markdown.js";
+import { confirm, correct, explained, forget, read, tell } from "./statements.js";
+import { day, number, t } from "./words.js";
+
+const TYPED_MS = 60;
+const FULL = 3; // a whole bar
+
+export async function show(root, query) {
+  const ask = latest();
+  let hits = [], at = -1, opened = false;
+  const collection = el("select", { id: "collection", "aria-label": t("collection"), onchange: () => run() }, el("option", { value: "" }, t("all_collections")));
+  const history = el("input", { type: "checkbox", onchange: () => run() });
+  const input = el("input", {
+    id: "question", type: "search", placeholder: t("search_hint"), "aria-label": t("view_search"), autocomplete: "off", spellcheck: "false", enterkeyhint: "search",
+  });
+  const count = el("p", { class: "muted count", id: "count" });
+  const results = el("ol", { class: "hits", "aria-label": t("results") });
+  root.append(
+    el("h1", { class: "unseen" }, t("view_search")),
+    el("form", { class: "ask", role: "search", onsubmit: (event) => (event.preventDefault(), open(Math.max(at, 0))) }, input,
+      el("div", { class: "filters" }, collection, el("label", { class: "check" }, history, " ", t("struck_too")))),
+    count, results);
+  input.value = query.get("q") ?? "";
+
+  async function run() {
+    const q = input.value.trim();
+    window.history.replaceState(null, "", q ? `#/search?q=${encodeURIComponent(q)}` : "#/search");
+    if (!q) {
+      hits = [];
+      count.textContent = "";
+      results.replaceChildren();
+      root.querySelector(".teach")?.remove();
+      root.append(teach(input, run));
+      return;
+    }
+    try {
+      const answer = await ask("/api/search", { q, limit: 20, collections: collection.value, history: history.checked });
+      root.querySelector(".teach")?.remove();
+      shown(q, answer);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      hits = [];
+      results.replaceChildren();
+      count.textContent = explained(error);
+    }
+  }
+
+  function shown(q, answer) {
+    hits = answer.hits;
+    at = -1;
+    const words = wordsOf(q);
+    const most = Math.max(1, ...hits.map((hit) => hit.score));
+    results.replaceChildren(...hits.map((hit, n) => row(hit, n, words, most)));
+    if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
+    const summary = hits.length ? t("found", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
+    count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
+    for (const one of answer.warnings) count.append(el("span", { class: "warn" }, one));
+    say(hits.length ? t("hits_said", { n: hits.length }) : t("nothing"));
+  }
+
+  function row(hit, n, words) {
+    const href = `#/note?ref=${encodeURIComponent(hit.citation)}&q=${encodeURIComponent(input.value.trim())}`;
+    const trail = hit.headings.filter((one) => one !== hit.title);
+    const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
+    const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, folder: folderOf(hit.path) }));
+    return el("li", { class: "hit", "data-n": n, onfocusin: () => select(n, false) },
+      el("h2", {}, el("a", { href }, hit.title || hit.path), " ", trail.length ? el("span", { class: "trail" }, `› ${trail.join(" › ")}`) : null),
+      el("p", { class: "where" }, el("code", {}, hit.citation), hit.date ? el("time", { datetime: hit.date }, day(hit.date)) : null,
+        el("span", { class: "chip" }, hit.workspace ? `${hit.workspace} · ${hit.collection}` : hit.collection), labels,
+        hit.until ? el("span", { class: "label struck" }, t("held_until", { day: hit.until })) : null),
+      mark(passage, words),
+      hit.others.length ? el("p", { class: "muted also" }, t("also"), " ", hit.others.map((one) => el("code", {}, typeof one === "string" ? one : one.citation ?? one.path))) : null,
+      el("div", { class: "below" }, factors(hit),
+        el("span", { class: "acts" },
+          act(t("correct"), () => correcting(hit)),
+          hit.labels.includes("tentative") ? act(t("confirm"), () => confirm(hit.citation)) : null,
+          act(t("forget"), () => forget({ kind: "lines", value: hit.citation })))));
+  }
+
+  function select(n, focus = true) {
+    if (!hits.length) return;
+    at = Math.min(Math.max(n, 0), hits.length - 1);
+    for (const one of results.children) one.classList.toggle("selected", Number(one.dataset.n) === at);
+    const chosen = results.children[at];
+    if (focus) chosen.querySelector("a").focus({ preventScroll: true });
+    if (focus) chosen.scrollIntoView({ block: "nearest" });
+  }
+
+  function open(n) {
+    if (hits[n]) location.hash = results.children[n].querySelector("a").getAttribute("href").slice(1);
+  }
+
+  const chosen = (run) => () => hits[at] && run(hits[at]);
+  input.addEventListener("input", debounced(TYPED_MS, run));
+  input.focus();
+  get("/api/collections").then((all) =>
+    collection.append(...all.filter(({ notes }) => notes).map(({ name }) => el("option", { value: name }, name))));
+  run();
+  return {
+    keys: {
+      j: () => select(at + 1), ArrowDown: () => select(at + 1), k: () => (at <= 0 ? input.focus() : select(at - 1)), ArrowUp: () => (at <= 0 ? input.focus() : select(at - 1)),
+      Enter: () => open(at), o: () => open(at),
+      x: () => {
+        opened = !opened;
+        for (const one of results.querySelectorAll("details.factors")) one.open = opened;
+      },
+      e: chosen((hit) => (location.hash = `#/note?ref=${encodeURIComponent(hit.citation)}&edit=1`)),
+      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
+      Escape: () => (document.activeElement === input ? input.blur() : input.focus()),
+    },
+    typed: (event) => {
+      if (event.target === input && event.key === "ArrowDown" && hits.length) {
+        event.preventDefault();
+        select(0);
+      }
+    },
+    changed: run,
+  };
+}
+
+async function correcting(hit) {
+  try {
+    await correct(hit.citation, await read(hit.citation), { isPassage: true });
+  } catch (error) {
+    tell(error);
+  }
+}
+
+const folderOf = (path) => path.split("/").slice(0, -1).join("/");
+const act = (label, run) => el("button", { type: "button", class: "quiet", onclick: run }, label);
+
+/** What a score is made of, as small bars. */
+function factors(hit) {
+  const most = Math.max(0.2, ...hit.factors.map((one) => Math.abs(one.value)));
+  const rows = hit.factors.map(({ name, value, note }) => {
+    const bar = el("span", { class: value < 0 ? "bar minus" : "bar" });
+    bar.style.width = `${Math.round((Math.abs(value) / most) * FULL * 100) / 100}rem`;
+    const label = t(`factor_${name}`);
+    return el("li", {}, el("span", { class: "name" }, label === `factor_${name}` ? name : label), el("span", { class: "track" }, bar),
+      el("span", { class: "value" }, value.toFixed(2)), note ? el("span", { class: "muted" }, note) : null);
+  });
+  return el("details", { class: "factors" }, el("summary", {}, t("why_found", { score: hit.score.toFixed(2) })), el("ul", {}, rows));
+}
+
+/** An empty field teaches what can be asked. */
+function teach(input, run) {
+  const example = (text) => el("li", {}, el("button", { type: "button", class: "example", onclick: () => ((input.value = text), run(), input.focus()) }, text));
+  return el("section", { class: "teach" }, el("h2", {}, t("teach_title")), el("p", {}, t("teach")),
+    el("ul", {}, ["teach_1", "teach_2", "teach_3", "teach_4"].map((one) => example(t(one)))),
+    el("p", { class: "muted keys" }, t("teach_keys")));
+}

@@ -1,0 +1,239 @@
+// What is done to a statement or a note: corrected, confirmed, forgotten, undone. Each is shown first; only a yes
+// does it, and what can be taken back is offered to be.
+
+import { get, post, Problem } from "./api.js";
+import { diff } from "./diff.js";
+import { el, say, toast } from "./dom.js";
+import { t } from "./words.js";
+
+/** Tell of an error where it is seen, with what helps. */
+export function tell(error) {
+  if (error.name === "AbortError") return;
+  toast(explained(error), { kind: "bad", lasts: 20000 });
+}
+
+/** What an error says, with its remedy. */
+export function explained(error) {
+  const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
+  if (isModule || error.code === "unreachable") return t("unreachable");
+  if (!(error instanceof Problem)) throw error;
+  return error.remedy ? `${error.message} — ${error.remedy}` : error.message;
+}
+
+/** Open a dialog; return it. It is taken away once it is closed. */
+export function dialog(title, ...content) {
+  const id = `title-${Math.random().toString(36).slice(2)}`;
+  const box = el("dialog", { "aria-labelledby": id }, el("h2", { id }, title), content);
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  return box;
+}
+
+/** Ask for a yes with what would change; `preview()` returns `{content, code}`, `carry(code)` does it. */
+async function shownFirst(title, { form, preview, carry, yes, kind = "" }) {
+  const shown = el("div", { class: "preview", "aria-live": "polite" });
+  const no = el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel"));
+  const go = el("button", { type: "submit", class: kind || "main" }, form ? t("preview") : yes);
+  const body = el("form", { method: "dialog" }, form ?? null, shown, el("div", { class: "buttons" }, no, go));
+  const box = dialog(title, body);
+  let code = "";
+  const ask = async () => {
+    go.disabled = true;
+    shown.replaceChildren(el("p", { class: "muted" }, t("working")));
+    try {
+      const answer = await preview();
+      code = answer.code;
+      shown.replaceChildren(...answer.content);
+      go.textContent = yes;
+      go.hidden = !code;
+      go.disabled = false;
+      if (code) go.focus();
+    } catch (error) {
+      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error));
+      go.disabled = false;
+    }
+  };
+  body.addEventListener("input", () => {
+    code = "";
+    go.hidden = false;
+    go.textContent = t("preview");
+    shown.replaceChildren();
+  });
+  body.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!code) return ask();
+    go.disabled = true;
+    try {
+      const done = await carry(code);
+      box.close();
+      finished(done);
+    } catch (error) {
+      code = "";
+      go.disabled = false;
+      go.textContent = t("preview");
+      shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
+    }
+  });
+  body.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
+  });
+  if (form) (body.querySelector("[autofocus]") ?? body.querySelector("textarea, input")).focus();
+  else await ask();
+  return box;
+}
+
+function near(error) {
+  if (!error.near?.length) return "";
+  return el("ul", { class: "near" }, error.near.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)));
+}
+
+function finished({ message, run, irreversible }) {
+  say(message);
+  const action = run && !irreversible ? { label: t("undo"), run: () => undo(run) } : null;
+  toast(message, { action, kind: "good" });
+  document.dispatchEvent(new CustomEvent("changed"));
+}
+
+/** Correct a statement; `text` is what it says now. Of a passage of several the person chooses one. */
+export function correct(reference, text = "", { isPassage = false } = {}) {
+  const [, path, first] = /^(.*)#L(\d+)/.exec(reference) ?? [];
+  const lines = text.split("\n").map((line, n) => ({ line, place: `${path}#L${Number(first) + n}` })).filter(({ line }) => /[^\s#|:-]/.test(line) && !/^\s*(#{1,6}\s|```|~~~)/.test(line));
+  const several = isPassage && lines.length > 1;
+  if (several) [{ place: reference, line: text }] = lines;
+  const choices = lines.map(({ line, place }, n) => el("label", { class: "choice" },
+    el("input", { type: "radio", name: "which", value: place, checked: n === 0, onchange: () => ((reference = place), (input.value = bare(line))) }), " ", bare(line)));
+  const old = several ? el("fieldset", { class: "which" }, el("legend", {}, t("which")), choices) : el("blockquote", { class: "old" }, text || reference);
+  const input = el("textarea", { rows: "4", id: "new-text", autofocus: true, "aria-describedby": "new-hint" });
+  input.value = bare(text);
+  const why = el("input", { id: "why-text", autocomplete: "off", maxlength: "500" });
+  const form = el("div", {}, old,
+    el("label", { for: "new-text" }, t("holds_instead")), input, el("p", { class: "muted", id: "new-hint" }, t("empty_strikes")),
+    el("label", { for: "why-text" }, t("why")), why);
+  return shownFirst(t("correct"), {
+    form,
+    yes: t("correct_yes"),
+    preview: async () => {
+      const answer = await post("/api/corrections/preview", { old: reference, new: input.value.trim(), why: why.value });
+      const similar = answer.similar.length
+        ? [el("p", {}, t("similar")), el("ul", { class: "near" }, answer.similar.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)))]
+        : [];
+      return { content: [diff(answer.diff), ...warnings(answer), ...similar], code: answer.preview };
+    },
+    carry: async (code) => {
+      const done = await post("/api/corrections", { preview: code });
+      return { message: t("corrected", { n: done.struck.length }), run: done.run };
+    },
+  });
+}
+
+/** The words of a line without its mark, its hour and its comments. */
+export function bare(text) {
+  return text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").replace(/^\d\d:\d\d\s+/, "").replace(/\s*<!--[\s\S]*?-->/g, "").trim();
+}
+
+/** Let a tentative statement hold, or strike it. */
+export function confirm(reference) {
+  return shownFirst(t("confirm"), {
+    yes: t("confirm_yes"),
+    preview: async () => {
+      const answer = await post("/api/confirmations/preview", { statement: reference });
+      return { content: [diff(answer.diff)], code: answer.preview };
+    },
+    carry: async (code) => {
+      const done = await post("/api/confirmations", { preview: code });
+      return { message: t("confirmed"), run: done.run };
+    },
+  });
+}
+
+/** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. */
+export function forget(selection = null) {
+  const kind = el("select", { id: "forget-kind" },
+    ["text", "lines", "note", "person", "session"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
+  const value = el("input", { id: "forget-value", required: true, autocomplete: "off", autofocus: true });
+  const form = selection ? null : el("div", {},
+    el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value);
+  return shownFirst(t("forget"), {
+    form,
+    yes: t("forget_yes"),
+    kind: "danger",
+    preview: async () => {
+      const chosen = selection ?? { kind: kind.value, value: value.value };
+      const answer = await post("/api/forget/preview", { selections: [chosen] });
+      return { content: erased(answer), code: answer.preview };
+    },
+    carry: async (code) => {
+      const done = await post("/api/forget", { preview: code });
+      const left = done.left.length ? ` ${t("left", { n: done.left.length })}` : "";
+      return { message: t("forgotten", { n: done.places.length }) + left, irreversible: true };
+    },
+  });
+}
+
+function erased(answer) {
+  if (!answer.places.length) return [el("p", {}, t("nothing_to_forget"))];
+  const places = answer.places.map((one) =>
+    el("li", {}, el("span", { class: "tag" }, t(`where_${one.where}`)), " ", el("code", {}, one.citation),
+      one.text ? el("p", { class: "gone" }, one.text.slice(0, 600)) : one.count > 1 ? ` × ${one.count}` : null));
+  const beyond = answer.unreachable.map((one) => el("li", {}, `${one.what}: ${one.remedy}`));
+  return [
+    el("p", { class: "bad" }, t("forget_warns", { n: answer.places.length })),
+    el("ul", { class: "places" }, places),
+    ...(beyond.length ? [el("p", {}, t("unreachable_copies")), el("ul", { class: "muted" }, beyond)] : []),
+  ];
+}
+
+/** Take a generated change back; the last one without an id. */
+export function undo(run = "") {
+  return shownFirst(t("undo"), {
+    yes: t("undo_yes"),
+    preview: async () => {
+      const answer = await post("/api/undo/preview", run ? { run } : {});
+      return { content: [el("p", { class: "muted" }, t("undoes", { n: answer.undoes.length })), diff(answer.diff)], code: answer.preview };
+    },
+    carry: async (code) => {
+      await post("/api/undo", { preview: code });
+      return { message: t("undone") };
+    },
+  });
+}
+
+function warnings(answer) {
+  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.join(", ") })] : [];
+  return [...answer.warnings, ...redacted].map((one) => el("p", { class: "warn" }, one));
+}
+
+/** Keep an entry: in the note of today, or in long-term memory. */
+export function remember() {
+  const input = el("textarea", { rows: "5", id: "entry-text", required: true, autofocus: true });
+  const longTerm = el("input", { type: "checkbox", id: "entry-long" });
+  const body = el("form", { method: "dialog" },
+    el("label", { for: "entry-text" }, t("entry")), input,
+    el("label", { class: "check" }, longTerm, " ", t("long_term")),
+    el("div", { class: "buttons" },
+      el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")),
+      el("button", { class: "main" }, t("remember_yes"))));
+  const box = dialog(t("remember"), body);
+  body.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
+  });
+  body.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const done = await post("/api/entries", { text: input.value, ...(longTerm.checked ? { long_term: true } : {}) });
+      box.close();
+      const place = `${done.path}#L${done.start_line}`;
+      finished({ message: t("remembered", { place }) });
+      location.hash = `#/note?ref=${encodeURIComponent(place)}`;
+    } catch (error) {
+      tell(error);
+    }
+  });
+  input.focus();
+}
+
+/** The statement at a place, as it stands there. */
+export async function read(reference) {
+  return (await get("/api/note", { reference })).lines.join("\n");
+}

@@ -1,0 +1,78 @@
+// Days and what was noted on them.
+
+import { get } from "./api.js";
+import { el } from "./dom.js";
+import { render } from "./markdown.js";
+import { correct, forget, read } from "./statements.js";
+import { day, t } from "./words.js";
+
+const AROUND = 12;
+
+export async function show(root, query) {
+  const days = [...new Set((await get("/api/notes")).notes.map((one) => one.date).filter(Boolean))].sort();
+  let anchor = query.get("day") || days.at(-1) || new Date().toISOString().slice(0, 10);
+  const field = el("input", { type: "date", id: "day", value: anchor, min: days[0], "aria-label": t("day"), onchange: () => field.value && go(field.value) });
+  const list = el("div", { class: "days", "aria-live": "polite", "aria-busy": "false" });
+  const button = (label, way) => el("button", { type: "button", "data-way": way, onclick: () => step(way) }, label);
+  const wide = (text) => el("span", { class: "wide" }, text);
+  root.append(el("header", { class: "notehead" }, el("h1", {}, t("view_timeline")),
+    el("div", { class: "tools" }, button(["‹ ", wide(t("earlier"))], -1), field, button([wide(t("later")), " ›"], 1))), list);
+  let at = -1;
+
+  function go(text) {
+    anchor = text;
+    history.replaceState(null, "", `#/timeline?day=${encodeURIComponent(text)}`);
+    return draw();
+  }
+
+  function step(way) {
+    const next = way < 0 ? days.findLast((one) => one < anchor) : days.find((one) => one > anchor);
+    if (next) go(next);
+  }
+
+  async function draw() {
+    field.value = anchor;
+    at = -1;
+    for (const one of root.querySelectorAll("[data-way]")) {
+      one.disabled = one.dataset.way === "-1" ? !days.some((d) => d < anchor) : !days.some((d) => d > anchor);
+    }
+    const answer = await get("/api/timeline", { anchor, before: AROUND, after: AROUND });
+    const groups = new Map();
+    for (const one of answer.moments) groups.set(one.date, [...(groups.get(one.date) ?? []), one]);
+    list.replaceChildren(...answer.warnings.map((one) => el("p", { class: "muted" }, one)), ...[...groups].map(([date, moments]) =>
+      el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), moments.map(row))));
+    if (!groups.size) list.append(el("p", { class: "muted" }, t("no_days")));
+    const here = list.querySelector(".here, .anchor");
+    if (here) here.scrollIntoView({ block: "start" });
+    else window.scrollTo(0, 0);
+  }
+
+  function row(moment) {
+    const trail = moment.headings.slice(1).join(" › ");
+    return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
+      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || moment.path), el("code", {}, moment.citation)),
+      el("div", { class: "passage" }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
+  }
+
+  function select(n) {
+    const all = [...list.querySelectorAll(".moment")];
+    if (!all.length) return;
+    at = Math.min(Math.max(n, 0), all.length - 1);
+    for (const one of all) one.classList.toggle("selected", one === all[at]);
+    all[at].focus({ preventScroll: true });
+    all[at].scrollIntoView({ block: "nearest" });
+  }
+
+  const place = () => list.querySelector(".moment.selected")?.dataset.place;
+  await draw();
+  return {
+    keys: {
+      j: () => select(at + 1), k: () => select(at - 1), h: () => step(-1), l: () => step(1),
+      Enter: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}`),
+      e: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}&edit=1`),
+      c: async () => place() && correct(place(), await read(place()), { isPassage: true }),
+      d: () => place() && forget({ kind: "lines", value: place() }),
+    },
+    changed: draw,
+  };
+}

@@ -1,0 +1,42 @@
+// The texts of the page in the language that is chosen, or else in that of the browser.
+
+import { EN } from "./words.en.js";
+import { ZH } from "./words.zh.js";
+
+const CHOICE = "commonplace-language";
+const chosen = localStorage.getItem(CHOICE) ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+
+export const language = chosen === "zh" ? "zh" : "en";
+const WORDS = language === "zh" ? ZH : EN;
+
+/** The text of a name, with `{values}` filled in. */
+export function t(name, values = {}) {
+  const text = WORDS[name] ?? EN[name] ?? name;
+  return text.replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
+}
+
+export function choose(other) {
+  localStorage.setItem(CHOICE, other);
+  location.reload();
+}
+
+const locale = language === "zh" ? "zh-CN" : "en-GB";
+const numbers = new Intl.NumberFormat(locale);
+const days = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone: "UTC" });
+const moments = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const clocks = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
+
+export const number = (value) => numbers.format(value);
+
+/** A day (YYYY-MM-DD) in words. */
+export function day(text) {
+  const date = new Date(`${text}T00:00:00Z`);
+  return Number.isNaN(date.getTime()) ? text : days.format(date);
+}
+
+/** A moment (ISO 8601) in words. */
+export function moment(text, onlyTime = false) {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return text;
+  return (onlyTime ? clocks : moments).format(date);
+}
