@@ -23,7 +23,7 @@ from commonplace.panel.rows import Rows
 from commonplace.types import Finding
 
 NOW = datetime(2026, 3, 15, 10, 0)
-WIDE, NARROW = (120, 40), (80, 24)
+WIDE, BOTH, NARROW = (120, 40), (100, 24), (80, 24)  # BOTH is the smallest that shows two parts
 LONGEST_S = 60.0  # a condition that does not come true in that time never will
 NOTES = {
     "MEMORY.md": (
@@ -81,14 +81,10 @@ class Person:
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        """Type into the field in focus; what has no key of its own is put there."""
-        for character in text:
-            if character.isascii():
-                await self.pilot.press("space" if character == " " else character)
-            else:
-                field = self.panel.focused
-                assert isinstance(field, Input)
-                field.insert_text_at_cursor(character)
+        """Put a text into the field in focus: a key for each letter would show the screen as often."""
+        field = self.panel.focused
+        assert isinstance(field, Input)
+        field.insert_text_at_cursor(text)
         await self.pilot.pause()
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -97,7 +93,7 @@ class Person:
         end = loop.time() + LONGEST_S
         while not holds():
             assert loop.time() < end, self.screen
-            await self.pilot.pause(0.05)
+            await asyncio.sleep(0.05)
 
     async def sees(self, text: str) -> None:
         """Wait for a text on the screen."""
@@ -145,12 +141,13 @@ def play(memory: Memory) -> Play:
     """Open the panel, let a person do something, close it; return the person."""
 
     def run(
-        scene: Scene, size: tuple[int, int] = WIDE, examine: Sequence[tuple[str, list[Finding]]] = FINDINGS,
+        scene: Scene, size: tuple[int, int] = BOTH, examine: Sequence[tuple[str, list[Finding]]] = FINDINGS,
         **named: Any,
     ) -> Person:  # fmt: skip
         @asynccontextmanager
         async def opened() -> Any:
             panel = Panel(memory, lambda: examine, now=lambda: NOW, **named)
+            panel.animation_level = "none"
             async with panel.run_test(size=size) as pilot:
                 yield Person(panel, pilot)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,11 +9,10 @@ from commonplace.memory import Memory
 from commonplace.panel import events
 from commonplace.panel.events import Events
 from commonplace.types import Provenance
-from tests.cli.conftest import command, environment
 from tests.panel.conftest import NOW, Person, Play
 
 
-def test_what_another_process_writes_and_an_agent_recalls_is_seen(play: Play, workspace: Path) -> None:
+def test_what_others_write_and_recall_is_seen(play: Play, workspace: Path) -> None:
     async def scene(person: Person) -> None:
         await person.press("escape", "4")
         await person.sees("Moved the queue to PostgreSQL.")
@@ -22,12 +20,11 @@ def test_what_another_process_writes_and_an_agent_recalls_is_seen(play: Play, wo
         await person.until(lambda: person.panel.pane._is_begun)  # type: ignore[attr-defined]
         with Memory.open(workspace, overrides={"embedding.provider": "none"}, agent="kestrel") as other:
             other.recall("which tea after lunch")
-        await person.sees("recalled")
-        newest = str(person.rows("events").rows[0].shown)
-        assert "kestrel" in newest
-        assert "“which tea after lunch”" in newest
-        writing = command("-w", workspace, "remember", "The kettle is new.")
-        subprocess.run(writing, env=environment(COMMONPLACE_EMBEDDING_PROVIDER="none"), check=True)
+            await person.sees("recalled")
+            newest = str(person.rows("events").rows[0].shown)
+            assert "kestrel" in newest
+            assert "“which tea after lunch”" in newest
+            other.remember("The kettle is new.")
         await person.sees("The kettle is new.")
 
     play(scene)

@@ -11,15 +11,31 @@ from commonplace.memory import Memory
 from tests.panel.conftest import NARROW, Person, Play
 
 
-def test_typing_finds_without_enter_and_shows_the_note_at_the_line(play: Play) -> None:
+def test_typing_finds_without_enter_asks_no_model_and_records_nothing(
+    play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, search = list[dict[str, Any]](), memory.search
+
+    def noted(text: str, **named: Any) -> Any:
+        asked.append(named)
+        return search(text, **named)
+
+    monkeypatch.setattr(memory, "search", noted)
+
     async def scene(person: Person) -> None:
         await person.type("white tea")
         await person.sees("MEMORY.md:5")
         await person.until(lambda: person.rows("note-lines").row)
         assert person.rows("note-lines").row.value == 5  # type: ignore[union-attr]
         assert "▌" in person.screen
+        await person.press("enter")
+        await person.until(lambda: len(asked) > 1)
 
     play(scene)
+    assert asked[0]["rerank"] == "off"
+    assert asked[0]["expand"] is False
+    assert "rerank" not in asked[-1]
+    assert not memory.usage().questions
 
 
 def test_chinese_is_found_and_wrapped_anywhere(play: Play) -> None:
@@ -62,30 +78,7 @@ def test_a_search_that_takes_long_holds_up_no_key_and_the_last_question_is_answe
     play(scene)
 
 
-def test_while_one_types_no_model_is_asked(
-    play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, search = list[dict[str, Any]](), memory.search
-
-    def noted(text: str, **named: Any) -> Any:
-        asked.append(named)
-        return search(text, **named)
-
-    monkeypatch.setattr(memory, "search", noted)
-
-    async def scene(person: Person) -> None:
-        await person.type("tea")
-        await person.until(lambda: asked)
-        await person.press("enter")
-        await person.until(lambda: len(asked) > 1)
-
-    play(scene)
-    assert asked[0]["rerank"] == "off"
-    assert asked[0]["expand"] is False
-    assert "rerank" not in asked[-1]
-
-
-def test_the_cursor_moves_and_factors_are_shown_on_demand(play: Play) -> None:
+def test_the_cursor_moves_factors_are_shown_on_demand_and_nothing_found_says_so(play: Play) -> None:
     async def scene(person: Person) -> None:
         await person.search("white tea")
         first = person.rows("hits").row
@@ -101,12 +94,7 @@ def test_the_cursor_moves_and_factors_are_shown_on_demand(play: Play) -> None:
         assert person.panel.focused is person.rows("note-lines")
         await person.press("escape")
         assert person.panel.focused is person.rows("hits")
-
-    play(scene)
-
-
-def test_nothing_found_says_so(play: Play) -> None:
-    async def scene(person: Person) -> None:
+        await person.press("slash", "ctrl+u")
         await person.type("zzzqqq xylophone")
         await person.press("enter")
         await person.sees("nothing is found")
@@ -118,12 +106,3 @@ def test_nothing_found_says_so(play: Play) -> None:
         assert person.panel.is_running
 
     play(scene)
-
-
-def test_what_is_asked_here_is_not_recorded(play: Play, memory: Memory) -> None:
-    async def scene(person: Person) -> None:
-        await person.search("white tea")
-        await person.until(lambda: person.rows("note-lines").rows)
-
-    play(scene)
-    assert not memory.usage().questions
