@@ -9,6 +9,7 @@ from commonplace.memory import Memory
 from commonplace.panel import events
 from commonplace.panel.events import Events
 from commonplace.types import Provenance
+from commonplace.types.changes import Selection
 from tests.panel.conftest import NOW, Person, Play
 
 
@@ -50,6 +51,16 @@ def test_events_tell_who_what_and_where(memory: Memory, workspace: Path) -> None
     (workspace / written.path).unlink()
     found.look([str(workspace / written.path), str(workspace / "x.txt"), "/etc/passwd.md"], NOW)
     assert "removed" in {one.what for one in found.newest()}
+
+
+def test_no_event_holds_what_was_forgotten(memory: Memory) -> None:
+    found = Events(memory)
+    found.begin()
+    assert any("Lin signs" in one.said for one in found.newest())
+    memory.forget(Selection("person", "Lin"))
+    assert found.look()
+    assert "forget" in {one.what for one in found.newest()}
+    assert not any("Lin" in one.said for one in found.newest())
 
 
 def test_a_statement_that_moved_is_not_written_again(memory: Memory, workspace: Path) -> None:

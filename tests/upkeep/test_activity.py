@@ -60,6 +60,22 @@ def test_entries_that_stood_there_are_no_news(memory: Memory, workspace: Path) -
     assert one.agent == ""
 
 
+def test_what_was_done_lately_is_told_with_its_words_and_nothing_twice(
+    memory: Memory, workspace: Path
+) -> None:
+    memory.search("deploy")
+    memory.correct("Lin signs it off.", "Mira signs it off.")
+    memory.remember("Tea.\n\n- Green", provenance=Provenance("agent", "codex", at="2001-01-01T09:00:00"))
+    activities = Activities(memory, 10)
+    lately = activities.lately
+    assert [one.question for one in lately if one.kind == "search"] == ["deploy"]
+    assert [one.change for one in lately if one.kind == "change"] == ["correct"]
+    (nested,) = [one for one in lately if one.agent == "codex"]
+    assert [entry.words for entry in nested.entries] == ["Tea.", "Green"]
+    assert [one.entries for one in activities.new([str(workspace / NOTE)])] == [()]
+    assert Activities(memory).lately == []
+
+
 def test_a_generated_change_is_told_once_and_not_as_a_write(memory: Memory, workspace: Path) -> None:
     activities = Activities(memory)
     run = memory.correct("Lin signs it off.", "Mira signs it off.").run
