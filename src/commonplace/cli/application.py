@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "multi-get": ("notes:multi_get", "Show several notes, also by globs."),
         "timeline": ("notes:timeline", "Show what surrounds a note or a day in time."),
         "ls": ("notes:ls", "List notes with date, size and title."),
-        "tui": ("panel:tui", "Look at it in a panel: search, days, MEMORY.md, what agents do, health."),
+        "tui": ("panel:tui", "Look at it in a panel: search, days, MEMORY.md, a live feed."),
         "chat": ("chat:chat", "Talk to a language model that has this memory."),
     },
     "Write": {

@@ -287,7 +287,7 @@ def reject(
     session.write(_as_json({"sets": rows}) if as_json else evaluation.rejection_text(rows))
 
 
-@command("init", excluding=[("--no-llm", "--estimate")])
+@command("init")
 @option(
     "--questions",
     "count",

@@ -72,6 +72,7 @@ EXTRAS: Mapping[str, Library] = {
     "nanobot": Library("nanobot-ai", "nanobot", "0.3.5"),
     "openai-agents": Library("openai-agents", "agents", "0.24"),
     "pydantic-ai": Library("pydantic-ai-slim", "pydantic_ai", "2.68"),
+    "tui": Library("textual", "textual", "8.0"),
 }
 
 
