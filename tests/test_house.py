@@ -376,6 +376,8 @@ def test_no_name_for_type_checkers_alone_is_used_at_run_time() -> None:
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 names |= _stored(node.body) - _stored(node.orelse)
                 node.body = [ast.Pass()]
+        if not names:
+            continue
         runs = ast.parse(ast.unparse(_Plain().visit(tree)))
         loads = (one for one in ast.walk(runs) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
         used += [f"{path.relative_to(SOURCE)}: {one.id}" for one in loads if one.id in names]

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.atomic import locked
-from commonplace.notes import appends
+from commonplace.notes import appends, writes
 from commonplace.types import Entry
 from commonplace.upkeep.spool import Spool
 from tests.cli.conftest import Run
@@ -38,6 +38,7 @@ def test_sync_writes_what_waits(run: Run, workspace: Path, spool: Spool) -> None
 
 def test_sync_says_what_it_could_not_write(run: Run, spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appends.append_all, "__kwdefaults__", {"title": None, "timeout_s": 0.05})
+    monkeypatch.setattr(writes, "locked", lambda lock, **_: locked(lock, timeout_s=0.05))
     with locked(paths.lock_file(spool.workspace, "notes")):
         done = run("sync")
     assert done.exit_code == 0
