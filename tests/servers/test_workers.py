@@ -131,11 +131,12 @@ def test_who_ends_is_replaced_by_the_server(
 def test_one_that_hangs_is_ended_and_the_server_answers(
     beside: Workers, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers._Worker.ask, "__defaults__", (0.3,))
     for message in (call("search", query="tea"), call("search", query="tea " * 100_000)):
         (worker,) = beside._all
         os.kill(worker._process.pid, signal.SIGSTOP)
-        assert ask(beside, service, message) is None
+        with monkeypatch.context() as patch:
+            patch.setattr(workers._Worker.ask, "__defaults__", (0.3,))
+            assert ask(beside, service, message) is None
         assert not beside.is_ready
         assert worker._process.returncode == -signal.SIGKILL
         beside._next = 0.0

@@ -69,7 +69,9 @@ class Host(App[None]):
             self.tell(f"unexpected {type(error).__name__}: {error}", wrong=True)
 
     def tell(self, message: str, *, wrong: bool = False) -> None:
-        """Say what happened on the line for it."""
+        """Say what happened on the line for it, while there is one."""
+        if not self.is_running:
+            return
         said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
         line = self.screen_stack[0].query_one("#message", Static)
         line.update(text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""))
