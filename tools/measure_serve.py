@@ -136,8 +136,10 @@ class Client:
                 self.took[kind].append(time.perf_counter() - started)
             if answer.get("id") != id_:
                 self.wrong[f"lost: {kind}"] += 1
-            elif "error" in answer or answer["result"].get("isError"):
-                self.wrong[f"error: {kind}"] += 1
+            elif error := answer.get("error"):
+                self.wrong[f"error: {kind} ({error['message']})"] += 1
+            elif answer["result"].get("isError"):
+                self.wrong[f"error: {kind} ({answer['result']['content'][0]['text']})"] += 1
 
     def ask(self, message: object) -> dict[str, Any]:
         """Send a message and return its answer. Raises OSError, ValueError."""

@@ -705,7 +705,7 @@ class Memory:
             manifest = self._store.index.manifest()
             times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in manifest.items()}
         now = time.time()  # of what was read in the moment it was written no time is noted
-        return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
+        return summary.of(self._journal, [(note, times.get(note.path) or now) for note in notes], days)
 
     # --- inside -------------------------------------------------------------------------------------
 

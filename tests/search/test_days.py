@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent import tools
+from commonplace.index.base import Source
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.memory import days
 
 NOW = date(2026, 11, 23)  # a Monday
 NOTES = {
@@ -248,6 +252,33 @@ def test_a_timeline_says_that_no_note_is_of_a_day(memory: Memory) -> None:
     assert around.moments
     assert around.warnings == ("no note is of 2026-11-20",)
     assert "no note is of 2026-11-20" in tools.call(memory, "memory_timeline", {"anchor": "2026-11-20"}).text
+
+
+@pytest.mark.parametrize("anchor", ["2026-11-17", "memory/2026-11-17.md:9"])
+def test_a_timeline_and_its_days_are_those_of_one_moment(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anchor: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy)
+    path = copy / "memory/2026-11-17.md"
+    with Memory.open(copy) as memory, Memory.open(copy) as other:
+        memory.sync()
+        sources, before = SqliteIndex.sources, memory.timeline(anchor)
+
+        def slow(index: SqliteIndex, ids: Iterable[int]) -> dict[int, Source]:
+            found = sources(index, ids)
+            with monkeypatch.context() as patch:
+                patch.setattr(SqliteIndex, "sources", sources)
+                path.write_text(f"{path.read_text('utf-8')}\n- One more.\n", "utf-8")
+                (copy / f"memory/new-{path.stat().st_size}.md").write_text("- On 2026-11-17 12:00 new.\n")
+                other.sync(embed=False)
+            return found
+
+        monkeypatch.setattr(SqliteIndex, "sources", slow)
+        assert memory.timeline(anchor).moments == before.moments
+        assert "2026-11-17" in days(memory)
+        monkeypatch.undo()
+        assert memory.timeline(anchor).moments != before.moments
 
 
 def test_a_note_that_is_called_like_a_day_is_a_note(tmp_path: Path) -> None:

@@ -32,31 +32,34 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     for one that is not indexed and for lines that it does not have.
     """
     stale, index = store.freshen(), store.index
-    if (span := _span(store, anchor, now)) is not None:
-        anchor = span.written
-        notes = _in_order(index, anchor)
-        days = [str(note.date) for note in notes]
-        first, last = bisect_left(days, span.first.isoformat()), bisect_right(days, span.last.isoformat())
-        own = [moment for note in notes[first:last] for moment in _moments(index, note)]
-        parts: _Parts = (), own, ()
-        warning = NO_NOTE_OF.format(anchor)
-    else:
+    if (span := _span(store, anchor, now)) is None:
         try:
             reference = parse_reference(anchor)
             key = references.key_of(store, references.find(store, reference)[0])
         except NoteNotFound as error:
             raise NoteNotFound(error.path, error.suggestions, NEITHER) from error
-        notes = _in_order(index, references.shown(*key))
-        first = _place(index, notes, key, reference)
-        last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
-        warning = f"nothing but headings stands in {anchor}"
-    earlier, own_part, later = parts
-    # Passages of the anchor's own notes come first, then those of the notes further away.
-    further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
-    behind = [*reversed(earlier)][:before]
-    behind += islice(further, before - len(behind))
-    ahead = [*later][:after]
-    ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
+    with index.transaction(write=False):  # other processes replace passages meanwhile
+        if span is not None:
+            anchor = span.written
+            notes = _in_order(index, anchor)
+            days = [str(note.date) for note in notes]
+            first = bisect_left(days, span.first.isoformat())
+            last = bisect_right(days, span.last.isoformat())
+            own = [moment for note in notes[first:last] for moment in _moments(index, note)]
+            parts: _Parts = (), own, ()
+            warning = NO_NOTE_OF.format(anchor)
+        else:
+            notes = _in_order(index, references.shown(*key))
+            first = _place(index, notes, key, reference)
+            last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
+            warning = f"nothing but headings stands in {anchor}"
+        earlier, own_part, later = parts
+        # Passages of the anchor's own notes come first, then those of the notes further away.
+        further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
+        behind = [*reversed(earlier)][:before]
+        behind += islice(further, before - len(behind))
+        ahead = [*later][:after]
+        ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
     anchors = (replace(one, is_anchor=True) for one in own_part[:MOST_ANCHORS])
     warnings = () if own_part else (warning,)
     return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
@@ -66,12 +69,14 @@ def days(store: Store) -> dict[str, int]:
     """Count the passages of each day, the last day first: of dated notes, and of days that entries name."""
     store.freshen()
     index, counts = store.index, Counter[str]()
-    dates = {(note.collection, note.path): note.date for note in index.notes()}
-    for note in index.notes():
+    with index.transaction(write=False):
+        notes = {(note.collection, note.path): note for note in index.notes()}
+        dated = index.sources(index.select(Scope((Has("day"),)))).values()
+    for note in notes.values():
         if note.date:
             counts[note.date] += note.last_passage - note.first_passage + 1
-    for source in index.sources(index.select(Scope((Has("day"),)))).values():
-        if own := dates[source.collection, source.path]:
+    for source in dated:
+        if own := notes[source.collection, source.path].date:
             counts[own] -= 1
         counts[str(source.date)] += 1
     return {day: counts[day] for day in sorted(counts, reverse=True) if counts[day] > 0}
