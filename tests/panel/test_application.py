@@ -179,6 +179,13 @@ def test_a_note_that_is_gone_and_a_damaged_index_are_one_line(play: Play, worksp
 
 
 @pytest.mark.slow
+def test_what_ends_after_the_panel_is_said_to_nobody(play: Play) -> None:
+    async def scene(person: Person) -> None:
+        await person.press("escape")
+
+    play(scene).panel.tell("late", wrong=True)
+
+
 def test_a_workspace_that_is_gone_ends_nothing(play: Play, workspace: Path) -> None:
     async def scene(person: Person) -> None:
         shutil.rmtree(workspace)
