@@ -84,9 +84,16 @@ class _Note(NamedTuple):
     stated: frozenset[bytes] | None = frozenset()
 
 
-def follow(memory: Memory, tell: Callable[[Activity], None], *, stop: threading.Event) -> None:
-    """Call `tell` with what is done from now on, until `stop` is set."""
+def follow(
+    memory: Memory,
+    tell: Callable[[Activity], None],
+    *,
+    stop: threading.Event,
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Call `begun`, and then `tell` with what is done from there on, until `stop` is set."""
     activities = Activities(memory)
+    begun()
     changed: set[str] = set()
     lock = threading.Lock()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,9 @@ class Stream:
 
     def next(self) -> tuple[str, Any]:
         """The next event: its name and its data."""
-        name, data = "", None
+        name, data, end = "", None, time.monotonic() + WAIT_S
         while line := self.response.readline().decode():
+            assert time.monotonic() < end
             field, _, value = line.rstrip("\n").partition(": ")
             if field == "id":
                 self.id = value
@@ -120,10 +123,38 @@ def test_a_stream_ends_with_its_server(api: Api) -> None:
     assert not api.server.thread.is_alive()
 
 
+def test_who_is_ready_hears_all_that_is_done_from_there_on(service: Service) -> None:
+    begins = threading.Event()
+
+    def follow(
+        memory: Memory, tell: Callable[[Activity], None], stop: Any, begun: Callable[[], None]
+    ) -> None:
+        begins.wait(WAIT_S)
+        begun()
+        tell(Activity("get", "2026-02-13T09:00:00+00:00"))
+        stop.wait(WAIT_S)
+
+    async def listen() -> None:
+        feed = Feed(service, follow)
+        early = feed.listen("")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(early._first), 0.05)
+        assert not early._first.done()
+        begins.set()
+        assert [event.name for event in await early.first()] == ["ready"]
+        assert (await early.next()).name == "get"  # type: ignore[union-attr]
+        assert [event.name for event in await feed.listen("").first()] == ["ready"]
+        feed.close()
+        assert await early.next() is None
+
+    asyncio.run(listen())
+
+
 def test_a_listener_that_does_not_read_is_dropped(service: Service) -> None:
     async def listen() -> None:
-        feed = Feed(service, lambda memory, tell, stop: stop.wait(WAIT_S))
-        listener, _ = feed.listen("")
+        feed = Feed(service, lambda memory, tell, stop, begun: begun() or stop.wait(WAIT_S))
+        listener = feed.listen("")
+        assert [event.name for event in await listener.first()] == ["ready"]
         for number in range(MOST_WAITING + 10):
             feed.tell(Activity("get", "2026-02-13T09:00:00+00:00", count=number))
         await asyncio.sleep(0)  # what was sent from threads is taken

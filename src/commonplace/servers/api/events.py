@@ -58,6 +58,7 @@ class Listener:
     def __init__(self) -> None:
         """Hear nothing yet."""
         self._loop = asyncio.get_running_loop()
+        self._first: asyncio.Future[list[Event]] = self._loop.create_future()
         self._waiting: asyncio.Queue[Event | None] = asyncio.Queue(MOST_WAITING)
         self.is_over = False
 
@@ -73,6 +74,20 @@ class Listener:
         if self.is_over and self._waiting.full():
             self._waiting.get_nowait()
         self._waiting.put_nowait(None if self.is_over else event)
+
+    def greet(self, events: list[Event]) -> None:
+        """Take what comes before all else, once, from any thread."""
+
+        def put() -> None:
+            if not self._first.done():
+                self._first.set_result(events)
+
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(put)
+
+    async def first(self) -> list[Event]:
+        """Return what comes before all else, as soon as the memory is followed."""
+        return await self._first
 
     async def next(self) -> Event | None:
         """Return the next event; None for the end. Raises TimeoutError where none comes for long."""
@@ -91,9 +106,11 @@ class Feed:
         self._number = 0
         self._kept: deque[Event] = deque(maxlen=MOST_KEPT)
         self._listeners: list[Listener] = []
+        self._has_begun = False
+        self._early: list[tuple[Listener, str]] = []  # who came before that, and the last event they know
 
-    def listen(self, last: str) -> tuple[Listener, list[Event]]:
-        """Add a listener; return it, and what came behind the last event that it knows.
+    def listen(self, last: str) -> Listener:
+        """Add a listener, who first hears what came behind the last event that it knows.
 
         Raises Refused where too many listen, or the server ends.
         """
@@ -105,7 +122,19 @@ class Feed:
                 self._thread.start()
             listener = Listener()
             self._listeners.append(listener)
-            return listener, self._since(last)
+            if self._has_begun:
+                listener.greet(self._since(last))
+            else:
+                self._early.append((listener, last))
+            return listener
+
+    def _begin(self) -> None:
+        """Greet who waited for it: whatever is done from here on is told."""
+        with self._lock:
+            self._has_begun = True
+            early, self._early = self._early, []
+            for listener, last in early:
+                listener.greet(self._since(last))
 
     def _since(self, last: str) -> list[Event]:
         """What came behind an id; an event that says so where that is not known any more."""
@@ -139,6 +168,7 @@ class Feed:
         with self._lock:
             listeners, self._listeners = self._listeners, []
         for listener in listeners:
+            listener.greet([])
             listener.hear(None)
 
     def tell(self, activity: Activity) -> None:
@@ -159,9 +189,11 @@ class Feed:
         while not self._stop.is_set():
             try:
                 memory = self._service.memory
-                follow(memory, self.tell, stop=_Until(self._stop, self._service, memory))
+                until = _Until(self._stop, self._service, memory)
+                follow(memory, self.tell, stop=until, begun=self._begin)
             except Exception as error:  # noqa: BLE001 - those who listen hear of what comes after it
                 self._service.tell(f"{type(error).__name__} while the memory was followed")
+                self._begin()
             self._stop.wait(_AGAIN_S)
 
 
@@ -208,13 +240,13 @@ class Events(Resource):
             return Response(headers=headers, media_type=_KIND)
         if request.query_params:
             raise Refused(400, "this takes no parameters")
-        listener, first = self._feed.listen(request.headers.get("last-event-id", "")[:100])
-        return StreamingResponse(self._sent(listener, first), headers=headers, media_type=_KIND)
+        listener = self._feed.listen(request.headers.get("last-event-id", "")[:100])
+        return StreamingResponse(self._sent(listener), headers=headers, media_type=_KIND)
 
-    async def _sent(self, listener: Listener, first: list[Event]) -> AsyncIterator[bytes]:
+    async def _sent(self, listener: Listener) -> AsyncIterator[bytes]:
         try:
             yield f"retry: {_RETRY_MS}\n\n".encode()
-            for event in first:
+            for event in await listener.first():
                 yield self._encoded(event)
             while True:
                 try:
