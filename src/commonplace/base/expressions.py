@@ -1,4 +1,9 @@
-"""Expressions that are compiled when they are first used: what a search from the shell need not wait for."""
+"""Expressions that are compiled when they are first used: what a search from the shell need not wait for.
+
+Python before 3.11.5 goes on from where the last, failed round of a possessive group came to, not from where
+it began (https://github.com/python/cpython/issues/106052). Such a group ends with an alternative that never
+matches, `(?:…|(?!))*+`: it puts the round back.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,10 @@ from commonplace.base.tuples import NamedTuple
 Step = str | int  # into an object, into an array
 DEEPEST = 100  # levels
 _UNIT = "  "
-_TRIVIA = re.compile(r"(?:[\s\ufeff]|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
-_STRING = re.compile(r'"(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*+"|\'(?:[^\'\\\n\r]|\\(?:\r\n|[\s\S]))*+\'')
+_TRIVIA = re.compile(r"(?:[\s\ufeff]|//[^\n\r]*+|/\*(?:[^*]|\*(?!/)|(?!))*+\*/|(?!))*+")
+_STRING = re.compile(
+    r'"(?:[^"\\\n\r]|\\(?:\r\n|[\s\S])|(?!))*+"|\'(?:[^\'\\\n\r]|\\(?:\r\n|[\s\S])|(?!))*+\''
+)
 _NAME = re.compile(r"[\w$][\w$\u200c\u200d]*+")
 _WORD = re.compile(r"[\w.+$-]++")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))")
@@ -31,7 +33,7 @@ _MEANING |= dict.fromkeys(("\n", "\r\n", "\r", "\u2028", "\u2029"), "")
 _WORDS = {"true": True, "false": False, "null": None, "Infinity": float("inf"), "NaN": float("nan")}
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|NaN)")
 # Behind a member on its own line, what belongs to it.
-_BESIDE = re.compile(r"(?:[ \t]|/\*[^\n\r*]*\*/)*+(?://[^\n\r]*+)?(?=[\r\n])")
+_BESIDE = re.compile(r"(?:[ \t]|/\*[^\n\r*]*\*/|(?!))*+(?://[^\n\r]*+)?(?=[\r\n])")
 
 
 class Broken(ValueError):

@@ -17,11 +17,11 @@ CODE = "code"  # the part of the identity that matters only where code is indexe
 # Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
-    REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
+    REDACTION: "a66f5cbfeb5a",  # redaction.redact.rules_digest(), which takes 40 ms to work out
     # markdown.document, .structure, .stamps, .wiki, index.base: title, headings, days, kind, front matter,
     # tags and tasks in the text
     "markdown": 6,
-    "comments": 3,  # markdown.comments, markdown.struck: what is said of a passage
+    "comments": 4,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.share: how much of a section is conversation
 }
 

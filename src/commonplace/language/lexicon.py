@@ -50,7 +50,7 @@ _ENDINGS = rules.listed("en", "endings")
 # Two ways to write a telephone number share its last digits, whatever stands before: +31 (0)6, 06, 0031 6.
 # Seven are the local number of most places; numbers of other owners share them once in ten million.
 NUMBER_LEAST, NUMBER_MOST, NUMBER_ENDING = 7, 15, 7
-NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z]))*+"
+NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z])|(?!))*+"
 _MAY_BE_NUMBER = r"[0-9][-0-9 ().\/]{5,}[0-9]"
 _DATE = (
     r"\b(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d|(?:19|20)\d\d-(?:19|20)\d\d"

@@ -55,11 +55,11 @@ _MARK = lazy(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
 _ENCODED = lazy(r"%([0-9A-Fa-f]{2})")
 # What may stand behind the writer, in this order, and the most characters of each that are kept.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
-_FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>])*+)"
+_FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>]|(?!))*+|(?!))"
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
 _COMMENT = lazy(
-    rf"<!--\s*+(?:(?P<key>{'|'.join(_KEYS)})\s*+:(?P<value>(?:(?!<!--|-->).)*+)"
-    rf"|cp\s*+:(?P<cp>(?:(?!<!--|-->).)*+)|(?P<pinned>{PINNED})\s*+"
+    rf"<!--\s*+(?:(?P<key>{'|'.join(_KEYS)})\s*+:(?P<value>(?:(?!<!--|-->).|(?!))*+)"
+    rf"|cp\s*+:(?P<cp>(?:(?!<!--|-->).|(?!))*+)|(?P<pinned>{PINNED})\s*+"
     rf"|(?:status\s*+:\s*+)?(?P<status>{'|'.join(STATUSES)})\s*+"
     rf"|(?:by|source|provenance)\s*+:\s*+(?P<by>{'|'.join(WRITERS)})\s*+(?P<further>{_FURTHER}*+);?\s*+)-->",
     re.IGNORECASE,
@@ -84,7 +84,7 @@ FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in
 TAGS_IN_TEXT, TASKS_IN_TEXT = "#", "task"
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
-_CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).)++\1(?!`)")
+_CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).|(?!))++\1(?!`)")
 _LONGEST_LINE = 10_000  # characters of a line that is looked at for code
 _OPENING = lazy(r"<!(?=--)")
 _ANY = lazy(r"<!--.*?-->", re.DOTALL)

@@ -22,9 +22,9 @@ DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
 REFERENCE = re.compile(
     r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{0,9})|:(?P<count>\d{1,9}))?|#L(?P<a>\d{1,9})(?:-L?(?P<b>\d{1,9}))?)$"
 )
-_CP = re.compile(r"(?P<before>(?<![ \t])[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).)*+-->", re.IGNORECASE)
+_CP = re.compile(r"(?P<before>(?<![ \t])[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).|(?!))*+-->", re.IGNORECASE)
 _SUCCESSOR = re.compile(
-    r"(?P<before>(?<![ \t])[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).)*+)-->",
+    r"(?P<before>(?<![ \t])[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).|(?!))*+)-->",
     re.IGNORECASE,
 )
 _NAMES = {name: mark for mark, name in comments.MARK_NAMES.items()}

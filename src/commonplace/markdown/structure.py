@@ -43,7 +43,8 @@ _OPENS_ATX = lazy(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 # A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
 RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
 _IMAGES = lazy(
-    r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)(?:\]\([^()]*+\))?+\s*+)++$"
+    r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)"
+    r"(?:\]\([^()]*+\)|(?!))?+\s*+|(?!))++$"
 )
 # A row of a table, and the one below its header.
 ROW = lazy(r"\s*\|")

@@ -39,7 +39,7 @@ _FORMS = {
     "header": rf"(?i)(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?"
     r"|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
     r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z",
-    "rule": r"(?i)[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z",
+    "rule": r"(?i)[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+|(?!))*+\|?[ \t]*+\Z",
     # Values parted by commas, semicolons or tabs: the word is a name in the first line.
     "cell": r"(?i)(?:\"(?:[^\"\n]|\"\")*+\"|[^\"{sign}\n]*+)",
     "after-cell": rf"(?i)(?:{_PASSWORD}|pass|pwd?)\"?(?=[,;\t\r\n])",
@@ -49,7 +49,7 @@ _FORMS = {
     # The line below, or the next but one: in a list, in back-ticks, in a fenced block.
     "below": rf"(?i){_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
     r"[*_]{0,2}[ \t]?[:：][*_]{0,2}"
-    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n)?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n)?+"
+    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n|(?!))?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n|(?!))?+"
     r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
     rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)",
     # user1, name: …, 1.2.3
@@ -74,9 +74,9 @@ _FORMS = {
     r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)",
     # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
     "manifest": r"(?im)\bkind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$",
-    "part": r"(?im)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n){2,}+",
+    "part": r"(?im)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n|(?!)){2,}+",
     "data": r"(?im)^(?P<indent>[ \t>]*+)(?:[^\n]{0,80}[ \t])?(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
-    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)",
+    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z)|(?!))++)",
     "row": r"(?im)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)",
     "base64": r"(?i)[A-Za-z0-9+/]{8,}={0,2}\Z",
     # Words drawn from a list. No sentence has four in a row without one of the words that join them.
@@ -88,18 +88,18 @@ _FORMS = {
     "inflected": r"\w{3,}(?:ed|ing)\Z",
     "seed": r"(?i)(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
     r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
-    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)",
+    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2}|(?!))?+[a-z]{3,8}(?![a-z])|(?!)){12,24}+)",
     # Codes that let somebody in without the second factor.
     "codes": rf"(?i)(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
     r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
-    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,32}+(?=[a-z-]{0,16}\d)"
+    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]|(?!)){0,32}+(?=[a-z-]{0,16}\d)"
     r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})"
-    r"(?![\w-])){1,32}+)",
+    r"(?![\w-])|(?!)){1,32}+)",
     "codes-before": r"(?i)(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa"
     r"|mfa)[ -])?\Z",
     "day": r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z",
     # What a list of words or codes begins with.
-    "leading": r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+",
+    "leading": r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2}|(?!))?+",
 }
 # Words that join the others of a sentence.
 _JOINING = frozenset(

@@ -51,7 +51,7 @@ SHAPES = (
     Shape("anyscale-key", "esecret_", rf"{_ANY}{{20,}}"),
     Shape("apify-token", "apify_api_", rf"{_ANY}{{30,}}"),
     # Up to four vendor words, then a run with a digit: `sk-learn-something` is prose.
-    Shape("api-key", "sk-", r"(?:[a-z0-9]{1,12}-){0,4}+(?=[A-Za-z_]{0,60}\d)\w{16,}[\w-]*"),
+    Shape("api-key", "sk-", r"(?:[a-z0-9]{1,12}-|(?!)){0,4}+(?=[A-Za-z_]{0,60}\d)\w{16,}[\w-]*"),
     Shape("api-key", "sk-", r"(?:proj|svcacct|admin|ant-(?:api|admin|oat|sid)\d\d)-[\w-]{40,}"),
     Shape("api-key", "sk-lf-", _UUID),
     Shape("api-key", "pplx- tvly-", rf"(?:dev-|prod-)?{_ANY}{{24,}}"),

@@ -63,7 +63,7 @@ _FORMS = {
     "unit": r"(?i)[ \t]?(?:char|digit|letter|day|week|month|year|hour|minute|time|user|word|account"
     r"|[位个天月年次字种])",
     "clause-ends": r"(?m)[*_\"'`”」』)]{0,3}(?:~~)?[ \t]*(?:$|[.,;:!?。，；！？)）]|<!--)",
-    "counted": r"\d++(?:[.,]\d++)*+%?(?:-?[A-Z]?[a-z]++)*+(?:-?[A-Z]{1,5})?\Z",
+    "counted": r"\d++(?:[.,]\d++)*+%?(?:-?[A-Z]?[a-z]++|(?!))*+(?:-?[A-Z]{1,5})?\Z",
     "version": r"\d\.\d",
     "year": r"(?:19|20)\d\d\Z",
     "inside": r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]",

@@ -15,7 +15,7 @@ CLOSING = f"</{TAG}>"
 # As it was written, and as JSON or HTML write what stands inside them.
 _MARK = (
     rf"(?is)(?:<|&lt;|\\u003c)\s*+(?P<end>(?:\\?/)?)\s*+{TAG}\b"
-    r"(?:(?!<|>|&[lg]t;|\\u003[ce]).)*+(?:>|&gt;|\\u003e)?"
+    r"(?:(?!<|>|&[lg]t;|\\u003[ce]).|(?!))*+(?:>|&gt;|\\u003e)?"
 )
 _OPENING = rf"(?i)<\s*+{TAG}\b(?P<ours> note=\\*\"Reference data)?[^<>]*+>"
 _CLOSING = rf"(?i)<\s*+/\s*+{TAG}\s*+>\n?"

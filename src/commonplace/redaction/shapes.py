@@ -41,7 +41,7 @@ _JWT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-
 # A token that ends where its line does may go on in the next one.
 _BROKEN = (
     r"(?a)(?:\r?\n[ \t>]{0,8}(?=[\w.-]{0,200}\d)(?=[\w.-]{0,200}[A-Z])(?=[\w.-]{0,200}[a-z])"
-    r"%s{20,}(?=[ \t]*+(?:\r?\n|\Z))){1,20}+"
+    r"%s{20,}(?=[ \t]*+(?:\r?\n|\Z))|(?!)){1,20}+"
 )
 _RESTS = {"jwt": _BROKEN % r"[\w.=-]", "api-key": _BROKEN % r"[\w-]"}
 _KEY_NAME = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)"
@@ -53,13 +53,13 @@ _FORMS = {
     "address": "(?a)://(?:" + "|".join(rest for _, rest in ADDRESSES) + ")",
     "jwt-tail": r"(?a)\.eyJ[\w=-]{10,}(?:\.[\w=-]*)?",
     "key-begins": rf"(?a)-----? ?BEGIN {_KEY_NAME} ?-{{4,5}}",
-    "key-closed": rf"(?a)(?:[^-]|-(?!---))*+-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}",
+    "key-closed": rf"(?a)(?:[^-]|-(?!---)|(?!))*+-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}",
     "key-line": r"(?a)[ \t>|\"',+\\]*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
     r"|[A-Za-z0-9+/\\]{16,}+={0,2}|[A-Za-z0-9+/]{1,15}={1,2})?[ \t\"',+\\]*+\r?(?:\n|\Z)",
     "key-run": r"[A-Za-z0-9+/]{16}",
     # PuTTY writes the lines of a key without any mark around them.
     "putty": r"(?a)Private-Lines: \d{1,3}[ \t]*\r?\n"
-    r"(?:[ \t>]*[A-Za-z0-9+/]{1,100}={0,2}[ \t]*(?:\r?\n|\Z)){1,400}+",
+    r"(?:[ \t>]*[A-Za-z0-9+/]{1,100}={0,2}[ \t]*(?:\r?\n|\Z)|(?!)){1,400}+",
 }
 
 
