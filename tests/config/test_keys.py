@@ -91,6 +91,19 @@ def test_ways_to_say_yes_and_no() -> None:
             keys.from_text(BY_NAME["output.links"], text, "here")
 
 
+def test_a_list_may_come_as_toml_writes_it() -> None:
+    key = BY_NAME["index.include"]
+    for text, globs in (
+        ('["**/*.md"]', ("**/*.md",)), ("['a.md', \"b.md\"]", ("a.md", "b.md")), ("[a-f]", ("[a-f]",)),
+        ("[a-f].md", ("[a-f].md",)), ("[" * 5000 + "]", ("[" * 5000 + "]",)),
+    ):  # fmt: skip
+        assert keys.from_text(key, text) == globs, text
+    for text in ("[1]", "[['a']]", "[]\nread = ['a']"):
+        taken(lambda text=text: keys.from_text(key, text))  # type: ignore[misc]
+    with pytest.raises(ConfigError, match="list of globs"):
+        keys.from_text(key, "[1]")
+
+
 def test_globs_are_taken_in_one_spelling() -> None:
     for written, globs in (
         ("a.md", ("a.md",)),

@@ -15,8 +15,10 @@ _BY_NAME = {key.name: key for key in KEYS}
 
 
 def from_text(key: Key, text: str, where: str = "") -> object:
-    """Read a value that came as text, from the environment or a flag."""
+    """Read a value that came as text, from the environment or a flag; a list may be one of TOML."""
     value: object = text
+    if text.startswith("[") and text.endswith("]") and key.kind in ("texts", "names", "command"):
+        value = _list(text)
     try:
         if key.kind == "boolean":
             lower = text.lower()
@@ -26,6 +28,16 @@ def from_text(key: Key, text: str, where: str = "") -> object:
     except ValueError as error:
         raise _not_allowed(key, text, where) from error
     return checked(key, value, where)
+
+
+def _list(text: str) -> object:
+    """Read a list of TOML; what is none stays a text, such as the glob `[a-f]`."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"read = {text}")["read"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
 
 
 def checked(key: Key, value: object, where: str = "") -> object:
