@@ -63,7 +63,7 @@ class SearchPane(Pane):
         self._memory, self._host = host.memory, host
         self._timer: Timer | None = None
         self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
-        self._is_searching = False
+        self._is_searching = self._has_struck = False
         self._pattern: re.Pattern[str] | None = None
         self._asked = _Question("")
         service = next(
@@ -137,11 +137,12 @@ class SearchPane(Pane):
     def _search(self, question: _Question) -> SearchResult:
         today = self.host.now().date()
         if question.in_full:
-            return self._memory.search(question.text, limit=MOST_HITS, now=today)
+            return self._memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
         mode: Mode = "hybrid" if self._is_local else "lexical"
         return self._memory.search(
-            question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False
-        )
+            question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False,
+            history=self._has_struck,
+        )  # fmt: skip
 
     # --- showing ------------------------------------------------------------------------------------
 
@@ -177,6 +178,12 @@ class SearchPane(Pane):
     def open_hit(self) -> None:
         """Go to the note."""
         self.open_side()
+
+    def toggle_struck(self) -> None:
+        """Find struck text as well, or no longer."""
+        self._has_struck = not self._has_struck
+        self.host.tell("struck text too" if self._has_struck else "without struck text")
+        self.renew()
 
     def toggle_factors(self) -> None:
         """Show or hide what the score is made of."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from commonplace.types import NoteInfo, Statement
 
 Kind = Literal["search", "recall", "get", "write", "remove", "change"]
+KINDS: Sequence[Kind] = get_args(Kind)
 EVERY_S = 0.5  # between two looks at the records
 QUIET_S = 0.3  # that a note rests before it is read
 MOST_PLACES = 10  # that one activity names
@@ -106,6 +107,14 @@ def follow(memory: Memory, tell: Callable[[Activity], None], *, stop: threading.
         for activity in activities.new(names):
             tell(activity)
     watching.join()
+
+
+def lately(memory: Memory, most: int, kinds: Sequence[Kind] = KINDS) -> list[Activity]:
+    """Return the last of what was done, newest first, of some kinds."""
+    done = [one for one in Activities(memory, most).lately if one.kind in kinds]
+    return sorted(done[::-1], key=lambda one: _seconds(one.at), reverse=True)[
+        :most
+    ]  # of one second the later first
 
 
 class Activities:
@@ -295,6 +304,13 @@ def _signature(path: Path) -> object:
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def _seconds(text: str) -> float:
+    """When that was, in seconds since 1970; 0 where it says no time."""
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(text).timestamp()
+    return 0.0
 
 
 def _parsed(text: str) -> datetime | None:
