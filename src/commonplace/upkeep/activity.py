@@ -112,9 +112,8 @@ def follow(memory: Memory, tell: Callable[[Activity], None], *, stop: threading.
 def lately(memory: Memory, most: int, kinds: Sequence[Kind] = KINDS) -> list[Activity]:
     """Return the last of what was done, newest first, of some kinds."""
     done = [one for one in Activities(memory, most).lately if one.kind in kinds]
-    return sorted(done[::-1], key=lambda one: _seconds(one.at), reverse=True)[
-        :most
-    ]  # of one second the later first
+    done.sort(key=lambda one: _seconds(one.at))
+    return done[::-1][:most]
 
 
 class Activities:

@@ -246,7 +246,7 @@ STATE = (
         {"days": _DAYS}, refusals=(409, 503), lane="light",
     ),
     Operation(
-        "GET", "/api/activities", "activities", "List what was asked, read, written and changed last, newest first.",
+        "GET", "/api/activities", "activities", "List what was done last, newest first.",
         _activities, listed(_activity_parts()), {"limit": number(1, _MOST_ACTIVITIES)}, owner=True,
     ),
     Operation(
