@@ -259,11 +259,15 @@ def _answer_uses(ctx: click.Context, memory: Memory, most: int, form: str) -> No
 def _uses_text(uses: Sequence[Activity]) -> str:
     rows = [
         (
-            one.at[:16].replace("T", " "), one.agent or "owner", one.kind, f"{one.tokens:,}" if one.question else "",
-            screen.shorten(screen.one_line(one.question), _LONGEST_QUESTION), screen.name((*one.places, "")[0]),
+            one.at[:16].replace("T", " "),
+            one.agent or "owner",
+            one.kind,
+            f"{one.tokens:,}" if one.question else "",
+            screen.shorten(screen.one_line(one.question), _LONGEST_QUESTION),
+            screen.name((*one.places, "")[0]),
         )
         for one in uses
-    ]  # fmt: skip
+    ]
     return screen.headed([("when", "who", "did", "tokens", "question", "first"), *rows], (3,))
 
 
