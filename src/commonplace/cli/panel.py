@@ -37,7 +37,7 @@ def tui(ctx: click.Context, theme: str | None) -> None:
         if (error.name or "").partition(".")[0] != "textual":
             raise
         raise MissingExtra("the panel", "tui") from error
-    memory = session.open_memory(ctx, overrides={"usage.record": False})
+    memory = session.open_memories(ctx, lambda _: {"usage.record": False})
     Panel(memory, lambda: _examined(ctx), agent=session.asking_agent(ctx), theme=theme or "").run()
 
 

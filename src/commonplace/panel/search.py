@@ -27,7 +27,8 @@ from commonplace.types import Hit, Mode, SearchResult
 
 PAUSE_S = 0.12  # after the last key
 MOST_HITS = 30
-_SHOWN = 100  # cells of what a hit says
+_SHOWN = 100  # cells of a line that a hit says
+_LINES = 3  # that a hit says where no word of the question is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,16 +203,15 @@ def _state(result: SearchResult | None) -> str:
 
 
 def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
-    """A hit: what it is about; where, when, how sure, in which collection; its line with the most matches."""
+    """A hit: what it is about; where, when, how sure, in which collection; its line with the most matches, or its first ones."""
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))
     where = screen.place(hit.path, hit.start_line, hit.end_line)
     collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
-    best = max(
-        lines, key=lambda line: sum(b - a for a, b in screen.matches(text.line(line), pattern)), default=""
-    )
-    said = text.marked(screen.shorten(screen.one_line(best), _SHOWN), pattern)
-    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), said])
+    matched = [sum(b - a for a, b in screen.matches(text.line(line), pattern)) for line in lines]
+    best = [lines[matched.index(max(matched))]] if any(matched) else lines[:_LINES]
+    said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
+    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
     return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)

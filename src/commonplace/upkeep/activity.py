@@ -123,7 +123,8 @@ class Activities:
         """Begin now; `lately` holds what was done before: `most` of each kind, in no order."""
         from commonplace.memory import sources
 
-        self.sources = [source for source in sources(memory) if not source.format]
+        home, *further = sources(memory)  # which may hold transcripts of its own beside its notes
+        self.sources = [home, *(source for source in further if not source.format)]
         self._began = datetime.now() - _EARLIER
         self._workspace = memory.workspace
         self._record = Journal(memory.workspace, memory.settings.usage).path
@@ -151,7 +152,11 @@ class Activities:
     def _begin(self, notes: Sequence[NoteInfo], most: int) -> Iterator[Activity]:
         """Read what stands in the notes and records now, and tell the last of it."""
         self._notes = {note.path: _Note(note.lines, None) for note in notes}
-        own = [note for note in notes if note.collection == WORKSPACE_COLLECTION]
+        own = [
+            note
+            for note in notes
+            if note.collection == WORKSPACE_COLLECTION and not self.sources[0].format_of(note.path)
+        ]
         daily = sorted((note.date, note.path) for note in own if note.date)
         newest = {path for _, path in daily[-_NEWEST:]}
         for note in own:
@@ -236,6 +241,7 @@ class Activities:
                 paths.is_within(real, root)
                 and scan.Globs(source.globs)(inner)
                 and not scan.Globs(source.ignore)(inner)
+                and not source.format_of(inner)
             ):
                 return source, inner
         return None, ""

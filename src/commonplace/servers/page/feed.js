@@ -66,7 +66,7 @@ export async function show(root) {
 
 /** What was done before the page heard of anything, oldest first. */
 async function earlier() {
-  const done = await get("/api/activities", { limit: MOST_EARLIER });
+  const done = await get("/api/activities", { limit: MOST_EARLIER }).catch(() => []); // which are the owner's
   const known = new Set(heard.map(same));
   const first = Math.min(...heard.map((one) => Date.parse(one.at)), Infinity);
   return done.filter((one) => Date.parse(one.at) <= first && !known.has(same(one))).reverse();
