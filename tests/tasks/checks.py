@@ -93,7 +93,7 @@ CHECKS: Mapping[int, Check] = {
     17: Check(["memory/2026-03-12.md"]),
     18: Check(["At 00:55 on Sunday, from Pudong."]),
     19: Check(["none"]),
-    20: Check(["0.2"]),
+    20: Check(["$0.20"]),
     21: Check(["cafe.md"]),
     22: Check(note=MEMORY, says=[POSTGRESQL, "~~The queue of Kestrel lives in SQLite files.~~"]),
     23: Check(note=MEMORY, says=["\n- No coffee after 14:00.\n"], says_not=["13:00"]),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -30,6 +35,17 @@ class Way:
     cell: str
 
     @property
+    def beside(self) -> list[str]:
+        """The folders of further workspaces that the door is opened with."""
+        words = shlex.split(self.steps[0].what) if self.steps[0].kind == "command" else []
+        return [folder for option, folder in pairwise(words) if option == "-w" and folder != "."]
+
+    @property
+    def once_open(self) -> tuple[Step, ...]:
+        """The steps once a page or a panel is open."""
+        return self.steps[self.steps[0].kind == "command" :]
+
+    @property
     def counted(self) -> int:
         """How many steps there are."""
         return sum(step.kind != "event" for step in self.steps)
@@ -44,6 +60,14 @@ class Task(NamedTuple):
     cells: dict[str, str]
 
 
+def ways(door: str) -> Iterator[tuple[int, Way]]:
+    """The ways of a door by the numbers of their tasks: all, or those that TASKS=4,17 names."""
+    chosen = os.environ.get("TASKS", "").split(",")
+    for task in tasks():
+        if door in task.ways and (chosen == [""] or str(task.number) in chosen):
+            yield task.number, task.ways[door]
+
+
 def tasks() -> list[Task]:
     """Read the table."""
     found = []
@@ -52,6 +76,16 @@ def tasks() -> list[Task]:
         ways = {door: way for door, cell in zip(DOORS, cells, strict=True) if (way := _way(cell))}
         found.append(Task(int(number), wish, ways, dict(zip(DOORS, cells, strict=True))))
     return found
+
+
+def summary() -> str:
+    """Say how many tasks each door offers, and in how many steps: in the middle and at most."""
+    parts = []
+    for door in DOORS:
+        counted = [task.ways[door].counted for task in tasks() if door in task.ways]
+        middle = statistics.median_low(counted)
+        parts.append(f"{door} {len(counted)} (median {middle}, at most {max(counted)})")
+    return ", ".join(parts)
 
 
 def _way(cell: str) -> Way | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shlex
-import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,21 +73,18 @@ async def do(person: Person, step: table.Step, root: Path) -> None:
 
 async def play(root: Path, way: table.Way, number: int, jobs: Jobs) -> list[str]:
     """Open the panel, do the steps, close it; return what is not as it should be."""
-    first = shlex.split(way.steps[0].what) if way.steps[0].kind == "command" else []
-    beside = [root / folder for option, folder in zip(first, first[1:]) if option == "-w" and folder != "."]
-    steps = way.steps[bool(first) :]
-    with checks.memory(root, *beside) as memory:
-        panel = Panel(memory, lambda: examination.examine(examination.present(str(root), os.environ, offline=True)))
+    with checks.memory(root, *(root / folder for folder in way.beside)) as memory:
+        panel = Panel(
+            memory, lambda: examination.examine(examination.present(str(root), os.environ, offline=True))
+        )
         panel.animation_level = "none"
         panel.suspend = contextlib.nullcontext  # type: ignore[method-assign,assignment]
         async with panel.run_test(size=WIDE) as pilot:
             person = Person(panel, pilot)
             await settle(person, jobs)
-            for step in steps:
+            for step in way.once_open:
                 await do(person, step, root)
                 await settle(person, jobs)
-            if os.environ.get("TASKS"):
-                print(f"--- {number}: {way.cell}\n{person.screen}")
             lists = [one for one in panel.screen.query(Rows) if one.display]
             listed = [row.shown.plain for rows in lists for row in rows.rows]
             main = "\n".join(row.shown.plain for row in panel.pane.main.rows)
@@ -108,11 +103,8 @@ def test_every_task_that_the_panel_offers_is_done_by_its_keys(
     jobs = Jobs(monkeypatch)
     workspace.make(tmp_path / "made")
     wrong = {}
-    only = os.environ.get("TASKS", "").split(",")
-    for task in table.tasks():
-        if (way := task.ways.get("panel")) and (only == [""] or only == ["all"] or str(task.number) in only):
-            shutil.copytree(tmp_path / "made", tmp_path / "now")
-            if problems := asyncio.run(play(tmp_path / "now" / "notes", way, task.number, jobs)):
-                wrong[task.number] = problems
-            shutil.rmtree(tmp_path / "now")
+    for number, way in table.ways("panel"):
+        with workspace.copied(tmp_path / "made", tmp_path / "now") as root:
+            if problems := asyncio.run(play(root, way, number, jobs)):
+                wrong[number] = problems
     assert wrong == {}

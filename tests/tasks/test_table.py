@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
-from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -15,8 +12,6 @@ from commonplace.cli import picks, session
 from commonplace.diagnosis import machine
 from tests.cli.conftest import called
 from tests.tasks import checks, table, workspace
-
-Fresh = Callable[[], Path]
 
 
 def test_there_are_forty_tasks_and_each_cell_counts_its_steps() -> None:
@@ -31,6 +26,7 @@ def test_there_are_forty_tasks_and_each_cell_counts_its_steps() -> None:
     }
     assert wrong == {}
     assert all("command line" in task.ways for task in tasks)
+    assert table.summary() in table.PAGE.read_text("utf-8")
 
 
 def test_every_task_is_done_by_its_command_lines(
@@ -39,25 +35,28 @@ def test_every_task_is_done_by_its_command_lines(
     monkeypatch.setattr(machine, "EXTRAS", {})
     monkeypatch.setattr(session, "is_terminal", lambda stream: stream is sys.stdout)
     monkeypatch.setattr(picks, "is_number", str.isdecimal)
-    for name, value in {"NO_COLOR": "1", "COMMONPLACE_OUTPUT_LINKS": "no", "COMMONPLACE_EMBEDDING_PROVIDER": "none"}.items():
+    for name, value in {
+        "NO_COLOR": "1",
+        "COMMONPLACE_OUTPUT_LINKS": "no",
+        "COMMONPLACE_EMBEDDING_PROVIDER": "none",
+    }.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "editor.py").write_text(checks.EDITOR)
     monkeypatch.setenv("EDITOR", f"{sys.executable} {tmp_path / 'editor.py'}")
     workspace.make(tmp_path / "made")
-    wrong = []
-    for task in table.tasks():
-        shutil.copytree(tmp_path / "made", tmp_path / "now")
-        root, shown = tmp_path / "now" / "notes", ""
-        for kind, what in task.ways["command line"].steps:
-            if kind == "event":
-                checks.EVENTS[what](root)
-                continue
-            name = shown.partition(":")[0]  # of what the command before listed first
-            _, *words = shlex.split(what.replace(" NAME", f" {name}"))
-            done = called(*words, cwd=root)
-            shown = done.stdout.decode() + done.stderr.decode()
-            if done.returncode:
-                wrong.append((task.number, what, done.returncode, shown))
-        wrong += [(task.number, problem) for problem in checks.problems(task.number, root, shown)]
-        shutil.rmtree(tmp_path / "now")
+    wrong: list[object] = []
+    for number, way in table.ways("command line"):
+        with workspace.copied(tmp_path / "made", tmp_path / "now") as root:
+            shown = ""
+            for kind, what in way.steps:
+                if kind == "event":
+                    checks.EVENTS[what](root)
+                    continue
+                name = shown.partition(":")[0]  # of what the command before listed first
+                _, *words = shlex.split(what.replace(" NAME", f" {name}"))
+                done = called(*words, cwd=root)
+                shown = done.stdout.decode() + done.stderr.decode()
+                if done.returncode:
+                    wrong.append((number, what, done.returncode, shown))
+            wrong += [(number, problem) for problem in checks.problems(number, root, shown)]
     assert wrong == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -92,3 +94,11 @@ def make(folder: Path) -> Path:
         ledger.record("consolidate", "openai", "gpt-4.1-mini", 400_000, 25_000)
         ledger.close()
     return root
+
+
+@contextmanager
+def copied(made: Path, folder: Path) -> Iterator[Path]:
+    """Copy a workspace and what lies beside it for one task."""
+    shutil.copytree(made, folder)
+    yield folder / "notes"
+    shutil.rmtree(folder)

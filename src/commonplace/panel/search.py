@@ -203,7 +203,10 @@ def _state(result: SearchResult | None) -> str:
 
 
 def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
-    """A hit: what it is about; where, when, how sure, in which collection; its line with the most matches, or its first ones."""
+    """A hit: what it is about; where, when, how sure, in which collection; what it says.
+
+    That is its line with the most matches, or its first lines where none has any.
+    """
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))
     where = screen.place(hit.path, hit.start_line, hit.end_line)

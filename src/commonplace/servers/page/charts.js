@@ -15,7 +15,7 @@ export async function show(root) {
   const spared = usage.all_tokens ? Math.round(1000 * (1 - usage.tokens / usage.all_tokens)) / 10 : 0;
   root.append(el("h1", {}, t("view_charts")),
     el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
-      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median"))),
+      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
     chart(t("notes_by_month"), [...months].sort().slice(-24).map(([name, n]) => ({ name, values: [n] })), [t("notes")]),
     chart(t("questions_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.searches, one.recalls, one.gets] })), [t("did_search"), t("did_recall"), t("did_get")]),
     chart(t("tokens_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.tokens, Math.max(0, one.all_tokens - one.tokens)] })), [t("tokens_given"), t("tokens_all")]),

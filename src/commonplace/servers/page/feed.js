@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { el } from "./dom.js";
 import { heard, state } from "./listen.js";
-import { moment, number, t } from "./words.js";
+import { day, moment, number, t } from "./words.js";
 
 const MOST_EARLIER = 100;
 const NEAR_MS = 90_000; // between two events of one group
@@ -73,10 +73,11 @@ async function earlier() {
 }
 
 const isToday = (at) => new Date(at).toDateString() === new Date().toDateString();
+const when = (at) => (/^[\d-]{10}$/.test(at) ? day(at) : moment(at, isToday(at))); // of some entries no more than their day is known
 const same = (one) => [one.kind, one.at, one.agent, one.run, ...one.places].join(" ");
 
 function group({ agent, events }) {
-  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, moment(events.at(-1).at, isToday(events.at(-1).at)))),
+  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, when(events.at(-1).at))),
     el("ul", { class: "plain" }, [...events].reverse().map(row)));
 }
 
