@@ -15,7 +15,8 @@ from tests.cli.conftest import called
 
 def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    done = called("demo", "--keep", folder)
+    (tmp_path / "here").mkdir()
+    done = called("demo", "--keep", "../kept", cwd=tmp_path / "here")
     shown = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
     assert b"\x1b" not in done.stdout

@@ -75,6 +75,18 @@ def test_never_lists_all(run: Run, workspace: Path) -> None:
     ]
 
 
+def test_last_lists_single_questions_newest_first(run: Run) -> None:
+    assert run("usage", "--last", "5").exit_code == 3
+    asked(run)
+    head, *rows = run("usage", "--last", "3").stdout.splitlines()
+    assert head.split() == ["when", "who", "did", "tokens", "question", "first"]
+    assert [row.split()[3] for row in rows] == ["get", "search", "recall"]
+    assert "who owns the zeppelin hangar?" in rows[1]
+    told = json.loads(run("usage", "--last", "1", "--format", "json").stdout)
+    assert [(one["kind"], one["places"]) for one in told] == [("get", ["memory/2026-02-14.md#L1-L3"])]
+    assert run("usage", "--last", "1", "--never").exit_code == 2
+
+
 def test_more_than_a_few_are_told_by_their_number(run: Run, workspace: Path) -> None:
     for number in range(20):
         note = workspace / "memory" / f"note-{number:02}.md"

@@ -60,7 +60,7 @@ def test_a_correction_is_shown_asked_about_and_written(play: Play, workspace: Pa
     assert "- Aged white tea all day." in note.read_text("utf-8")
 
 
-def test_no_words_the_same_and_those_for_what_changed_meanwhile_are_not_written(
+def test_the_same_words_and_those_for_what_changed_meanwhile_are_not_written_and_none_strike(
     play: Play, workspace: Path
 ) -> None:
     note = workspace / "MEMORY.md"
@@ -70,11 +70,10 @@ def test_no_words_the_same_and_those_for_what_changed_meanwhile_are_not_written(
 
     async def scene(person: Person) -> None:
         await at_statement(person, "Aged white tea")
-        for words in ("", "Aged white tea after lunch."):
-            await person.press("c")
-            await reword(person, words)
-            await person.until(lambda: person.message == "nothing was changed")
-            person.panel.tell("")
+        await person.press("c")
+        await reword(person, "Aged white tea after lunch.")
+        await person.until(lambda: person.message == "nothing was changed")
+        person.panel.tell("")
         await person.press("c")
         await asked(person, Wording)
         await person.press("escape")
@@ -85,9 +84,18 @@ def test_no_words_the_same_and_those_for_what_changed_meanwhile_are_not_written(
         note.write_text(other, "utf-8")
         await person.press("y")
         await person.until(lambda: person.message.startswith("!"))
+        assert note.read_text("utf-8") == other
+        await at_statement(person, "Aged white tea")
+        await person.press("c")
+        await reword(person, "")
+        await asked(person, Review)
+        await person.press("y")
+        await person.until(lambda: "struck MEMORY.md#L5" in person.message)
 
     play(scene)
-    assert note.read_text("utf-8") == other
+    struck, _, rest = note.read_text("utf-8").partition("- No coffee")
+    assert "- ~~Aged white tea with lunch and after it.~~ <!--" in struck
+    assert rest == other.partition("- No coffee")[2]
 
 
 def test_of_several_statements_of_a_hit_one_is_chosen(play: Play, workspace: Path) -> None:
@@ -147,8 +155,23 @@ def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, w
         await asked(person, Review)
         await person.press("y")
         await person.until(lambda: "nothing of it is found any more" in person.message)
+        person.panel.tell("")
+        for name in ("Nobody Else", "Lin"):
+            await person.press("F")
+            await asked(person, Choice)
+            await person.press("enter")  # a person
+            await asked(person, Line)
+            await person.type(name)
+            await person.press("enter")
+            if name == "Nobody Else":
+                await person.until(lambda: "nothing of it is found that could be forgotten" in person.message)
+        await asked(person, Review)
+        await person.sees("Lin signs it off.")
+        await person.press("y")
+        await person.until(lambda: "nothing of it is found any more" in person.message)
 
     play(scene)
+    assert "Lin" not in (workspace / "memory" / "2026-02-13.md").read_text("utf-8")
     assert not (workspace / "memory" / "2026-02-14.md").exists()
     assert not [f for f in workspace.rglob("*") if f.is_file() and b"No coffee" in f.read_bytes()]
 

@@ -200,23 +200,33 @@ def test_a_workspace_that_is_gone_ends_nothing(play: Play, workspace: Path) -> N
     play(scene)
 
 
-def test_health_names_what_there_is_with_remedies_and_a_bug_is_a_line(play: Play, workspace: Path) -> None:
+def test_health_names_what_there_is_and_was_asked_with_remedies_and_a_bug_is_a_line(
+    play: Play, workspace: Path
+) -> None:
+    with Memory.open(workspace, overrides={"embedding.provider": "none"}) as agents:
+        agents.search("zeppelin")
+        agents.recall("which tea after lunch")
+
     async def scene(person: Person) -> None:
         await person.search("tea")
         await person.press("5")
-        await person.sees("make room")
+        await person.sees("never found")
         for text in (
             str(workspace)[:40],
             "5 notes",
             "collection",
             "language model",
+            "2 questions in 30 days, 1 answered",
+            "$0.0000 in 30 days, 0 calls",
+            "zeppelin × 1",
+            "never found     memory/2026-03-14.md",
             "the disk is full",
             "run `commonplace sync`",
         ):
             assert text in person.screen
         assert "5 notes are text" not in person.screen
         await person.press("r")
-        await person.sees("make room")
+        await person.sees("never found")
 
         async def broken() -> None:
             raise ZeroDivisionError("a bug")
@@ -225,4 +235,4 @@ def test_health_names_what_there_is_with_remedies_and_a_bug_is_a_line(play: Play
         await person.until(lambda: person.message == "! unexpected ZeroDivisionError: a bug")
         assert person.panel.is_running
 
-    play(scene)
+    play(scene, WIDE)

@@ -78,8 +78,18 @@ def test_a_search_that_takes_long_holds_up_no_key_and_the_last_question_is_answe
     play(scene)
 
 
-def test_the_cursor_moves_factors_are_shown_on_demand_and_nothing_found_says_so(play: Play) -> None:
+def test_the_cursor_moves_factors_and_struck_text_are_shown_on_demand_and_nothing_found_says_so(
+    play: Play, memory: Memory
+) -> None:
+    memory.correct("No coffee after 14:00.", "No coffee after 13:00.")
+
     async def scene(person: Person) -> None:
+        await person.search("coffee")
+        assert "after 14:00" not in person.screen.partition("▏")[0]
+        await person.press("s")
+        await person.until(lambda: len(person.rows("hits").rows) == 2)
+        assert "struck" in person.screen
+        await person.press("s")
         await person.search("white tea")
         first = person.rows("hits").row
         await person.press("j")

@@ -76,6 +76,22 @@ def test_what_was_done_lately_is_told_with_its_words_and_nothing_twice(
     assert Activities(memory).lately == []
 
 
+def test_sessions_of_the_workspace_hide_none_of_its_notes_and_are_none(workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[sessions]\nindex = true\n")
+    (workspace / "sessions").mkdir()
+    said = '{"role": "user", "text": "When do we deploy?", "at": "2026-02-13T14:05:00"}\n'
+    session = workspace / "sessions" / "s1.jsonl"
+    session.write_text(said)
+    memory = Memory.open(workspace)
+    written = memory.remember("Tea.", provenance=Provenance("agent", "codex", at="2099-01-01T09:00:00"))
+    activities = Activities(memory, 10)
+    assert "codex" in {one.agent for one in activities.lately}
+    session.write_text(said * 2)
+    memory.remember("Rain.", provenance=Provenance("agent", "cursor", at="2099-01-01T09:00:00"))
+    told = activities.new([str(session), str(workspace / written.path)])
+    assert [one.agent for one in told] == ["cursor"]
+
+
 def test_a_generated_change_is_told_once_and_not_as_a_write(memory: Memory, workspace: Path) -> None:
     activities = Activities(memory)
     run = memory.correct("Lin signs it off.", "Mira signs it off.").run

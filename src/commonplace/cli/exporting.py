@@ -54,7 +54,8 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
     for failure in exported.failures:
         failures.warn(screen.one_line(f"left out: {failure.path}: {failure.reason}"))
     if target is not None:
-        exporting.write(memory, Path(target).expanduser(), exported, force=force)
+        named = Path(target).expanduser()
+        exporting.write(memory, named.parent.resolve() / named.name, exported, force=force)
         session.note(screen.one_line(f"{count(exported.files, 'file')} written to {target}"))
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))

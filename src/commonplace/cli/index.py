@@ -18,7 +18,9 @@ from commonplace.render import count, reports, screen
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import SyncReport
+    from commonplace.upkeep.activity import Activity
 
+_LONGEST_QUESTION = 60  # cells
 _WAIT_S = 10.0  # for another process that writes the same spool down
 
 
@@ -193,14 +195,22 @@ def _waiting(memory: Memory) -> Iterator[str]:
         yield f"{count(held.refused, 'entry', 'entries')} could not be kept: the spool was full"
 
 
-@command("usage")
+@command("usage", excluding=[("--last", "--days"), ("--last", "--never"), ("--last", "--clear")])
 @option("--days", type=click.IntRange(1, 10_000), metavar="N", help="The last N days, with today.")
 @option("--never", is_flag=True, help="List every note that no question ever found, and nothing else.")
+@option(
+    "--last",
+    type=click.IntRange(1, 500),
+    metavar="N",
+    help="List the last N questions and openings, newest first: when, who, what was found; nothing else.",
+)
 @option("--clear", is_flag=True, help="Delete the record.")
 @option("--yes", is_flag=True, help="Do not ask before that, which happens on a terminal alone.")
 @format_option(("text", "json"))
 @click.pass_context
-def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: bool, form: str) -> None:
+def usage(
+    ctx: click.Context, days: int | None, never: bool, last: int | None, clear: bool, yes: bool, form: str
+) -> None:
     """Show what was asked, found and opened, what found nothing, and what is never found.
 
     The record lies in the workspace and is told to nobody; questions are kept without secrets and private
@@ -220,6 +230,9 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
         deleted = f"deleted the record of {count(gone, 'question')}"
         session.answer(form, {"questions": gone}, lambda: deleted)
         return
+    if last:
+        _answer_uses(ctx, memory, last, form)
+        return
     used = memory.usage(days)
     look = session.look(memory.settings)
     if not never:
@@ -231,6 +244,31 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
     if not notes:
         ctx.exit(failures.NOTHING_FOUND)
+
+
+def _answer_uses(ctx: click.Context, memory: Memory, most: int, form: str) -> None:
+    """Say what was asked and opened last."""
+    from commonplace.upkeep import activity
+
+    uses = activity.lately(memory, most, ("search", "recall", "get"))
+    session.answer(form, uses, lambda: _uses_text(uses))
+    if not uses:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _uses_text(uses: Sequence[Activity]) -> str:
+    rows = [
+        (
+            one.at[:16].replace("T", " "),
+            one.agent or "owner",
+            one.kind,
+            f"{one.tokens:,}" if one.question else "",
+            screen.shorten(screen.one_line(one.question), _LONGEST_QUESTION),
+            screen.name((*one.places, "")[0]),
+        )
+        for one in uses
+    ]
+    return screen.headed([("when", "who", "did", "tokens", "question", "first"), *rows], (3,))
 
 
 @command("trust")

@@ -461,7 +461,7 @@ INDENT = "   "
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
     if keep is not None:
-        code = _show(Path(keep).absolute(), kept=True)
+        code = _show(Path(keep).resolve(), kept=True)
     else:
         with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
             code = _show(Path(folder, "notes"), kept=False)

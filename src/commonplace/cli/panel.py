@@ -37,15 +37,15 @@ def tui(ctx: click.Context, theme: str | None) -> None:
         if (error.name or "").partition(".")[0] != "textual":
             raise
         raise MissingExtra("the panel", "tui") from error
-    memory = session.open_memory(ctx, overrides={"usage.record": False})
-    Panel(memory, lambda: _examined(ctx), agent=session.asking_agent(ctx), theme=theme or "").run()
+    memory = session.open_memories(ctx, lambda _: {"usage.record": False})
+    root, agent = str(memory.workspace.root), session.asking_agent(ctx)
+    Panel(memory, lambda: _examined(root, agent), agent=agent, theme=theme or "").run()
 
 
-def _examined(ctx: click.Context) -> Iterator[tuple[str, Sequence[Finding]]]:
-    """What `doctor --offline` finds."""
+def _examined(root: str, agent: str) -> Iterator[tuple[str, Sequence[Finding]]]:
+    """What `doctor --offline` finds of the workspace that is changed."""
     from commonplace.config.loading import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
-    agent = session.asking_agent(ctx)
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent else os.environ
-    return examination.examine(examination.present(session.workspace_root(ctx), environ, offline=True))
+    return examination.examine(examination.present(root, environ, offline=True))

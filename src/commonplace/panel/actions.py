@@ -6,7 +6,7 @@ Each shows what would change before anything does, and asks; the memory does jus
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,13 +25,20 @@ from commonplace.edit.forget import selection
 from commonplace.edit.resolve import Corpus, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
-from commonplace.panel.dialogs import Choice, Entry, Review, Wording
+from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Place, Row
 from commonplace.render import count, reports, screen
-from commonplace.types import Confirmed, Corrected, Run, Statement, cite
+from commonplace.types import Confirmed, Corrected, Run, Selection, Statement, cite
+from commonplace.types.changes import SelectionKind
 
 UNCHANGED = "nothing was changed"
+# What can be forgotten wherever it stands, and how it is named.
+_ANYWHERE: Mapping[SelectionKind, tuple[str, str]] = {
+    "person": ("a person", "the name, as notes have it"),
+    "session": ("a session", "its id"),
+    "text": ("words", "just as they stand"),
+}
 
 
 # --- a statement ----------------------------------------------------------------------------------------
@@ -69,13 +76,13 @@ def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:
 
 
 async def correct(host: Host, place: Place) -> None:
-    """Strike a statement and put another wording beside it."""
+    """Strike a statement and put another wording beside it, if there is one."""
     statement = await _chosen(host, place, "Correct which statement?")
     if statement is None:
         return
     former = " ".join(statement.text.split())
     wording = await host.push_screen_wait(Wording(f"Correct {statement.citation}", former))
-    if not wording or wording == former:
+    if wording is None or wording == former:
         host.tell(UNCHANGED)
         return
     change = partial(
@@ -136,12 +143,23 @@ def _tell(host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequenc
 async def forget(host: Host, place: Place) -> None:
     """Remove lines, a statement or a whole note for real, after a look at all that goes."""
     reference = await _what_goes(host, place)
-    if not reference:
-        return
+    if reference:
+        await _forget(host, selection.of_reference(reference))
+
+
+async def forget_any(host: Host) -> None:
+    """Remove a person, a session or words for real, wherever they stand, after a look at all that goes."""
+    rows = [Row(text.plain(words, "bold"), kind) for kind, (words, _) in _ANYWHERE.items()]
+    picked = await host.push_screen_wait(Choice("Forget what, wherever it stands?", rows))
+    for kind, (words, hint) in _ANYWHERE.items():
+        if kind == picked and (named := await host.push_screen_wait(Line(f"Forget {words}", hint))):
+            await _forget(host, Selection(kind, named))
+
+
+async def _forget(host: Host, selected: Selection) -> None:
+    """Show all that goes, ask, and remove it."""
     who = host.provenance.agent if host.provenance else ""
-    planned = await host.ask(
-        partial(host.memory.forget, selection.of_reference(reference), dry_run=True, agent=who)
-    )
+    planned = await host.ask(partial(host.memory.forget, selected, dry_run=True, agent=who))
     lines = [text.plain(line) for line in reports.erasure_text(planned).split("\n")]
     if not planned.places:
         host.tell("nothing of it is found that could be forgotten here", wrong=True)

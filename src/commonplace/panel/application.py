@@ -61,8 +61,10 @@ class Panel(Host):
         Binding("c", "on_place('correct')"),
         Binding("t", "on_place('confirm')"),
         Binding("d", "on_place('forget')"),
+        Binding("F", "forget_any"),
         Binding("n", "write"),
         Binding("f", "factors"),
+        Binding("s", "struck"),
         Binding("left_square_bracket", "step(-1)"),
         Binding("right_square_bracket", "step(1)"),
         Binding("g", "go_to"),
@@ -168,6 +170,15 @@ class Panel(Host):
     def action_write(self) -> None:
         """Write a new entry."""
         self.act(actions.write(self))
+
+    def action_forget_any(self) -> None:
+        """Forget a person, a session or words."""
+        self.act(actions.forget_any(self))
+
+    def action_struck(self) -> None:
+        """Find struck text as well, or no longer."""
+        if isinstance(self.pane, SearchPane):
+            self.pane.toggle_struck()
 
     def action_factors(self) -> None:
         """Show what the score of a hit is made of."""

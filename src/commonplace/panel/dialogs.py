@@ -99,7 +99,7 @@ class Line(ModalScreen[str]):
         with Vertical(classes="window short"):
             yield Static(text.plain(self._title, "bold"), markup=False)
             yield Input(placeholder=self._hint, compact=True, id="line")
-            yield Static(text.plain("enter goes there · escape leaves", "bold"), markup=False)
+            yield Static(text.plain("enter takes it · escape leaves", "bold"), markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take what was typed."""
@@ -111,8 +111,8 @@ class Line(ModalScreen[str]):
         self.dismiss("")
 
 
-class Wording(ModalScreen[str]):
-    """A statement written anew; empty for none."""
+class Wording(ModalScreen[str | None]):
+    """A statement written anew; empty where nothing is to stand in its place, None for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "take", priority=True),
@@ -129,7 +129,10 @@ class Wording(ModalScreen[str]):
         with Vertical(classes="window"):
             yield Static(text.plain(self._title, "bold"), markup=False)
             yield TextArea(self._former, soft_wrap=True, compact=True, id="wording")
-            yield Static(text.plain("ctrl+s shows what changes · escape leaves", "bold"), markup=False)
+            yield Static(
+                text.plain("ctrl+s shows what changes; an empty text strikes it · escape leaves", "bold"),
+                markup=False,
+            )
 
     def on_mount(self) -> None:
         """Put the cursor at the end."""
@@ -143,7 +146,7 @@ class Wording(ModalScreen[str]):
 
     def action_leave(self) -> None:
         """Take nothing."""
-        self.dismiss("")
+        self.dismiss(None)
 
 
 class Tick(Checkbox):

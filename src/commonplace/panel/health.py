@@ -1,19 +1,26 @@
-"""Health: the index, collections and models, and what an examination finds, with remedies."""
+"""Health: index, collections and models, use and its costs, and what an examination finds, with remedies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from functools import partial
 
 from textual.app import ComposeResult
 
+from commonplace.base import clock, remedies
 from commonplace.base.errors import CommonplaceError
+from commonplace.memory import Memory
 from commonplace.panel import text
 from commonplace.panel.host import Pane
-from commonplace.panel.rows import Row, Rows
+from commonplace.panel.rows import Place, Row, Rows
+from commonplace.providers import costs
 from commonplace.render import count, screen
 from commonplace.types import Finding, Status
 from commonplace.types.results import LEVEL_NAMES
 
+_DAYS = 30  # of which use is told
+_MOST = 10  # questions, and notes
 Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]
 _MARKS: Mapping[str, tuple[str, str]] = {
     "wrong": ("✗", "bold $text-error"),
@@ -52,9 +59,11 @@ class HealthPane(Pane):
             _pair("language model", " ".join(filter(None, [settings.llm.provider, settings.llm.model])))
         )
         rows.append(_pair("reranking", settings.search.rerank))
+        figures, missing = await self.host.ask(partial(_use_rows, memory, self.host.now().date()))
+        rows += figures
         self.main.put([*rows, Row(text.plain("")), Row(text.plain("examining …", "dim"), "examining")])
         groups = await self.host.ask(lambda: list(self._examine()))
-        self.main.put([*rows, Row(text.plain("")), *_finding_rows(groups)])
+        self.main.put([*rows, Row(text.plain("")), *_finding_rows(groups), Row(text.plain("")), *missing])
 
 
 def _pair(name: str, value: object) -> Row:
@@ -78,6 +87,31 @@ def _status_rows(status: Status) -> Iterator[Row]:
         yield _pair("collection", f"{one.name}: {count(one.notes, 'note')}, {count(one.passages, 'passage')}")
     for warning in status.warnings:
         yield _row("warning", warning)
+
+
+def _use_rows(memory: Memory, today: date) -> tuple[list[Row], list[Row]]:
+    """What was asked lately and what that took; what found nothing, and what is never found."""
+    try:
+        used = memory.usage(_DAYS)
+        since = clock.began(today - timedelta(_DAYS - 1))
+        calls = costs.Ledger(costs.place(memory.workspace)).costs("model", since)
+    except CommonplaceError as error:
+        return [_row("warning", str(error))], []
+    cost, number = sum(one.cost for one in calls), sum(one.calls for one in calls)
+    figures = [
+        _pair("asked", f"{count(used.questions, 'question')} in {_DAYS} days, {used.answered:,} answered"),
+        _pair("tokens", f"{used.tokens:,} given, of {used.all_tokens:,} with all notes each time"),
+        _pair("models cost", f"${cost:.4f} in {_DAYS} days, {count(number, 'call')}"),
+    ]
+    missing = [
+        _pair("found nothing", f"{screen.one_line(one.question)} × {one.times:,}")
+        for one in used.unanswered[:_MOST]
+    ]
+    for note in used.never_found[:_MOST]:
+        missing.append(_pair("never found", screen.name(note.path))._replace(place=Place(note.path, 1, 1)))
+    if (more := len(used.never_found) - _MOST) > 0:
+        missing.append(_pair("never found", f"… and {more:,} more: {remedies.say('usage.never')}"))
+    return figures, missing
 
 
 def _finding_rows(groups: Sequence[tuple[str, Sequence[Finding]]]) -> Iterator[Row]:

@@ -21,16 +21,17 @@ EVERYWHERE: Mapping[str, str] = {
     "tab": "next part of the pane",
     "escape": "back",
     "e": "open the note at the line in $EDITOR",
-    "c": "correct a statement: new wording, preview, yes or no",
+    "c": "correct a statement: new wording (none strikes it), preview, yes or no",
     "t": "confirm a tentative statement",
     "d": "forget: preview, yes or no",
+    "F": "forget a person, a session or words, wherever they stand",
     "n": "write a new entry",
     "T": "next theme: dark, light, the terminal's own",
     "?": "these keys",
     "q": "quit",
 }
 OF_PANES: Mapping[str, Mapping[str, str]] = {
-    "search": {"f": "what the score of the hit is made of"},
+    "search": {"f": "what the score of the hit is made of", "s": "struck text too, or not"},
     "timeline": {"[ ]": "previous and next day", "g": "go to a day"},
     "memory": {"h": "history", "u": "take back the change under the cursor", "r": "review a consolidation"},
     "live": {},
@@ -38,7 +39,7 @@ OF_PANES: Mapping[str, Mapping[str, str]] = {
 }
 _SHOWN = ("e", "c", "d", "n", "?", "q")
 _SHORT = {"e": "edit", "c": "correct", "d": "forget", "n": "new", "?": "keys", "q": "quit", "f": "factors",
-          "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review"}  # fmt: skip
+          "s": "struck", "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review"}  # fmt: skip
 IN_FIELD = "↓ escape to the hits  enter asks as the settings say"
 
 

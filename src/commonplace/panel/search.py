@@ -27,7 +27,8 @@ from commonplace.types import Hit, Mode, SearchResult
 
 PAUSE_S = 0.12  # after the last key
 MOST_HITS = 30
-_SHOWN = 100  # cells of what a hit says
+_SHOWN = 100  # cells of a line that a hit says
+_LINES = 3  # that a hit says where no word of the question is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class SearchPane(Pane):
         self._memory, self._host = host.memory, host
         self._timer: Timer | None = None
         self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
-        self._is_searching = False
+        self._is_searching = self._has_struck = False
         self._pattern: re.Pattern[str] | None = None
         self._asked = _Question("")
         service = next(
@@ -137,11 +138,12 @@ class SearchPane(Pane):
     def _search(self, question: _Question) -> SearchResult:
         today = self.host.now().date()
         if question.in_full:
-            return self._memory.search(question.text, limit=MOST_HITS, now=today)
+            return self._memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
         mode: Mode = "hybrid" if self._is_local else "lexical"
         return self._memory.search(
-            question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False
-        )
+            question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False,
+            history=self._has_struck,
+        )  # fmt: skip
 
     # --- showing ------------------------------------------------------------------------------------
 
@@ -178,6 +180,12 @@ class SearchPane(Pane):
         """Go to the note."""
         self.open_side()
 
+    def toggle_struck(self) -> None:
+        """Find struck text as well, or no longer."""
+        self._has_struck = not self._has_struck
+        self.host.tell("struck text too" if self._has_struck else "without struck text")
+        self.renew()
+
     def toggle_factors(self) -> None:
         """Show or hide what the score is made of."""
         self.toggle_class("-factors")
@@ -195,16 +203,18 @@ def _state(result: SearchResult | None) -> str:
 
 
 def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
-    """A hit: what it is about; where, when, how sure, in which collection; its line with the most matches."""
+    """A hit: what it is about; where, when, how sure, in which collection; what it says.
+
+    That is its line with the most matches, or its first lines where none has any.
+    """
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))
     where = screen.place(hit.path, hit.start_line, hit.end_line)
     collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
-    best = max(
-        lines, key=lambda line: sum(b - a for a, b in screen.matches(text.line(line), pattern)), default=""
-    )
-    said = text.marked(screen.shorten(screen.one_line(best), _SHOWN), pattern)
-    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), said])
+    matched = [sum(b - a for a, b in screen.matches(text.line(line), pattern)) for line in lines]
+    best = [lines[matched.index(max(matched))]] if any(matched) else lines[:_LINES]
+    said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
+    shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
     return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)

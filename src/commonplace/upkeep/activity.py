@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from commonplace.types import NoteInfo, Statement
 
 Kind = Literal["search", "recall", "get", "write", "remove", "change"]
+KINDS: Sequence[Kind] = get_args(Kind)
 EVERY_S = 0.5  # between two looks at the records
 QUIET_S = 0.3  # that a note rests before it is read
 MOST_PLACES = 10  # that one activity names
@@ -115,6 +116,13 @@ def follow(
     watching.join()
 
 
+def lately(memory: Memory, most: int, kinds: Sequence[Kind] = KINDS) -> list[Activity]:
+    """Return the last of what was done, newest first, of some kinds."""
+    done = [one for one in Activities(memory, most).lately if one.kind in kinds]
+    done.sort(key=lambda one: _seconds(one.at))
+    return done[::-1][:most]
+
+
 class Activities:
     """What was done in one memory since the last look; of one thread at a time."""
 
@@ -122,7 +130,8 @@ class Activities:
         """Begin now; `lately` holds what was done before: `most` of each kind, in no order."""
         from commonplace.memory import sources
 
-        self.sources = [source for source in sources(memory) if not source.format]
+        home, *further = sources(memory)  # which may hold transcripts of its own beside its notes
+        self.sources = [home, *(source for source in further if not source.format)]
         self._began = datetime.now() - _EARLIER
         self._workspace = memory.workspace
         self._record = Journal(memory.workspace, memory.settings.usage).path
@@ -150,7 +159,11 @@ class Activities:
     def _begin(self, notes: Sequence[NoteInfo], most: int) -> Iterator[Activity]:
         """Read what stands in the notes and records now, and tell the last of it."""
         self._notes = {note.path: _Note(note.lines, None) for note in notes}
-        own = [note for note in notes if note.collection == WORKSPACE_COLLECTION]
+        own = [
+            note
+            for note in notes
+            if note.collection == WORKSPACE_COLLECTION and not self.sources[0].format_of(note.path)
+        ]
         daily = sorted((note.date, note.path) for note in own if note.date)
         newest = {path for _, path in daily[-_NEWEST:]}
         for note in own:
@@ -235,6 +248,7 @@ class Activities:
                 paths.is_within(real, root)
                 and scan.Globs(source.globs)(inner)
                 and not scan.Globs(source.ignore)(inner)
+                and not source.format_of(inner)
             ):
                 return source, inner
         return None, ""
@@ -302,6 +316,13 @@ def _signature(path: Path) -> object:
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def _seconds(text: str) -> float:
+    """When that was, in seconds since 1970; 0 where it says no time."""
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(text).timestamp()
+    return 0.0
 
 
 def _parsed(text: str) -> datetime | None:

@@ -64,6 +64,9 @@ def test_the_state_of_all_of_it_is_told(api: Api, workspace: Path) -> None:
     api.get("/api/search", q="deploy")
     api.get("/api/note", reference="memory/2026-02-13.md")
     assert api.get("/api/status")["notes"] == 3
+    done = api.get("/api/activities", limit=2)
+    assert [one["kind"] for one in done] == ["get", "search"]
+    assert "entries" not in done[0]
     usage = api.get("/api/usage", days=1)
     assert (usage["questions"], usage["opened"]) == (1, 1)
     (day,) = usage["days"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 10_000  # characters of a question
 _MOST_HITS, _MOST_NOTES = 100, 5000
-_MOST_AROUND, _MOST_LINES = 50, 100_000
+_MOST_AROUND, _MOST_ACTIVITIES = 50, 200
 _QUESTION = text("The question, as `commonplace search` takes it.", least=1, most=_LONGEST)
 _COLLECTIONS = listed(text(most=200), "Only in these collections.", 50)
 _AS_OF = text("What held at the end of that day, in any words for it.", most=100)
@@ -191,6 +191,12 @@ def _usage(call: Call) -> object:
     return call.memory.usage(call.values.get("days"))
 
 
+def _activities(call: Call) -> object:
+    from commonplace.upkeep import activity
+
+    return activity.lately(call.memory, call.values.get("limit", _MOST_ACTIVITIES))
+
+
 def _costs(call: Call) -> object:
     from datetime import date, timedelta
 
@@ -213,6 +219,12 @@ _STATES: tuple[State, ...] = ("ok", "warning", "wrong", "skipped")
 _DAYS = number(1, 36_500, "The last days, today included.")
 
 
+def _activity_parts() -> schema.Schema:
+    from commonplace.upkeep.activity import Activity
+
+    return schema.of(Activity)
+
+
 def _cost_parts() -> schema.Schema:
     from commonplace.providers.costs import Costs
 
@@ -232,6 +244,10 @@ STATE = (
     Operation(
         "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.", _usage, schema.of(Usage),
         {"days": _DAYS}, refusals=(409, 503), lane="light",
+    ),
+    Operation(
+        "GET", "/api/activities", "activities", "List what was done last, newest first.",
+        _activities, listed(_activity_parts()), {"limit": number(1, _MOST_ACTIVITIES)}, owner=True,
     ),
     Operation(
         "GET", "/api/costs", "costs", "Sum up what calls to models took and cost.", _costs,

@@ -5,6 +5,7 @@ import { el, svg } from "./dom.js";
 import { number, t } from "./words.js";
 
 const axis = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const MOST_NEVER = 50;
 const WIDTH = Math.max(300, Math.min(640, innerWidth - 32)), HEIGHT = 160, LEFT = 48, BOTTOM = 22;
 
 export async function show(root) {
@@ -14,12 +15,12 @@ export async function show(root) {
   const spared = usage.all_tokens ? Math.round(1000 * (1 - usage.tokens / usage.all_tokens)) / 10 : 0;
   root.append(el("h1", {}, t("view_charts")),
     el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
-      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median"))),
+      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
     chart(t("notes_by_month"), [...months].sort().slice(-24).map(([name, n]) => ({ name, values: [n] })), [t("notes")]),
     chart(t("questions_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.searches, one.recalls, one.gets] })), [t("did_search"), t("did_recall"), t("did_get")]),
     chart(t("tokens_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.tokens, Math.max(0, one.all_tokens - one.tokens)] })), [t("tokens_given"), t("tokens_all")]),
     chart(t("costs_by_day"), costs.map((one) => ({ name: one.name, values: [one.cost] })), [t("dollars")], 4),
-    uses(t("most_found"), usage.most_found, (one) => one.found), unanswered(usage.unanswered));
+    uses(t("most_found"), usage.most_found, (one) => one.found), unanswered(usage.unanswered), neverFound(usage.never_found));
   return {};
 }
 
@@ -74,4 +75,11 @@ function unanswered(questions) {
   if (!questions.length) return "";
   return el("section", { class: "chart" }, el("h2", {}, t("unanswered")), el("ul", { class: "plain" }, questions.slice(0, 20).map((one) =>
     el("li", {}, el("a", { href: `#/search?q=${encodeURIComponent(one.question)}` }, one.question), el("span", { class: "muted" }, ` × ${one.times} · ${one.last}`)))));
+}
+
+/** Notes that no question found since the record began. */
+function neverFound(notes) {
+  if (!notes.length) return "";
+  return el("section", { class: "chart" }, el("h2", {}, t("never_found", { n: number(notes.length) })), el("ul", { class: "plain" }, notes.slice(0, MOST_NEVER).map((one) =>
+    el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.path), el("span", { class: "muted" }, one.title === one.path ? "" : ` · ${one.title}`)))));
 }

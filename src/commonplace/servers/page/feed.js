@@ -1,13 +1,15 @@
-// What agents and people do in the memory, as it happens.
+// What agents and people did in the memory last, and what they do, as it happens.
 
+import { get } from "./api.js";
 import { el } from "./dom.js";
 import { heard, state } from "./listen.js";
-import { moment, number, t } from "./words.js";
+import { day, moment, number, t } from "./words.js";
 
+const MOST_EARLIER = 100;
 const NEAR_MS = 90_000; // between two events of one group
 
 export async function show(root) {
-  let paused = false, waiting = 0;
+  let paused = false, waiting = 0, before = [];
   const list = el("ol", { class: "feed", "aria-live": "polite", "aria-label": t("view_feed") });
   const live = el("span", { class: "live", role: "status" });
   const pause = el("button", { type: "button", "aria-pressed": "false", onclick: () => toggle() }, t("pause"));
@@ -19,7 +21,7 @@ export async function show(root) {
     live.classList.toggle("on", state.live && !paused);
     if (paused) return;
     const groups = [];
-    for (const event of heard) {
+    for (const event of [...before, ...heard]) {
       const last = groups.at(-1);
       if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) join(last.events, event);
       else groups.push({ agent: event.agent, events: [event] });
@@ -51,6 +53,8 @@ export async function show(root) {
   document.addEventListener("heard", hear);
   document.addEventListener("live", draw);
   draw();
+  before = await earlier();
+  draw();
   return {
     keys: { p: toggle, " ": toggle },
     leave: () => {
@@ -60,8 +64,20 @@ export async function show(root) {
   };
 }
 
+/** What was done before the page heard of anything, oldest first. */
+async function earlier() {
+  const done = await get("/api/activities", { limit: MOST_EARLIER }).catch(() => []); // which are the owner's
+  const known = new Set(heard.map(same));
+  const first = Math.min(...heard.map((one) => Date.parse(one.at)), Infinity);
+  return done.filter((one) => Date.parse(one.at) <= first && !known.has(same(one))).reverse();
+}
+
+const isToday = (at) => new Date(at).toDateString() === new Date().toDateString();
+const when = (at) => (/^[\d-]{10}$/.test(at) ? day(at) : moment(at, isToday(at))); // of some entries no more than their day is known
+const same = (one) => [one.kind, one.at, one.agent, one.run, ...one.places].join(" ");
+
 function group({ agent, events }) {
-  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, moment(events.at(-1).at, true))),
+  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, when(events.at(-1).at))),
     el("ul", { class: "plain" }, [...events].reverse().map(row)));
 }
 

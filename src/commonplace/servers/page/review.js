@@ -51,7 +51,7 @@ export async function show(root) {
   function line(one) {
     const box = el("input", { type: "checkbox", checked: true, value: one.number, id: `line-${one.number}` });
     return el("li", { class: "proposal", tabindex: "-1" },
-      el("label", { for: `line-${one.number}` }, box, " ", el("span", { class: "chip" }, t(`op_${one.op}`)), " ", one.text),
+      el("label", { for: `line-${one.number}` }, box, " ", el("span", { class: "chip" }, t(`op_${one.op}`)), " ", one.text || one.targets.map((entry) => entry.text).join(" ")),
       el("p", { class: "muted" }, [one.section, one.reason, one.until && t("held_until", { day: one.until })].filter(Boolean).join(" · ")),
       one.targets.length ? el("div", {}, el("h3", {}, t("replaces")), one.targets.map((entry) => quote(entry, "gone"))) : null,
       one.sources.length ? el("div", {}, el("h3", {}, t("rests_on")), one.sources.map((source) => quote(source))) : null);

@@ -150,7 +150,7 @@ export function confirm(reference) {
 /** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. */
 export function forget(selection = null) {
   const kind = el("select", { id: "forget-kind" },
-    ["text", "lines", "note", "person", "session"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
+    ["person", "session", "text", "lines", "note"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
   const value = el("input", { id: "forget-value", required: true, autocomplete: "off", autofocus: true });
   const form = selection ? null : el("div", {},
     el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value);

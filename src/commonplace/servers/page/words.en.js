@@ -44,19 +44,19 @@ export const EN = {
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed
-  feed_about: "What agents and you ask, read and write, since this page was opened.", live: "live", not_live: "not connected", pause: "Pause", go_on: "Go on", paused: "paused, {n} new", quiet: "Quiet so far.",
+  feed_about: "What agents and you ask, read and write: the last of it, and what comes.", live: "live", not_live: "not connected", pause: "Pause", go_on: "Go on", paused: "paused, {n} new", quiet: "Quiet so far.",
   did_search: "searched", did_recall: "recalled", did_get: "read", did_write: "wrote", did_remove: "removed", did_change: "changed", count: "{n} places", count_lines: "{n} lines", tokens_of: "{n} of {all} tokens",
   run_consolidate: "consolidation", run_rollup: "rollup", run_correct: "correction", run_confirm: "confirmation", run_forget: "forgetting", run_import: "import", run_write: "edit", run_undo: "undo",
   // review
   review_about: "A consolidation proposes what long-term memory should say, from daily notes. Nothing is written before you accept it, line by line.", days_of_notes: "Days of notes", propose: "Propose", proposing: "Notes are read; this may take a while…",
-  no_model: "No language model is set, so only what notes say in so many words is proposed. Set one with: commonplace models", proposed: "Lines proposed: {n}, from {candidates} statements.", reject_all: "Reject all", accept_chosen: "Accept the chosen", accepted: "Lines written: {n}.",
+  no_model: "No language model is set, so only what notes say in so many words is proposed. Set one with: commonplace models use --llm PROVIDER/MODEL", proposed: "Lines proposed: {n}, from {candidates} statements.", reject_all: "Reject all", accept_chosen: "Accept the chosen", accepted: "Lines written: {n}.",
   rejected: "Nothing was written.", rejected_lines: "Lines that failed the checks", conflicts: "What cannot both hold", orphans: "Lines whose sources are gone", replaces: "Replaces", rests_on: "Rests on", none_chosen: "Choose a line first.",
   op_add: "add", op_merge: "merge", op_supersede: "replace", op_expire: "expire", op_conflict: "conflict", op_keep: "keep",
   // sessions
   no_sessions: "No transcripts are followed. This command says how:", last_turns: "The last {n} messages.", role_user: "User", role_assistant: "Assistant", role_tool: "Tool", role_system: "System", tool: "tool",
   // charts and health
-  notes: "Notes", questions_30: "Questions in 30 days", spared: "Tokens spared", median: "Median search", notes_by_month: "Notes by month", questions_by_day: "Questions by day", tokens_by_day: "Tokens by day", tokens_given: "given", tokens_all: "spared",
-  costs_by_day: "Costs by day", dollars: "US dollars", no_figures: "No figures yet.", figures: "Figures", when: "When", most_found: "Found most", unanswered: "Questions that found nothing",
+  notes: "Notes", questions_30: "Questions in 30 days", spared: "Tokens spared", median: "Median search", cost_30: "Models in 30 days", notes_by_month: "Notes by month", questions_by_day: "Questions by day", tokens_by_day: "Tokens by day", tokens_given: "given", tokens_all: "spared",
+  costs_by_day: "Costs by day", dollars: "US dollars", no_figures: "No figures yet.", figures: "Figures", when: "When", most_found: "Found most", unanswered: "Questions that found nothing", never_found: "Notes that no question found ({n})",
   examine: "Examine again", examining: "Everything is examined…", online_too: "Call providers too", verdict_ok: "All is well.", verdict_warning: "It works. To look at: {n}.", verdict_wrong: "Wrong: {n}.", checks: "{n} checks",
   state_ok: "fine", state_warning: "warning", state_wrong: "wrong", state_skipped: "skipped", this_memory: "This memory", workspace: "Workspace", passages: "Passages", vectors: "Vectors", of_passages: "{n}, {pending} to come", index: "Index",
   collections: "Collections", folder: "Folder", models: "Models", model: "Model", embedding_model: "Vectors are computed by", calls: "Calls", tokens: "Tokens", no_calls: "No language model was called yet.",
