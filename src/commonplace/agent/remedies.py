@@ -1,4 +1,4 @@
-"""Remedies in the words of a client: the tools it can call, and what it asks its user to do in a shell."""
+"""Remedies in the words of a model: the tools it can call, and what it asks its user to do in a shell."""
 
 from __future__ import annotations
 
