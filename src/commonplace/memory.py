@@ -798,7 +798,7 @@ class _Other:
         """The memory of it, opened now if it was not. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
         with self._lock:
             if not os.path.isdir(self.root):
-                raise WorkspaceNotFound(paths.shown(self.root))
+                raise WorkspaceNotFound(paths.shown(self.root), missing=True)
             if self._memory is None:
                 # What is asked from elsewhere is no business of those who read its record of use.
                 overrides = {**self._overrides, "usage.record": False}

@@ -6,7 +6,7 @@
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
     │   └── NoModel            no language model is set, and what was asked for needs one: the remedy
     ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
-    ├── WorkspaceNotFound      no workspace at or above a folder, or not this folder: the one around it
+    ├── WorkspaceNotFound      a folder that is missing, or none of a workspace: the one around it
     ├── NoteNotFound           no such note or line: the path and near misses
     ├── OutsideRoots           a path that leaves the workspace and its collections
     ├── UnknownCollection      a collection nobody added: the name and the known ones
@@ -54,12 +54,14 @@ class AccessDenied(CommonplaceError):
 
 
 class WorkspaceNotFound(CommonplaceError):
-    """No workspace at or above a folder, or a folder that is no workspace but lies in the one `around`."""
+    """No workspace at or above a folder, none because it is `missing`, or a folder in the one `around`."""
 
-    def __init__(self, start: str, around: str = "") -> None:
+    def __init__(self, start: str, around: str = "", *, missing: bool = False) -> None:
         from commonplace.base import remedies
 
         told = f"no workspace at or above {start}; {remedies.say('init')}"
+        if missing:
+            told = f"there is no folder {start}; {remedies.say('workspace.missing', start)}"
         if around:
             remedy = remedies.say("workspace.around", around, start)
             told = f"{start} is no workspace, it lies in the workspace {around}; {remedy}"
