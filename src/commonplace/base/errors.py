@@ -11,11 +11,15 @@
     ├── OutsideRoots           a path that leaves the workspace and its collections
     ├── UnknownCollection      a collection nobody added: the name and the known ones
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
+    │   └── TextLost           a write that would lose what its writer has not seen
     ├── PreviewOutdated        what was previewed is not what stands there now: the paths that differ
     ├── IndexUnavailable       the index cannot be opened, written or repaired
     ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
     ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
     └── MissingExtra           an optional dependency is not installed: feature, extra
+
+Beside what raises them stand StatementNotFound (`edit.resolve`; a NoteNotFound), NotUndone and NothingToUndo
+(`changes.undo`). All of these can be imported from `commonplace` itself.
 """
 
 from __future__ import annotations
@@ -104,6 +108,10 @@ class NoteUnreadable(CommonplaceError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class TextLost(NoteUnreadable):
+    """A write would lose something that its writer has not seen; nothing was written."""
 
 
 class PreviewOutdated(CommonplaceError):
