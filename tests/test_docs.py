@@ -188,8 +188,17 @@ def test_every_public_method_is_described() -> None:
     for name, value in methods.items():
         assert f"`{name}(" in text or f"Memory.{name}(" in text, name
         function = getattr(value, "__func__", value)
-        for parameter in list(inspect.signature(function).parameters)[1:]:
-            assert re.search(rf"\b{parameter}\b", text), f"{name}: {parameter}"
+        parameters = list(inspect.signature(function).parameters)[1:]
+        (shown,) = re.findall(
+            rf"^\| `(?:Memory\.)?{name}\((.*?)\)` \|", text.split("## Agents")[0], re.MULTILINE
+        )
+        assert re.findall(r"(?:^|, )(\w+)", shown) == parameters, name
+
+
+def test_what_methods_raise_can_be_imported_from_the_package() -> None:
+    rows = re.findall(r"^\| `.*\)` \|.*\|(.*)\|$", (DOCS / "python-api.md").read_text("utf-8"), re.MULTILINE)
+    raised = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", row)}
+    assert {"StatementNotFound", "NotUndone", "TextLost"} <= raised <= set(commonplace.__all__)
 
 
 def test_every_field_and_error_is_described() -> None:

@@ -700,6 +700,7 @@ class Memory:
         """
         from commonplace.search import usage as summary
 
+        self.workspace.check_there()
         with self._lock:
             notes = _infos(self._store)
             manifest = self._store.index.manifest()
