@@ -338,8 +338,9 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     categories = [draft.category for draft in drafts]
     kinds = ", ".join(f"{categories.count(kind)} {kind}" for kind in sorted(set(categories)))
     about = counted(len({draft.evidence.path for draft in drafts}), "note")
-    session.write(f"{paths.shown(path)}: {counted(len(drafts), 'question')} about {about} ({kinds})")
-    session.note(f'look at each, then take its "review" out; `commonplace eval {paths.shown(path)}` asks them')
+    place = paths.shown(path)
+    session.write(f"{place}: {counted(len(drafts), 'question')} about {about} ({kinds})")
+    session.note(f'look at each, then take its "review" out; `commonplace eval {place}` asks them')
     if gold.WORDS in categories:
         session.note(gold.CAVEAT)
 
