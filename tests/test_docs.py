@@ -270,7 +270,7 @@ def test_transcripts_are_what_is_printed(
     shell |= {"COMMONPLACE_OUTPUT_FRAME": "never", "COMMONPLACE_SERVER_PORT": "0"}
     monkeypatch.chdir(private_home)
     for command, shown in transcript(page.read_text("utf-8")):
-        run = printed if page in AS_PROGRAM or "$(" in command else called
+        run = printed if page in AS_PROGRAM or "$(" in command or "2>&1" in command else called
         assert passing(run(command, private_home, shell)) == passing(shown), command
 
 
@@ -292,8 +292,11 @@ def transcript(text: str) -> Iterator[tuple[str, str]]:
 
 
 def called(command: str, home: Path, env: dict[str, str]) -> str:
-    """What a command prints at home, where each `commonplace` of its pipe is called in this process."""
-    output = ""
+    """What a command prints at home, where each `commonplace` of its pipe is called in this process.
+
+    What it says beside a pipe, on standard error, comes first.
+    """
+    output, beside = "", ""
     if loop := re.fullmatch(r"for (\w+) in (.*); do (.*); done", command.strip()):
         name, values, body = loop.groups()
         each = [body.replace(f'"${name}"', shlex.quote(value)) for value in shlex.split(values)]
@@ -301,13 +304,17 @@ def called(command: str, home: Path, env: dict[str, str]) -> str:
     for part in PIPE.split(command):
         words = [os.path.expanduser(word) for word in shlex.split(part)]
         if words[0] == "commonplace":
-            output = CliRunner().invoke(cli, words[1:], input=output).output
+            done = CliRunner().invoke(cli, words[1:], input=output)
+            output, beside = (
+                (done.stdout, beside + done.stderr) if PIPE.search(command) else (done.output, "")
+            )
         else:
             output = subprocess.run(
                 part, shell=True, cwd=home, env=env, input=output, capture_output=True, text=True, check=True
             ).stdout
     program = shlex.join(installation.program())
-    return output.replace(program, "/home/you/.venv/bin/commonplace").replace(str(home), "/home/you")
+    shown = beside + output
+    return shown.replace(program, "/home/you/.venv/bin/commonplace").replace(str(home), "/home/you")
 
 
 def printed(command: str, home: Path, env: dict[str, str]) -> str:
