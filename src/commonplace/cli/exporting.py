@@ -55,7 +55,7 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
         failures.warn(screen.one_line(f"left out: {failure.path}: {failure.reason}"))
     if target is not None:
         exporting.write(memory, Path(target).expanduser(), exported, force=force)
-        session.note(screen.one_line(f"{count(exported.files, 'file')} written to {target}"))
+        session.note(screen.one_line(f"{count(exported.files, 'note')} written to {target}"))
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))
     else:
