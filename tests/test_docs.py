@@ -301,13 +301,13 @@ def called(command: str, home: Path, env: dict[str, str]) -> str:
         name, values, body = loop.groups()
         each = [body.replace(f'"${name}"', shlex.quote(value)) for value in shlex.split(values)]
         return "".join(called(one, home, env) for one in each)
-    for part in PIPE.split(command):
+    *_, last = parts = PIPE.split(command)
+    for part in parts:
         words = [os.path.expanduser(word) for word in shlex.split(part)]
         if words[0] == "commonplace":
             done = CliRunner().invoke(cli, words[1:], input=output)
-            output, beside = (
-                (done.stdout, beside + done.stderr) if PIPE.search(command) else (done.output, "")
-            )
+            output = done.output if part is last else done.stdout
+            beside += "" if part is last else done.stderr
         else:
             output = subprocess.run(
                 part, shell=True, cwd=home, env=env, input=output, capture_output=True, text=True, check=True
