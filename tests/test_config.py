@@ -130,9 +130,10 @@ def test_mistakes_elsewhere(root: Path) -> None:
     assert problem(root, {"COMMONPLACE_SEARCH_LIMIT": "many"}) == (
         f"search.limit: 'many' in COMMONPLACE_SEARCH_LIMIT is not allowed; {allowed}"
     )
-    assert problem(root, search__limit=5000) == f"search.limit: 5000 as a flag is not allowed; {allowed}"
+    assert problem(root, search__limit=5000) == f"search.limit: 5000 in overrides is not allowed; {allowed}"
     assert (
-        problem(root, search__limits=5) == "search.limits: unknown key as a flag; did you mean search.limit?"
+        problem(root, search__limits=5)
+        == "search.limits: unknown key in overrides; did you mean search.limit?"
     )
     assert "one of auto, always, never" in problem(root, {"COMMONPLACE_OUTPUT_COLOR": "maybe"})
     user('[collections.x]\npath = "/x"')

@@ -188,8 +188,17 @@ def test_every_public_method_is_described() -> None:
     for name, value in methods.items():
         assert f"`{name}(" in text or f"Memory.{name}(" in text, name
         function = getattr(value, "__func__", value)
-        for parameter in list(inspect.signature(function).parameters)[1:]:
-            assert re.search(rf"\b{parameter}\b", text), f"{name}: {parameter}"
+        parameters = list(inspect.signature(function).parameters)[1:]
+        (shown,) = re.findall(
+            rf"^\| `(?:Memory\.)?{name}\((.*?)\)` \|", text.split("## Agents")[0], re.MULTILINE
+        )
+        assert re.findall(r"(?:^|, )(\w+)", shown) == parameters, name
+
+
+def test_what_methods_raise_can_be_imported_from_the_package() -> None:
+    rows = re.findall(r"^\| `.*\)` \|.*\|(.*)\|$", (DOCS / "python-api.md").read_text("utf-8"), re.MULTILINE)
+    raised = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", row)}
+    assert {"StatementNotFound", "NotUndone", "TextLost"} <= raised <= set(commonplace.__all__)
 
 
 def test_every_field_and_error_is_described() -> None:
@@ -261,7 +270,7 @@ def test_transcripts_are_what_is_printed(
     shell |= {"COMMONPLACE_OUTPUT_FRAME": "never", "COMMONPLACE_SERVER_PORT": "0"}
     monkeypatch.chdir(private_home)
     for command, shown in transcript(page.read_text("utf-8")):
-        run = printed if page in AS_PROGRAM or "$(" in command else called
+        run = printed if page in AS_PROGRAM or "$(" in command or "2>&1" in command else called
         assert passing(run(command, private_home, shell)) == passing(shown), command
 
 
@@ -283,22 +292,29 @@ def transcript(text: str) -> Iterator[tuple[str, str]]:
 
 
 def called(command: str, home: Path, env: dict[str, str]) -> str:
-    """What a command prints at home, where each `commonplace` of its pipe is called in this process."""
-    output = ""
+    """What a command prints at home, where each `commonplace` of its pipe is called in this process.
+
+    What it says beside a pipe, on standard error, comes first.
+    """
+    output, beside = "", ""
     if loop := re.fullmatch(r"for (\w+) in (.*); do (.*); done", command.strip()):
         name, values, body = loop.groups()
         each = [body.replace(f'"${name}"', shlex.quote(value)) for value in shlex.split(values)]
         return "".join(called(one, home, env) for one in each)
-    for part in PIPE.split(command):
+    *_, last = parts = PIPE.split(command)
+    for part in parts:
         words = [os.path.expanduser(word) for word in shlex.split(part)]
         if words[0] == "commonplace":
-            output = CliRunner().invoke(cli, words[1:], input=output).output
+            done = CliRunner().invoke(cli, words[1:], input=output)
+            output = done.output if part is last else done.stdout
+            beside += "" if part is last else done.stderr
         else:
             output = subprocess.run(
                 part, shell=True, cwd=home, env=env, input=output, capture_output=True, text=True, check=True
             ).stdout
     program = shlex.join(installation.program())
-    return output.replace(program, "/home/you/.venv/bin/commonplace").replace(str(home), "/home/you")
+    shown = beside + output
+    return shown.replace(program, "/home/you/.venv/bin/commonplace").replace(str(home), "/home/you")
 
 
 def printed(command: str, home: Path, env: dict[str, str]) -> str:

@@ -197,7 +197,7 @@ def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> 
     root.rename(root.with_name("moved"))
     ways: list[Callable[[], object]] = [
         lambda: plain.search("quince"), lambda: plain.recall("quince"), lambda: plain.remember("a medlar"),
-        lambda: plain.correct("a quince tree", "a medlar"), plain.sync, plain.status, plain.notes,
+        lambda: plain.correct("a quince tree", "a medlar"), plain.sync, plain.status, plain.notes, plain.usage,
         lambda: plain.timeline("2026-03-05"), lambda: plain.get("#123456"),
         lambda: plain.capture([Entry("a sloe", at=NOON)]),
         lambda: plain.forget(Selection("text", "quince")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.base.errors import (
+        AccessDenied,
         BudgetExceeded,
         CommonplaceError,
         ConfigError,
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
         OutsideRoots,
         PreviewOutdated,
         ProviderError,
+        TextLost,
         UnknownCollection,
         WorkspaceNotFound,
     )
+    from commonplace.changes.undo import NothingToUndo, NotUndone
+    from commonplace.edit.resolve import StatementNotFound
     from commonplace.memory import Memory
     from commonplace.types import (
         Answer,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AccessDenied",
     "Answer",
     "BudgetExceeded",
     "CommonplaceError",
@@ -44,21 +49,25 @@ __all__ = [
     "Memory",
     "MissingExtra",
     "NoModel",
+    "NotUndone",
     "NoteNotFound",
     "NoteUnreadable",
+    "NothingToUndo",
     "OutsideRoots",
     "PreviewOutdated",
     "ProviderError",
     "Recall",
     "SearchResult",
     "Selection",
+    "StatementNotFound",
     "Status",
     "SyncReport",
+    "TextLost",
     "UnknownCollection",
     "WorkspaceNotFound",
     "Written",
 ]
-_VALUES = {
+_VALUES = (
     "Answer",
     "Excerpt",
     "Hit",
@@ -68,6 +77,14 @@ _VALUES = {
     "Status",
     "SyncReport",
     "Written",
+)
+# The module of each name that is no error of `base.errors`.
+_HOMES = {
+    **dict.fromkeys(_VALUES, "types"),
+    "Memory": "memory",
+    "NotUndone": "changes.undo",
+    "NothingToUndo": "changes.undo",
+    "StatementNotFound": "edit.resolve",
 }
 
 
@@ -82,5 +99,4 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "memory" if name == "Memory" else "types" if name in _VALUES else "base.errors"
-    return getattr(import_module(f"commonplace.{home}"), name)
+    return getattr(import_module(f"commonplace.{_HOMES.get(name, 'base.errors')}"), name)

@@ -700,6 +700,7 @@ class Memory:
         """
         from commonplace.search import usage as summary
 
+        self.workspace.check_there()
         with self._lock:
             notes = _infos(self._store)
             manifest = self._store.index.manifest()
@@ -798,7 +799,7 @@ class _Other:
         """The memory of it, opened now if it was not. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
         with self._lock:
             if not os.path.isdir(self.root):
-                raise WorkspaceNotFound(paths.shown(self.root))
+                raise WorkspaceNotFound(paths.shown(self.root), missing=True)
             if self._memory is None:
                 # What is asked from elsewhere is no business of those who read its record of use.
                 overrides = {**self._overrides, "usage.record": False}

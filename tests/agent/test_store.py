@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
-from commonplace.agent.store import TextLost
-from commonplace.base.errors import ConfigError, OutsideRoots
+from commonplace.base.errors import ConfigError, OutsideRoots, TextLost
 from commonplace.changes import runs, undo
 from tests.agent.conftest import NOTES, TODAY
 

@@ -56,9 +56,13 @@ def test_the_table_names_the_file_once() -> None:
         ({"EDITOR": "no-such-editor -x"}, "EDITOR: there is no program 'no-such-editor'"),
         ({"VISUAL": "'open"}, "VISUAL: cannot be read as a command: no closing quotation"),
         ({"EDITOR": "  "}, "EDITOR: no editor is known here; set it, as in: export EDITOR=nano"),
+        ({"EDITOR": "nano"}, "EDITOR: there is no program 'nano'; set it, as in: export EDITOR=vi"),
     ],
 )
-def test_no_editor_is_one_line(tmp_path: Path, variables: dict[str, str], told: str) -> None:
+def test_no_editor_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(ConfigError, match=told):
         editors.command_line(tmp_path / "n.md", 1, variables, usual=False)
 

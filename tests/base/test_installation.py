@@ -97,6 +97,17 @@ def test_installed_again_from_where_it_came(environment: Path, monkeypatch: pyte
         assert shlex.split(installation.reinstall())[-1] == source
 
 
+def test_what_somebody_types_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for clone, on_path, typed in (
+        (None, None, "commonplace"),
+        (tmp_path, "/bin/commonplace", "commonplace"),
+        (tmp_path / "a b", None, f"'{tmp_path}/a b/run'"),
+    ):
+        monkeypatch.setattr(installation, "checkout", lambda clone=clone: clone)
+        monkeypatch.setattr(shutil, "which", lambda name, found=on_path: found)
+        assert installation.typed() == typed
+
+
 def test_what_is_printed_is_understood_by_the_installer_of_this_environment() -> None:
     command = shlex.split(installation.add(["click>=8.1"]))  # which is there: nothing is fetched
     if shutil.which(command[0]) is None:

@@ -111,7 +111,7 @@ def test_a_folder_of_no_workspace_may_be_named(tmp_path: Path, private_home: Pat
 
 def test_named_workspace_must_exist(tmp_path: Path) -> None:
     for environ, flag in (({}, "nowhere"), ({paths.WORKSPACE_VARIABLE: "nowhere"}, None)):
-        with pytest.raises(WorkspaceNotFound, match="nowhere"):
+        with pytest.raises(WorkspaceNotFound, match=r"there is no folder .*nowhere; make it first"):
             resolve_workspace(flag, environ, tmp_path)
 
 

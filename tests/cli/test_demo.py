@@ -21,6 +21,7 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     assert done.returncode == 0, done.stderr.decode()
     assert b"\x1b" not in done.stdout
     assert len(re.findall(r"the expected passage is hit [123]", shown)) == len(questions()) == 8
+    assert shown.index("the expected passage is hit 1") < shown.index("2. ")  # the first answer is right
     assert "vectors + full text" in shown
     assert re.search(r"kestrel/\S+\.md:\d+", shown)
     (files,) = re.findall(r"the files  ([\d,]+) tokens: what a prompt would hold", shown)

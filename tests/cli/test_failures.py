@@ -18,6 +18,7 @@ OURS = [
     errors.OutsideRoots("../a.md"),
     errors.UnknownCollection("x", []),
     errors.NoteUnreadable("a.md", "permission denied"),
+    errors.TextLost("MEMORY.md", "a line would be lost"),
     errors.PreviewOutdated(["a.md"]),
     errors.IndexUnavailable("/i", "locked"),
     errors.ProviderError("openai", "busy", 3.0),

@@ -183,7 +183,7 @@ def test_what_was_wrong_is_kept_for_its_owner(workspace: Path) -> None:
     subprocess.run(command("hook", "--nonsense"), input=ASKED, check=True, env=environment(), timeout=60)
     assert hook.trouble_file().read_text().startswith("no such option '--nonsense'")
     run(workspace / "none", ASKED, "--deadline", "60000")  # the last one alone
-    assert hook.trouble_file().read_text().startswith("no workspace at or above")
+    assert hook.trouble_file().read_text().startswith("there is no folder")
     assert hook.trouble_file().stat().st_mode & 0o077 == 0
 
 

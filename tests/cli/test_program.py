@@ -113,7 +113,8 @@ def test_missing_workspace(tmp_path: Path) -> None:
     missing = command("-w", tmp_path / "none", "status")
     result = subprocess.run(missing, capture_output=True, env=environment(), check=False, timeout=60)
     assert result.returncode == 1
-    assert b"no workspace at or above" in result.stderr
+    assert b"there is no folder" in result.stderr
+    assert b"commonplace init" in result.stderr
     assert result.stderr.count(b"\n") == 1
 
 

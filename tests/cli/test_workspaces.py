@@ -49,7 +49,7 @@ def test_what_was_made_is_known_named_and_forgotten(
     assert "of b" in out("-w", folders[0], "-w", "team", "get", "team:MEMORY.md")
     assert "two workspaces" in error("workspaces", "add", folders[0], "--name", "team")
     assert "no name" in error("workspaces", "add", folders[0], "--name", "here")
-    assert "no workspace" in error("workspaces", "add", tmp_path / "none")
+    assert "there is no folder" in error("workspaces", "add", tmp_path / "none")
     monkeypatch.chdir(tmp_path)  # the one in use is listed in any case
     out("workspaces", "remove", "notes")
     assert "is not noted" in error("workspaces", "remove", tmp_path)
@@ -218,7 +218,7 @@ def test_a_file_is_no_workspace(folders: list[Path]) -> None:
 
 
 def test_one_that_is_named_must_be_there(folders: list[Path], tmp_path: Path) -> None:
-    assert "no workspace" in error("-w", folders[0], "-w", tmp_path / "none", "search", "harbour")
+    assert "there is no folder" in error("-w", folders[0], "-w", tmp_path / "none", "search", "harbour")
 
 
 def test_a_list_that_cannot_be_read_opens_nothing(folders: list[Path], tmp_path: Path) -> None:

@@ -90,6 +90,11 @@ def test_what_is_written_says_who_wrote_it_and_holds_no_secret(folder: Path) -> 
     assert files_with(folder, KEY) == []
 
 
+def test_what_waits_for_the_owner_names_the_command_that_approves_it(folder: Path) -> None:
+    answer = call(folder, "memory_forget", {"what": "Tuesdays", "kind": "text"})
+    assert f"commonplace forget --approve {answer.data['approve']}" in answer.text
+
+
 @given(
     name=st.sampled_from([*tools.known(), "x"]),
     arguments=st.text(max_size=30)

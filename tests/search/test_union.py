@@ -151,7 +151,7 @@ def test_one_that_is_gone_is_a_warning(memory: Memory, roots: list[Path]) -> Non
     roots[1].rename(roots[1].with_name("moved"))
     found = memory.search("harbour", limit=20)
     assert {hit.workspace for hit in found.hits} == {"one", "three"}
-    assert [one for one in found.warnings if one.startswith("two: no workspace")]
+    assert [one for one in found.warnings if one.startswith("two: there is no folder")]
     assert {note.collection for note in memory.notes()} == {"memory", "three:memory"}
     with pytest.raises(WorkspaceNotFound):
         memory.get("two:MEMORY.md")

@@ -15,13 +15,13 @@ import pytest
 import uvicorn
 
 from commonplace import Memory
+from commonplace.agent.remedies import WORDS
 from commonplace.base import remedies
 from commonplace.servers import http
 from commonplace.servers.access import Access
 from commonplace.servers.api import site
 from commonplace.servers.api.operations import Examine
 from commonplace.servers.methods import Service
-from commonplace.servers.remedies import WORDS
 from commonplace.servers.running import Address, _Server, listening
 from commonplace.servers.workers import Workers
 from tests.cli.conftest import command, environment

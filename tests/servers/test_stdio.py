@@ -200,7 +200,7 @@ def test_a_client_that_goes_away_is_no_error(client: Client) -> None:
 def test_a_workspace_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     out, err, code = Client("-w", tmp_path / "none").end()
     assert (out, code) == (b"", 1)
-    assert err.startswith(b"commonplace: error: no workspace at or above")
+    assert err.startswith(b"commonplace: error: there is no folder")
     assert err.count(b"\n") == 1
 
 

@@ -12,7 +12,7 @@ from commonplace.agent import files
 from commonplace.agent.chunks import read
 from commonplace.agent.context import Context, ContextBuilder, day_of
 from commonplace.base import paths
-from commonplace.base.errors import NoteNotFound, NoteUnreadable
+from commonplace.base.errors import NoteNotFound, TextLost
 from commonplace.memory import Memory
 from commonplace.redaction import masks
 from commonplace.types.changes import About
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 DEADLINE_S = 2.0  # that a host waits for a block which was begun ahead
 RUNNING = 4  # blocks begun ahead at a time in one process; a host that hangs must not pile up threads
 _SLOTS = threading.BoundedSemaphore(RUNNING)
-
-
-class TextLost(NoteUnreadable):
-    """A write would lose something that its writer has not seen; nothing was written."""
 
 
 class MemoryStore:

@@ -20,6 +20,7 @@ from commonplace.agent.answers import Answer as Answer  # what `call` gives
 from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
 from commonplace.agent.arguments import day, fitted, question, unquoted
+from commonplace.agent.remedies import WORDS
 from commonplace.base import paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
@@ -132,10 +133,11 @@ def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Cal
         return answers.failed(
             f"{tool.name}: {problem.removeprefix('$').removeprefix('.').removeprefix(': ')}"
         )
-    try:
-        return tool.run(memory, values, caller)
-    except CommonplaceError as error:
-        return answers.failed(f"{tool.name}: {error}")
+    with remedies.spoken_here(WORDS):
+        try:
+            return tool.run(memory, values, caller)
+        except CommonplaceError as error:
+            return answers.failed(f"{tool.name}: {error}")
 
 
 def find(name: str) -> Tool | None:

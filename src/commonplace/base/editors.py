@@ -49,7 +49,8 @@ def command_line(path: Path, line: int, environ: Mapping[str, str], *, usual: bo
         argv = [next(filter(shutil.which, _USUAL), "")] if usual else [""]
     if not shutil.which(argv[0]):
         told = f"there is no program {argv[0]!r}" if argv[0] else "no editor is known here"
-        raise ConfigError(named or VARIABLES[1], f"{told}; set it, as in: export EDITOR=nano")
+        other = next(filter(shutil.which, _USUAL[1:]), "nano" if argv[0] != "nano" else "vi")
+        raise ConfigError(named or VARIABLES[1], f"{told}; set it, as in: export EDITOR={other}")
     program = os.path.basename(argv[0]).lower().removesuffix(".exe").removesuffix(".cmd")
     place = PLACES.get(program) or PLACES.get(program.partition(".")[0]) or ("{path}",)
     filled = (part.format(path=path, line=line) for part in place)

@@ -6,16 +6,20 @@
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
     │   └── NoModel            no language model is set, and what was asked for needs one: the remedy
     ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
-    ├── WorkspaceNotFound      no workspace at or above a folder, or not this folder: the one around it
+    ├── WorkspaceNotFound      a folder that is missing, or none of a workspace: the one around it
     ├── NoteNotFound           no such note or line: the path and near misses
     ├── OutsideRoots           a path that leaves the workspace and its collections
     ├── UnknownCollection      a collection nobody added: the name and the known ones
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
+    │   └── TextLost           a write that would lose what its writer has not seen
     ├── PreviewOutdated        what was previewed is not what stands there now: the paths that differ
     ├── IndexUnavailable       the index cannot be opened, written or repaired
     ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
     ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
     └── MissingExtra           an optional dependency is not installed: feature, extra
+
+Beside what raises them stand StatementNotFound (`edit.resolve`; a NoteNotFound), NotUndone and NothingToUndo
+(`changes.undo`). All of these can be imported from `commonplace` itself.
 """
 
 from __future__ import annotations
@@ -54,12 +58,14 @@ class AccessDenied(CommonplaceError):
 
 
 class WorkspaceNotFound(CommonplaceError):
-    """No workspace at or above a folder, or a folder that is no workspace but lies in the one `around`."""
+    """No workspace at or above a folder, none because it is `missing`, or a folder in the one `around`."""
 
-    def __init__(self, start: str, around: str = "") -> None:
+    def __init__(self, start: str, around: str = "", *, missing: bool = False) -> None:
         from commonplace.base import remedies
 
         told = f"no workspace at or above {start}; {remedies.say('init')}"
+        if missing:
+            told = f"there is no folder {start}; {remedies.say('workspace.missing', start)}"
         if around:
             remedy = remedies.say("workspace.around", around, start)
             told = f"{start} is no workspace, it lies in the workspace {around}; {remedy}"
@@ -102,6 +108,10 @@ class NoteUnreadable(CommonplaceError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class TextLost(NoteUnreadable):
+    """A write would lose something that its writer has not seen; nothing was written."""
 
 
 class PreviewOutdated(CommonplaceError):

@@ -117,6 +117,16 @@ def program() -> list[str]:
     return [os.path.abspath(found if found and same else beside)]
 
 
+def typed() -> str:
+    """Return what somebody types for this program: its name, or `run` of its clone if that is not on PATH."""
+    import shutil
+
+    clone = checkout()
+    if clone is None or shutil.which("commonplace") is not None:
+        return "commonplace"
+    return shlex.quote(os.fspath(clone / "run"))
+
+
 def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return an environment without what a Python would import from the folder it is started in.
 

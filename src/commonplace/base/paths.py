@@ -69,7 +69,7 @@ class Workspace:
     def check_there(self) -> None:
         """Raise WorkspaceNotFound where its folder is gone: none is made in the place of one that moved."""
         if not os.path.isdir(self.root):
-            raise WorkspaceNotFound(shown(self.root))
+            raise WorkspaceNotFound(shown(self.root), missing=True)
 
     def check_writable(self) -> None:
         """Raise AccessDenied where whoever opened the workspace may not change what it holds.
@@ -176,7 +176,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         if os.path.isfile(folder):
             raise ConfigError("workspace", f"{shown(folder)} is a file; name its folder")
         if not os.path.isdir(folder):
-            raise WorkspaceNotFound(shown(folder))
+            raise WorkspaceNotFound(shown(folder), missing=True)
         check_usable(folder, environ)
         return folder
     found = find_workspace(cwd, environ)

@@ -19,6 +19,7 @@ WORDS: Mapping[str, str] = {
     "collection.move": "take it out of there, then add collection {0} in your own config.toml",
     "config.edit": "edit them",
     "config.list": "the table of settings shows all",
+    "config.overrides": "in overrides",
     "config.own": "set {0} in your own config.toml",
     "doctor.disk": "look at the disk and its permissions",
     "doctor.owner": "look whose it is",
@@ -41,7 +42,7 @@ WORDS: Mapping[str, str] = {
     "log.run": "the log of changes shows what {0} changed",
     "models.fetch": "fetch {0} first",
     "models.llm": "set llm.provider",
-    "models.llm.named": "set llm.provider and llm.model",
+    "models.llm.named": "set llm.provider and llm.model, in `overrides` or in your own config.toml",
     "models.pull": "fetch {0}",
     "models.use": "set embedding.provider to {0}",
     "restore": "restoring {0} puts {1} back",
@@ -54,6 +55,7 @@ WORDS: Mapping[str, str] = {
     "undo.run": "undoing {0} takes the last undo back, which does that change again",
     "usage.never": "in the whole list",
     "workspace.around": "open that, or make one of {1} first",
+    "workspace.missing": "make it first, or name another",
     "workspace.name": "name it in your own config.toml",
 }
 _spoken: Mapping[str, str] = {}

@@ -56,7 +56,7 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
     if target is not None:
         named = Path(target).expanduser()
         exporting.write(memory, named.parent.resolve() / named.name, exported, force=force)
-        session.note(screen.one_line(f"{count(exported.files, 'file')} written to {target}"))
+        session.note(screen.one_line(f"{count(exported.files, 'note')} written to {target}"))
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))
     else:

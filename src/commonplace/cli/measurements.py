@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.base import installation
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
@@ -337,8 +338,9 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     categories = [draft.category for draft in drafts]
     kinds = ", ".join(f"{categories.count(kind)} {kind}" for kind in sorted(set(categories)))
     about = counted(len({draft.evidence.path for draft in drafts}), "note")
-    session.write(f"{paths.shown(path)}: {counted(len(drafts), 'question')} about {about} ({kinds})")
-    session.note('look at each, then take its "review" out; `commonplace eval` asks them')
+    place = paths.shown(path)
+    session.write(f"{place}: {counted(len(drafts), 'question')} about {about} ({kinds})")
+    session.note(f'look at each, then take its "review" out; `commonplace eval {place}` asks them')
     if gold.WORDS in categories:
         session.note(gold.CAVEAT)
 
@@ -484,12 +486,13 @@ def _show(folder: Path, *, kept: bool) -> int:
             _stop(len(stops), stop, memory, look)
         _costs(stops, spent, tour.everything(folder), look)
     _title("Next", look)
+    program = installation.typed()
     if kept:
-        session.write(f'  cd {folder}\n  commonplace search "which tea after lunch"')
+        session.write(f'  cd {folder}\n  {program} search "which tea after lunch"')
     else:
-        session.write("  commonplace demo --keep ~/demo   # the same, left for you to play with")
-    session.write("  commonplace init ~/notes         # a workspace of your own")
-    session.write('  cd ~/notes && commonplace remember "…"')
+        session.write(f"  {program} demo --keep ~/demo   # the same, left for you to play with")
+    session.write(f"  {program} init ~/notes         # a workspace of your own")
+    session.write(f'  cd ~/notes && {program} remember "…"')
     silent = [stop.question.text for stop in stops if not stop.result.hits]
     for text in silent:
         failures.warn(f"error: nothing found for {text!r}")

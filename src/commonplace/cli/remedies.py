@@ -11,6 +11,7 @@ WORDS: Mapping[str, str] = {
     "collection.move": "take it out of there, then: commonplace collection add {0} PATH --glob GLOB",
     "config.edit": "commonplace config edit",
     "config.list": "`commonplace config list` shows all",
+    "config.overrides": "as a flag",
     "config.own": "commonplace config set {0} …, which sets it in your own config.toml",
     "doctor.disk": "`commonplace doctor` looks at disk and permissions",
     "doctor.owner": "`commonplace doctor` says whose it is",
@@ -46,5 +47,6 @@ WORDS: Mapping[str, str] = {
     "undo.run": "`commonplace undo {0}` takes the last undo back, which does that change again",
     "usage.never": "`commonplace usage --never`",
     "workspace.around": "use `-w {0}`, or make another one there with `commonplace init {1}`",
+    "workspace.missing": "make it a workspace with `commonplace init {0}`, or name another",
     "workspace.name": "`commonplace workspaces add DIR --name NAME` gives one",
 }

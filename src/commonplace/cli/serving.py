@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace import config
+from commonplace.agent.remedies import WORDS
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
@@ -18,7 +19,6 @@ from commonplace.cli import browser, doors, failures, session, shortcut
 from commonplace.cli.flags import State
 from commonplace.cli.options import Group, Option, check_excluding, command, option, serving
 from commonplace.render import count
-from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
     from commonplace.config.credentials import Secret

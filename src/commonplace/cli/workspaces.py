@@ -53,7 +53,7 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
     session.check_owner(ctx)
     root = Path(os.path.abspath(os.path.expanduser(folder)))
     if not root.is_dir():
-        raise WorkspaceNotFound(paths.shown(root))
+        raise WorkspaceNotFound(paths.shown(root), missing=True)
     paths.check_usable(root)
     if name is not None:
         editing.set_name(root, name)

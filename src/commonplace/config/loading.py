@@ -416,11 +416,12 @@ def _environment(environ: Mapping[str, str]) -> Layer:
 
 
 def _flags(overrides: Mapping[str, object]) -> Layer:
-    given = {keys.find(name, "as a flag"): value for name, value in overrides.items() if value is not None}
+    where = remedies.say("config.overrides")
+    given = {keys.find(name, where): value for name, value in overrides.items() if value is not None}
     values = {
-        key.name: keys.from_text(key, value, "as a flag")
+        key.name: keys.from_text(key, value, where)
         if isinstance(value, str) and key.variable
-        else keys.checked(key, value, "as a flag")
+        else keys.checked(key, value, where)
         for key, value in given.items()
     }
     return Layer(dict.fromkeys(values, "flag"), values)

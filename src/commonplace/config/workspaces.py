@@ -122,7 +122,7 @@ def _home(
 
 def _existing(root: str) -> Path:
     if not os.path.isdir(root):
-        raise WorkspaceNotFound(paths.shown(root))
+        raise WorkspaceNotFound(paths.shown(root), missing=True)
     return Path(root)
 
 

@@ -32,6 +32,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from commonplace.agent.remedies import WORDS
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
@@ -41,7 +42,6 @@ from commonplace.servers.access import Access
 from commonplace.servers.api import site
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
-from commonplace.servers.remedies import WORDS
 from commonplace.servers.workers import Workers
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import threading
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from commonplace.agent.remedies import WORDS
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.servers import protocol, resources
 from commonplace.servers.methods import METHODS, QUICK, is_heavy, respond
 from commonplace.servers.protocol import Connection, Exchange, Questions, Refusal, Result, mapping
 from commonplace.servers.relay import INTERRUPTED, TERMINATED
-from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
     from types import FrameType

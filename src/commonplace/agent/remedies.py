@@ -1,4 +1,4 @@
-"""Remedies in the words of a client: the tools it can call, and what it asks its user to do in a shell."""
+"""Remedies in the words of a model: the tools it can call, and what it asks its user to do in a shell."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ WORDS: Mapping[str, str] = {
     "forget.what": "memory_forget with the lines {0}",
     "forget.words": "memory_forget with their words, as text",
     "models.fetch": _ASK.format("models pull {0}"),
+    "models.llm.named": _ASK.format("models use --llm PROVIDER/MODEL"),
     "models.use": _ASK.format("models use {0}"),
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",
     "sync": _ASK.format("sync"),
