@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commonplace.base import tokens
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, facts, sync
 from commonplace.index.base import (
@@ -146,7 +147,8 @@ class Contract:
         counted = index.statistics()
         assert (counted.notes, counted.passages, counted.vectors, counted.pending) == (5, 6, 0, 6)
         assert counted.collections == {"memory": (3, 5), "docs": (2, 1)}
-        assert index.text_bytes == sum(entry(key).state.size for key in FILES)
+        text = "".join(f"{line}\n" for key in FILES for line in entry(key).note.lines)
+        assert index.tokens == tokens.about(text)
 
     def test_notes_by_key_and_by_hash(self, index: Index) -> None:
         every = index.notes()
