@@ -144,7 +144,7 @@ class MemoryIndex:
             state.ids[2],
             metadata,
         )
-        state.quarters[file.key] = sum(estimates.quarters(line) + 1 for line in note.lines)
+        state.quarters[file.key] = file.size + sum(map(estimates.wide, note.lines))
         state.entries[file.key] = found, Known(file.mtime_ns, file.size, entry.hash)
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:

@@ -15,8 +15,12 @@ def about(text: str) -> int:
 
 def quarters(text: str) -> int:
     """The same in quarters of a token, which can be added up over pieces of a text."""
+    return len(text) + 3 * wide(text)
+
+
+def wide(text: str) -> int:
+    """How many of its characters are tokens of their own."""
     if text.isascii():
-        return len(text)
+        return 0
     data = text.encode("utf-8", "surrogatepass")
-    wide = len(data) - len(data.translate(None, _WIDE_LEADS)) + sum(map(data.count, _RADICALS))
-    return len(text) + 3 * wide
+    return len(data) - len(data.translate(None, _WIDE_LEADS)) + sum(map(data.count, _RADICALS))

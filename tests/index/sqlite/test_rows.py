@@ -34,7 +34,7 @@ def test_a_file_is_a_row_of_each_kind() -> None:
     assert note[:10] == (
         4, "memory", "memory/2026-02-13.md", "A", "2026-02-13", "daily", "hash of memory/2026-02-13.md", 7, 33, 3,
     )  # fmt: skip
-    assert note[10:] == (None, 10, 20, 20, 300, 300)
+    assert note[10:] == (None, 33, 20, 20, 300, 300)
     assert found.sections == [(20, 4, '["A"]', 1, 3, 0.0)]
     assert found.passages == [(300, 4, 20, 3, 3, "text", '{"importance":"7"}', None, None, "", 0.0, "")]
     assert found.texts == [(300, None, "A › 2026-02-13")]

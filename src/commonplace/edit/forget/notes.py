@@ -96,7 +96,7 @@ class Composed(NamedTuple):
 
     @property
     def shown(self) -> list[Erased]:
-        """What goes, place by place, and what is left of it, as both may be shown: no private parts, no secrets."""
+        """What goes, place by place, and what is left, as it may be shown: no secrets, nothing private."""
         return [
             Erased("notes", path, gone.first, gone.last, gone.shown, rest=self.cuts[path].rest(gone))
             for path, gone in self._gone()
