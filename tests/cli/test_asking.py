@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base import tokens
 from commonplace.render import FORMS
 from tests.cli.conftest import Program, Run
 
@@ -215,7 +216,7 @@ def test_a_mixed_recall_has_rows_that_lead_further(run: Run, workspace: Path) ->
 
 
 def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspace: Path) -> None:
-    everything = -(-sum(note.stat().st_size for note in workspace.rglob("*.md")) // 4)
+    everything = tokens.about("".join(note.read_text("utf-8") for note in workspace.rglob("*.md")))
     assert f"tokens of {everything:,} in all notes" in run("search", "deploy").stderr
     assert f"all notes: {everything:,} tokens" in run("recall", "deploy").stderr
     assert json.loads(run("recall", "deploy", "--format", "json").stdout)["all_tokens"] == everything

@@ -146,7 +146,8 @@ class Contract:
         counted = index.statistics()
         assert (counted.notes, counted.passages, counted.vectors, counted.pending) == (5, 6, 0, 6)
         assert counted.collections == {"memory": (3, 5), "docs": (2, 1)}
-        assert index.text_bytes == sum(entry(key).state.size for key in FILES)
+        characters = sum(len("\n".join(entry(key).note.lines)) for key in FILES)
+        assert index.tokens == -(-(characters + 3 * len("数据库迁移")) // 4)
 
     def test_notes_by_key_and_by_hash(self, index: Index) -> None:
         every = index.notes()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from commonplace.base import tokens as estimates
 from commonplace.chunking.settings import STRUCK
 from commonplace.index import base
 from commonplace.index.base import ALL, DOCID, UNSERVED, Candidate, Entry, Key, Known, Scope, Source, Text
@@ -41,6 +42,7 @@ class State:
     """All that a transaction may take back."""
 
     entries: dict[Key, tuple[base.NoteRow, Known]] = field(default_factory=dict)
+    quarters: dict[Key, int] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
     vectors: dict[int, tuple[bytes, Any]] = field(default_factory=dict)
@@ -72,8 +74,8 @@ class MemoryIndex:
         return self.state.version
 
     @property
-    def text_bytes(self) -> int:
-        return sum(note.size for note, _ in self.state.entries.values())
+    def tokens(self) -> int:
+        return -(-sum(self.state.quarters.values()) // 4)
 
     def close(self) -> None:
         pass
@@ -142,6 +144,7 @@ class MemoryIndex:
             state.ids[2],
             metadata,
         )
+        state.quarters[file.key] = file.size + sum(map(estimates.wide, note.lines))
         state.entries[file.key] = found, Known(file.mtime_ns, file.size, entry.hash)
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
@@ -152,6 +155,7 @@ class MemoryIndex:
             )  # fmt: skip
         for key in gone:
             note, _ = self.state.entries.pop(key, (None, None))
+            self.state.quarters.pop(key, None)
             for passage in range(note.first_passage, note.last_passage + 1) if note else ():
                 vector = self.state.rows.pop(passage).vector
                 self.state.lost |= {vector} if vector else set()

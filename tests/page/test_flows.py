@@ -70,6 +70,16 @@ def test_lines_are_forgotten_for_good(opened: Open, size: tuple[int, int]) -> No
     here.page.get_by_role("button", name="Erase for good").click()
     here.page.wait_for_selector(".toast.good")
     assert "Lin" not in here.note(TODAY)
+    here.press("F")
+    here.page.fill("#forget-value", "to Thursday")
+    here.page.get_by_role("button", name="Show what changes").click()
+    assert here.page.locator(".lost").inner_text() == "- The deploy moved to Thursday."
+    assert here.page.locator(".lost del").all_inner_texts() == [" to Thursday"]
+    here.page.get_by_role("button", name="Erase for good").click()
+    here.page.wait_for_selector("dialog", state="detached")
+    assert "- The deploy moved.\n" in here.note(TODAY)
+    here.go("memory", ".runs .title")
+    assert here.page.locator(".runs .title").all_inner_texts() == [f"forgetting: {TODAY}"] * 2
 
 
 def test_an_edit_is_saved_and_undone(opened: Open) -> None:
@@ -198,6 +208,9 @@ def test_who_is_not_let_in_learns_how(opened: Open) -> None:
     here.page.evaluate("() => localStorage.clear()")
     here.page.reload()
     assert here.page.locator("main pre").inner_text() == "commonplace web"
+    here.page.evaluate("to => { location.hash = to; }", f"#code={here.server.site.visitors.code()}")
+    here.page.wait_for_selector("#question")  # the address was pasted into the same tab
+    here.go("feed", ".live.on")
 
 
 def test_a_consolidation_is_reviewed_line_by_line(opened: Open) -> None:

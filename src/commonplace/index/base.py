@@ -325,8 +325,8 @@ class Index(Protocol):
         """A number that changes whenever anybody has changed the index."""
 
     @property
-    def text_bytes(self) -> int:
-        """How many bytes all indexed files have together."""
+    def tokens(self) -> int:
+        """About how many tokens reading all indexed files takes."""
 
     def close(self) -> None:
         """Let go of it; a second call does nothing."""

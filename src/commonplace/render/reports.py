@@ -431,6 +431,8 @@ def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
         for line in place.text.splitlines():
             if line.strip():
                 yield f"  {screen.shorten(screen.one_line(line), width)}"
+        if place.rest:
+            yield f"  → {screen.shorten(screen.one_line(place.rest), width - 2)}"
     if len(notes) > _MOST_ERASED:
         yield f"and {len(notes) - _MOST_ERASED} more places in notes"
 

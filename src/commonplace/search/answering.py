@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     Known = dict[tuple[str, str], tuple[Floats, Floats]]
 
 LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
-BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
 REPEATED = 64  # questions whose vectors are kept: who asks asks again, with a filter or another limit
 OTHER_VECTORS = "the index holds another model's vectors"
 
@@ -183,9 +182,8 @@ class Answerer:
             *self.store.opened.warnings, *self.store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         )  # fmt: skip
-        everything = -(-index.text_bytes // BYTES_A_TOKEN)
         result = SearchResult(
-            request.text, hits, level, stale, warnings, outcome.timings_ms, everything,
+            request.text, hits, level, stale, warnings, outcome.timings_ms, index.tokens,
             confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
         )  # fmt: skip
         return result, outcome

@@ -171,7 +171,8 @@ class Selection:
 class Erased:
     """One place that goes, or went: which store, which file, its lines (0: all of it, or none), its words.
 
-    Of its words private parts are blank and secrets redacted, as where notes are read.
+    Of its words private parts are blank and secrets redacted, as where notes are read. `rest` is what is left
+    of a line that loses words alone, empty where lines go whole.
     Of a link among notes `text` is the file that it leads to. In stores that are not read line by line
     `count` says how many records of them it is, and `text` is empty.
     """
@@ -182,8 +183,9 @@ class Erased:
     last: int = 0
     text: str = ""
     count: int = 1
+    rest: str = ""
 
-    JSON: ClassVar = "where path first last text count citation"
+    JSON: ClassVar = "where path first last text rest count citation"
 
     @property
     def citation(self) -> str:
@@ -215,10 +217,14 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """A copy that is not ours to remove, or cannot be looked into from here, and what the owner may do."""
+    """A copy that is not ours to remove, or cannot be looked into from here, and what the owner may do.
+
+    `kind` says what sort of copy it is, where that is a common one.
+    """
 
     what: str
     remedy: str
+    kind: Literal["", "backups", "batches", "collection", "git", "providers", "staged"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,17 @@ def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
     ]
 
 
+def test_of_lines_that_lose_words_the_rest_is_shown_as_notes_are(memory: Memory) -> None:
+    path = memory.workspace.daily(NOW.date())
+    path.write_text(
+        "# N\n\n- zinc\n- Lin pays in zinc, <private>to Bo</private> too.\n- zinc: password = hunter2-Kestrel9\n"
+    )
+    planned = memory.forget(Selection("text", "zinc"), dry_run=True)
+    rests = [(place.first, place.rest) for place in planned.places if place.where == "notes"]
+    assert rests == [(3, ""), (4, "- Lin pays in,  too."), (5, "- : password = [REDACTED:password]")]
+    assert planned.places == forget(memory, "text", "zinc").places
+
+
 def test_a_dry_run_reads_the_statements_of_a_note_twice(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,14 @@ def test_a_note_named_after_a_person_goes() -> None:
         ("- **ring +49** 123 now\n", "- **ring** now\n"),
         ("- ring +49 **123 now**\n", "- ring **now**\n"),
         ("- ring **+49\n  123** now\n", "- ring\n  now\n"),
+        ("- 买了人保的，+49 123，到明年。\n", "- 买了人保的，到明年。\n"),
+        ("- 孙老师，电话 +49 123。\n", "- 孙老师，电话。\n"),
+        ("- 孙老师，+49 123。\n", "- 孙老师。\n"),
+        ("- +49 123，到明年\n", "- ，到明年\n"),
+        ("- Bo, +49 123, calls.\n", "- Bo, calls.\n"),
+        ("- Bo has +49 123.\n", "- Bo has.\n"),
+        ("- 14:05 +49 123, Bo\n", "- 14:05 , Bo\n"),
+        ("- in +49 123 .git\n", "- in .git\n"),
     ],
 )
 def test_words_are_cut_out(before: str, left: str) -> None:

@@ -34,7 +34,7 @@ def test_a_file_is_a_row_of_each_kind() -> None:
     assert note[:10] == (
         4, "memory", "memory/2026-02-13.md", "A", "2026-02-13", "daily", "hash of memory/2026-02-13.md", 7, 33, 3,
     )  # fmt: skip
-    assert note[10:] == (None, 20, 20, 300, 300)
+    assert note[10:] == (None, 33, 20, 20, 300, 300)
     assert found.sections == [(20, 4, '["A"]', 1, 3, 0.0)]
     assert found.passages == [(300, 4, 20, 3, 3, "text", '{"importance":"7"}', None, None, "", 0.0, "")]
     assert found.texts == [(300, None, "A › 2026-02-13")]
@@ -44,7 +44,7 @@ def test_ids_count_on_from_file_to_file() -> None:
     found = rows.compose(
         [entry("# A\n\none\n\n# B\n\ntwo\n"), entry("", "b.md"), entry("three\n", "c.md")], 1, 1, 1
     )
-    assert [row[11:] for row in found.notes] == [(1, 2, 1, 2), (3, 2, 3, 2), (3, 3, 3, 3)]
+    assert [row[12:] for row in found.notes] == [(1, 2, 1, 2), (3, 2, 3, 2), (3, 3, 3, 3)]
     assert [(row[0], row[1]) for row in found.sections] == [(1, 1), (2, 1), (3, 3)]
     assert [(row[0], row[1], row[2], row[5]) for row in found.passages] == [
         (1, 1, 1, "one"), (2, 1, 2, "two"), (3, 3, 3, "three"),

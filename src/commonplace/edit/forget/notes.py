@@ -96,8 +96,11 @@ class Composed(NamedTuple):
 
     @property
     def shown(self) -> list[Erased]:
-        """What goes, place by place, as it may be shown: no private parts, no secrets."""
-        return [Erased("notes", path, gone.first, gone.last, gone.shown) for path, gone in self._gone()]
+        """What goes, place by place, and what is left, as it may be shown: no secrets, nothing private."""
+        return [
+            Erased("notes", path, gone.first, gone.last, gone.shown, rest=self.cuts[path].rest(gone))
+            for path, gone in self._gone()
+        ]
 
     def _gone(self) -> Iterator[tuple[str, Gone]]:
         return ((path, gone) for path, cut in sorted(self.cuts.items()) for gone in cut.gone)

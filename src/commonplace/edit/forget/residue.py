@@ -307,18 +307,18 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
         return rows
     if called := _called(context):
         what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
-        rows.append(Unreachable(what, "ask the providers to delete it"))
+        rows.append(Unreachable(what, "ask the providers to delete it", "providers"))
     from commonplace.providers.embedding.batch import Store
 
     folder = context.workspace.derived
     if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
         what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
-        rows.append(Unreachable(what, "cancel them with the provider"))
+        rows.append(Unreachable(what, "cancel them with the provider", "batches"))
     if cache.vector_models():
         what = f"vectors of earlier wordings in {cache.vectors_file()}, which only their text could find"
         rows.append(Unreachable(what, remedies.say("cache.vectors")))
     copies = "backups, snapshots and copies of this folder on other disks and machines"
-    return [*rows, Unreachable(copies, "delete them there, or let them grow old")]
+    return [*rows, Unreachable(copies, "delete them there, or let them grow old", "backups")]
 
 
 def _called(context: Context) -> list[str]:
@@ -364,7 +364,7 @@ def _committed(repository: Repository, folder: str, targets: Targets, remedy: st
     holding, unread = _holding(repository, rows, targets)
     messages = repository.messages(commit.name for commit in commits)
     if names := {*holding, *(name for name, message in messages if targets.matches(message))}:
-        yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
+        yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy, "git")
     if unread:
         what = f"{counted(unread, 'file')} that git has not here, or too large to look through"
         yield Unreachable(f"git history: {what}", remedy)
@@ -379,7 +379,7 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
     if names := list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held)):
         chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
         what = f"staged in git, and not committed: {listed(names)}"
-        yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
+        yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now", "staged")
     if unread:
         yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)
 
@@ -420,7 +420,7 @@ def _collections(context: Context, targets: Targets) -> Iterator[Unreachable]:
         if holding:
             what = f"collection {source.name}: {listed(holding)}; the index has them from there"
             remedy = "they are not ours to change: change them there, or take the collection away, then sync"
-            yield Unreachable(what, remedy)
+            yield Unreachable(what, remedy, "collection")
         if packed:
             yield Unreachable(f"collection {source.name}: archives were not looked into: {listed(packed)}",
                               "look into them with the program that made them")  # fmt: skip

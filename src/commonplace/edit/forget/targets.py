@@ -29,6 +29,8 @@ _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
+_PAUSES = ("，", "、", "；", "：", ",", ";")  # of two that are left side by side one is too many
+_CLOSING = re.compile(r"[，、；：。！？]|[.,;:!?](?=\s|\Z)")
 _BESIDE = 3  # lines that go, beside one that stays
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _STRONG = ("~~", "**", "__", "*", "_")
@@ -325,6 +327,11 @@ class Cut(NamedTuple):
     edit: Edit
     stated: tuple[str, ...] = ()
 
+    def rest(self, gone: Gone) -> str:
+        """What is left of a line that loses words, as it may be shown; empty where lines go whole."""
+        line = None if gone.whole else self.edit.moved(gone.first)
+        return self.edit.document.note.lines[line - 1] if line else ""
+
 
 def cut(page: Page, targets: Targets) -> Cut | None:
     """Return a note without what is forgotten, None where it holds nothing of it."""
@@ -485,6 +492,12 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
     for first, last in reversed(pieces):
         behind = before[last:] + behind
         before = before[:first]
+        if _CLOSING.match(behind):
+            closed = before.rstrip(" ")
+            if closed.endswith(_PAUSES):
+                before = closed[:-1]
+            elif closed[-1:].isalpha():
+                before = closed
         while pair := next((p for p in _PAIRS if before.endswith(p[0]) and behind.startswith(p[1])), None):
             before, behind = before[: -len(pair[0])], behind[len(pair[1]) :]
         if len(before) <= margin or before[-1].isspace():

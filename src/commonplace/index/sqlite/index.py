@@ -277,8 +277,8 @@ class SqliteIndex(IndexFile):
     # --- what is known ------------------------------------------------------------------------------
 
     @property
-    def text_bytes(self) -> int:
-        """How many bytes all indexed files have together; remembered until a change."""
+    def tokens(self) -> int:
+        """About how many tokens reading all indexed files takes; remembered until a change."""
         return self._count()[2]
 
     def manifest(self) -> dict[Key, Known]:
@@ -427,12 +427,13 @@ class SqliteIndex(IndexFile):
         return int(self.rows(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (expression,))[0][0])
 
     def _count(self) -> tuple[int, int, int, dict[str, int]]:
-        """Of one version: how many passages stand, the bytes of all files, frequencies by expression."""
+        """Of one version: how many passages stand, the tokens of all files, frequencies by expression."""
         version = self.version
         if self._counted[0] != version:
             sums = (
-                "SELECT coalesce(sum(last_passage - first_passage + 1), 0), coalesce(sum(size), 0) FROM notes"
+                "SELECT coalesce(sum(last_passage - first_passage + 1), 0), coalesce(sum(quarters), 0)"
+                " FROM notes"
             )
-            passages, size = self.rows(sums)[0]
-            self._counted = (version, passages - len(self.struck()), size, {})
+            passages, quarters = self.rows(sums)[0]
+            self._counted = (version, passages - len(self.struck()), -(-quarters // 4), {})
         return self._counted

@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from commonplace.base import tokens
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, traits
@@ -144,7 +145,7 @@ def insert(connection: apsw.Connection, rows: Rows) -> None:
         "CREATE TEMP TABLE IF NOT EXISTS fresh("
         "id INTEGER PRIMARY KEY, struck INTEGER NOT NULL, body TEXT, header TEXT)"
     )
-    connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", rows.notes)
+    connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 16)})", rows.notes)
     connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", rows.sections)
     without_vector = f"{'?, ' * 7}NULL{', ?' * 5}"
     connection.executemany(f"INSERT INTO passages VALUES({without_vector})", rows.passages)
@@ -170,7 +171,9 @@ def publish(connection: apsw.Connection) -> None:
 def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:
     note, state = entry.note, entry.state
     metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
+    # A byte is a quarter; a wide character is a whole token and has three bytes.
+    quarters = state.size + tokens.wide("\n".join(note.lines))
     return (
         note_id, state.collection, state.path, note.title[:LONGEST_HEADING], note.date, note.kind, entry.hash,
-        state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
+        state.mtime_ns, state.size, len(note.lines), metadata, quarters, *ranges,
     )  # fmt: skip

@@ -8,6 +8,7 @@ is what is kept of the text's words, which goes with it but stands apart: a scan
 ranking would otherwise read from every candidate's text; `day` is the day that a passage says it
 holds since. What is struck has the day until which it held in `until`, empty where nobody knows it, and a
 full text of its own, so that whoever does not ask for it finds and counts everything as if it were gone.
+`quarters` of a note are how many tokens reading it takes, about, in quarters.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
 from commonplace.language import lexicon
 
-VERSION = "schema-6"
+VERSION = "schema-7"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
 BROKEN = "damaged: its tables are not as they were made"  # SQLite reads the file; the vectors are of use
@@ -53,7 +54,7 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE notes(
     id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, date TEXT,
     kind TEXT NOT NULL, hash TEXT NOT NULL, mtime_ns INTEGER NOT NULL,
-    size INTEGER NOT NULL, lines INTEGER NOT NULL, metadata TEXT,
+    size INTEGER NOT NULL, lines INTEGER NOT NULL, metadata TEXT, quarters INTEGER NOT NULL,
     first_section INTEGER NOT NULL, last_section INTEGER NOT NULL,
     first_passage INTEGER NOT NULL, last_passage INTEGER NOT NULL,
     UNIQUE(collection, path));

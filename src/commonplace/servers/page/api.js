@@ -10,9 +10,12 @@ export class Problem extends Error {
   }
 }
 
+/** The code that an address has for getting in; null for none. */
+export const codeOf = ({ hash }) => new URLSearchParams(hash.slice(1)).get("code");
+
 /** Get in with the code of the address, if it has one. */
 export async function enter() {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  const code = codeOf(location);
   if (!code) return;
   history.replaceState(null, "", "/#/search");
   const { key } = await ask("POST", "/api/visits", { body: { code } });

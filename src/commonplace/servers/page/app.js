@@ -1,6 +1,6 @@
 // The page: which view is shown, by the fragment of the address, and the keys that work everywhere.
 
-import { enter, get, Problem } from "./api.js";
+import { codeOf, enter, get, Problem } from "./api.js";
 import { el, say } from "./dom.js";
 import { listen } from "./listen.js";
 import * as search from "./search.js";
@@ -70,7 +70,7 @@ function failed(root, error) {
   main.replaceChildren(root);
   root.append(el("h1", {}, t(isOut ? "locked" : "failed")), el("p", { role: "alert" }, isOut ? t("locked_how") : explained(error)));
   if (isOut) root.append(el("pre", { class: "code" }, "commonplace web"));
-  root.append(el("button", { type: "button", class: "main", onclick: () => show() }, t("again")));
+  root.append(el("button", { type: "button", class: "main", onclick: start }, t("again")));
 }
 
 // --- the rail ---
@@ -183,15 +183,20 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 window.addEventListener("hashchange", async () => {
+  if (codeOf(location)) return start();
   await show();
   if (route().name !== "search" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   say(document.title);
 });
-try {
-  await enter();
-  await show();
-  await get("/api/collections");
-  listen();
-} catch (error) {
-  failed(el("div", { class: "view" }), error);
+/** Get in, if the address has a code, and show the view; once it is let in, the page hears what happens. */
+async function start() {
+  try {
+    await enter();
+    await show();
+    await get("/api/collections");
+    listen();
+  } catch (error) {
+    failed(el("div", { class: "view" }), error);
+  }
 }
+await start();

@@ -37,6 +37,29 @@ export function compare(before, after) {
   return diff([...around, ...between, ...below].join("\n"));
 }
 
+const AROUND = 200; // characters that are shown before and behind what differs
+
+/** A line with what it loses struck and what it gains underlined, character by character. */
+export function worded(before, after) {
+  const a = [...before], b = [...after];
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const nodes = [start > AROUND ? "…" : "", a.slice(Math.max(0, start - AROUND), start).join("")];
+  let kind = "", run = "";
+  const close = () => run && nodes.push(kind === " " ? run : el(kind === "-" ? "del" : "ins", {}, run));
+  for (const one of marked(a.slice(start, a.length - end), b.slice(start, b.length - end))) {
+    if (one[0] !== kind) {
+      close();
+      [kind, run] = [one[0], ""];
+    }
+    run += one.slice(1);
+  }
+  close();
+  return [...nodes, a.slice(a.length - end, a.length - end + AROUND).join(""), end > AROUND ? "…" : ""];
+}
+
 /** Lines with their marks, by the longest common subsequence; of long texts just both, one after the other. */
 function marked(a, b) {
   if (a.length * b.length > MOST_COMPARED) return [...a.map((line) => `-${line}`), ...b.map((line) => `+${line}`)];

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { el } from "./dom.js";
 import { explained } from "./statements.js";
-import { number, t } from "./words.js";
+import { named, number, t } from "./words.js";
 
 const SIGNS = { ok: "✓", warning: "!", wrong: "✕", skipped: "–" };
 
@@ -33,7 +33,7 @@ export async function show(root) {
     findings.replaceChildren(
       el("p", { class: counts.wrong ? "verdict bad" : "verdict" }, t(counts.wrong ? "verdict_wrong" : bad.length ? "verdict_warning" : "verdict_ok", { n: counts.wrong || bad.length })),
       el("ul", { class: "findings" }, bad.map(row)),
-      ...[...groups].map(([name, members]) => el("details", { class: "group" }, el("summary", {}, name, " ",
+      ...[...groups].map(([name, members]) => el("details", { class: "group" }, el("summary", {}, grouped(name), " ",
         el("span", { class: "muted" }, t("checks", { n: members.length }))), el("ul", { class: "findings" }, members.map(row)))));
   }
 
@@ -44,9 +44,17 @@ export async function show(root) {
   return { keys: { r: examine } };
 }
 
+function grouped(name) {
+  const words = t(`group_${name}`);
+  return words === `group_${name}` ? name : words;
+}
+
+/** A finding: what was examined, in Chinese, and what was found, as the server says it. */
 function row(one) {
+  const name = named(one.check);
+  const told = el("span", name ? { lang: "en", class: "muted" } : {}, one.told);
   return el("li", { class: one.state }, el("span", { class: "sign", role: "img", "aria-label": t(`state_${one.state}`) }, SIGNS[one.state]),
-    el("div", {}, el("span", {}, one.told), " ", el("code", { class: "muted" }, one.check), one.remedy ? el("p", { class: "remedy" }, one.remedy) : null));
+    el("div", {}, name ? [el("span", {}, name), " "] : null, told, " ", el("code", { class: "muted" }, one.check), one.remedy ? el("p", { class: "remedy" }, one.remedy) : null));
 }
 
 function about(status) {

@@ -159,13 +159,20 @@ function comment(text, at) {
 /** A comment as small tags: who wrote a line, since when it holds, how much it weighs. */
 export function tags(said) {
   let marks = [said];
-  if (said.startsWith("cp:")) marks = said.slice(3).trim().split(/\s+/);
+  const isOurs = said.startsWith("cp:"); // of whoever struck the line; others are of whoever wrote it
+  if (isOurs) marks = said.slice(3).trim().split(/\s+/);
   else if (said.startsWith("by:")) marks = said.split(";").map((one) => one.trim());
-  return marks.filter(Boolean).slice(0, 12).map((one) => tag(one.slice(0, 200)));
+  return marks.filter(Boolean).slice(0, 12).map((one) => tag(one.slice(0, 200), isOurs));
 }
 
-function tag(said) {
+const WRITERS = ["owner", "agent", "tool", "untrusted"];
+
+function tag(said, isOurs) {
   const [, name, value] = /^([a-z_-]+)\s*[=:]\s*(.*)$/s.exec(said) ?? [null, "", said];
+  if (name === "by" && WRITERS.includes(value)) {
+    const who = t(`by_${value}`);
+    return el("span", { class: "tag", title: said }, isOurs ? t("struck_by", { who }) : `${t("tag_by")} ${who}`);
+  }
   const known = t(`tag_${name}`);
   const label = known === `tag_${name}` ? name : known;
   return el("span", { class: "tag", title: said }, name ? `${label} ${value.replace(/%20/g, " ")}` : said);

@@ -7,9 +7,17 @@ export const MOST = 400;
 export const heard = []; // the last events, newest last
 export const state = { live: false };
 const AGAIN_MS = [1000, 2000, 5000, 15000];
+let listening = false;
 
-/** Hear events until the page is left; each is told to the document as `heard`. */
+/** Hear events until the page is left, or is let in no more; each is told to the document as `heard`. */
 export async function listen() {
+  if (listening) return;
+  listening = true;
+  await hear();
+  listening = false;
+}
+
+async function hear() {
   let last = "", failures = 0;
   for (;;) {
     try {

@@ -21,7 +21,8 @@ export async function show(root, query) {
   async function list() {
     const all = await get("/api/runs", { limit: 200 });
     const chosen = all.filter((one) => !onlyMemory || one.files.some((file) => file.path === FILE));
-    runs.replaceChildren(...chosen.map(row));
+    const byId = new Map(all.map((one) => [one.id, one]));
+    runs.replaceChildren(...chosen.map((one) => row(one, byId)));
     if (!chosen.length) runs.append(el("li", { class: "muted" }, t("no_runs")));
   }
 
@@ -38,18 +39,36 @@ export async function show(root, query) {
   return { ...page, changed: async () => Promise.all([page.changed?.(), list()]) };
 }
 
-function row(run) {
+/** What a change is: its kind, and where; of one that takes another back, which that was. */
+function titled({ about, files }, byId) {
+  const undone = byId.get(about.undoes);
+  if (undone) return t("undo_of", { what: titled(undone, byId) });
+  const file = files.find(({ path }) => about.title.includes(path)) ?? files[0];
+  const lines = file && about.title.includes(file.path) ? /#L\d+(-L?\d+)?$/.exec(about.title)?.[0] ?? "" : "";
+  const run = t(about.title.startsWith("reject ") ? "run_reject" : `run_${about.kind}`);
+  if (!file) return run;
+  const what = file.path + lines + (files.length > 1 ? t("and_more", { n: files.length - 1 }) : "");
+  return t("run_of", { run, what });
+}
+
+/** A reason: one of ours in the words of the page, any other as it was given. */
+function reason({ why }) {
+  const name = `why_${why.replace(/\W+/g, "_")}`;
+  const words = t(name);
+  return words === name ? why : words;
+}
+
+function row(run, byId) {
   const shown = el("div");
   const details = el("details", { ontoggle: () => details.open && !shown.childElementCount && open() },
-    el("summary", {}, el("span", { class: "title" }, run.about.title), el("span", { class: "muted" },
+    el("summary", {}, el("span", { class: "title" }, titled(run, byId)), el("span", { class: "muted" },
       moment(run.at), " · ", run.about.agent || t(`by_${run.about.by}`), " · ", run.files.map((file) => `+${file.added} −${file.removed}`).join(", "))),
-    run.about.why ? el("p", { class: "why" }, run.about.why) : null, shown);
+    run.about.why ? el("p", { class: "why" }, reason(run.about)) : null, shown);
 
   async function open() {
     shown.append(el("p", { class: "muted" }, t("working")));
     try {
-      const { diff: text } = await get("/api/run", { id: run.id });
-      shown.replaceChildren(diff(text));
+      shown.replaceChildren(run.kept ? diff((await get("/api/run", { id: run.id })).diff) : el("p", { class: "muted" }, t("not_kept")));
     } catch (error) {
       shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
     }

@@ -2,9 +2,9 @@
 // does it, and what can be taken back is offered to be.
 
 import { get, post, Problem } from "./api.js";
-import { diff } from "./diff.js";
+import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
-import { t } from "./words.js";
+import { named, t } from "./words.js";
 
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
@@ -151,9 +151,11 @@ export function confirm(reference) {
 export function forget(selection = null) {
   const kind = el("select", { id: "forget-kind" },
     ["person", "session", "text", "lines", "note"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
-  const value = el("input", { id: "forget-value", required: true, autocomplete: "off", autofocus: true });
+  const value = el("input", { id: "forget-value", "aria-describedby": "forget-hint", required: true, autocomplete: "off", autofocus: true });
+  const hint = el("p", { class: "muted", id: "forget-hint", hidden: true }, t("forget_hint"));
   const form = selection ? null : el("div", {},
-    el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value);
+    el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value, hint);
+  kind.addEventListener("change", () => (hint.hidden = kind.value !== "text"));
   return shownFirst(t("forget"), {
     form,
     yes: t("forget_yes"),
@@ -166,21 +168,42 @@ export function forget(selection = null) {
     carry: async (code) => {
       const done = await post("/api/forget", { preview: code });
       const left = done.left.length ? ` ${t("left", { n: done.left.length })}` : "";
-      return { message: t("forgotten", { n: done.places.length }) + left, irreversible: true };
+      return { message: t("forgotten", { n: counted(done.places) }) + left, irreversible: true };
     },
   });
+}
+
+const READ = ["notes", "transcripts", "spool"]; // what a person counts; the rest is made of it
+
+function counted(places) {
+  return places.filter((one) => READ.includes(one.where)).reduce((sum, one) => sum + one.count, 0);
+}
+
+/** What goes of a place: of a line that loses words these alone. */
+function lost({ text, rest, count }) {
+  if (rest) return el("p", { class: "lost" }, worded(text, rest));
+  if (text) return el("p", { class: "gone" }, text.slice(0, 600));
+  return count > 1 ? ` × ${count}` : null;
+}
+
+/** A copy out of reach, and what to do; of one with a Chinese name what the server says of it stands beside. */
+function beyond({ kind, what, remedy }) {
+  const name = named(`copies.${kind}`);
+  if (!name) return el("li", {}, `${what}: ${remedy}`);
+  return el("li", {}, name, kind === "backups" ? null : [" ", el("span", { lang: "en" }, what)]);
 }
 
 function erased(answer) {
   if (!answer.places.length) return [el("p", {}, t("nothing_to_forget"))];
   const places = answer.places.map((one) =>
     el("li", {}, el("span", { class: "tag" }, t(`where_${one.where}`)), " ", el("code", {}, one.citation),
-      one.text ? el("p", { class: "gone" }, one.text.slice(0, 600)) : one.count > 1 ? ` × ${one.count}` : null));
-  const beyond = answer.unreachable.map((one) => el("li", {}, `${one.what}: ${one.remedy}`));
+      lost(one)));
+  const copies = answer.unreachable.map(beyond);
+  const n = counted(answer.places);
   return [
-    el("p", { class: "bad" }, t("forget_warns", { n: answer.places.length })),
+    el("p", { class: "bad" }, t(n ? "forget_warns" : "forget_warns_made", { n })),
     el("ul", { class: "places" }, places),
-    ...(beyond.length ? [el("p", {}, t("unreachable_copies")), el("ul", { class: "muted" }, beyond)] : []),
+    ...(copies.length ? [el("p", {}, t("unreachable_copies")), el("ul", { class: "muted" }, copies)] : []),
   ];
 }
 

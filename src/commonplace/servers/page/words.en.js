@@ -5,7 +5,7 @@ export const EN = {
   view_search: "Search", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
   view_sessions: "Sessions", view_charts: "Charts", view_health: "Health", views: "Views", skip: "Skip to content", keys: "Keys",
   theme_system: "System colours", theme_light: "Light", theme_dark: "Dark", close: "Close", cancel: "Cancel", again: "Try again", working: "Working…",
-  locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. What lets a browser in ends with the server.",
+  locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
   failed: "That did not work", unreachable: "The server does not answer. Start it again with: commonplace web",
   key_next: "Next, previous", key_open: "Open", key_factors: "Show why each hit was found", key_send: "Save or send", key_leave: "Leave, go back", key_forget_any: "Forget a person, a session, words",
   // search
@@ -34,7 +34,8 @@ export const EN = {
   preview: "Show what changes", holds_instead: "What holds instead", empty_strikes: "Leave it empty to strike the statement and put nothing beside it.", why: "Why (for the record)", diff: "Changes",
   which: "Which statement", similar: "These say nearly the same and still stand:", corrected: "Corrected: {n} struck.", confirmed: "It holds now.", redacted: "Redacted: {kinds}",
   forget_what: "What", forget_value: "Which", forget_text: "words", forget_lines: "lines of a note", forget_note: "a note", forget_person: "a person", forget_session: "a session",
-  forget_warns: "Places that go for good: {n}. This cannot be undone.", forgotten: "Forgotten, places: {n}.", left: "{n} traces are left: see commonplace forget.", nothing_to_forget: "Nothing of it is found.", unreachable_copies: "Copies that cannot be reached from here:",
+  forget_warns: "Places that go for good, with what was made from them: {n}. This cannot be undone.", forgotten: "Forgotten, places: {n}.", left: "{n} traces are left: see commonplace forget.", nothing_to_forget: "Nothing of it is found.", unreachable_copies: "Copies that cannot be reached from here:",
+  forget_hint: "These words alone go, the rest of the sentence stays. For all of it choose “lines of a note”.", forget_warns_made: "What was made from it goes for good. This cannot be undone.",
   where_notes: "note", where_links: "link", where_transcripts: "transcript", where_spool: "queue", where_history: "history", where_usage: "record of use", where_answers: "answer", where_vectors: "vector", where_index: "index", where_marks: "mark",
   where_logs: "log", where_leftovers: "leftover", where_foreign: "other program", where_requests: "request", where_copies: "copy",
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
@@ -47,6 +48,9 @@ export const EN = {
   feed_about: "What agents and you ask, read and write: the last of it, and what comes.", live: "live", not_live: "not connected", pause: "Pause", go_on: "Go on", paused: "paused, {n} new", quiet: "Quiet so far.",
   did_search: "searched", did_recall: "recalled", did_get: "read", did_write: "wrote", did_remove: "removed", did_change: "changed", count: "{n} places", count_lines: "{n} lines", tokens_of: "{n} of {all} tokens",
   run_consolidate: "consolidation", run_rollup: "rollup", run_correct: "correction", run_confirm: "confirmation", run_forget: "forgetting", run_import: "import", run_write: "edit", run_undo: "undo",
+  run_reject: "rejection", run_of: "{run}: {what}", undo_of: "undo of {what}", not_kept: "What was there before is not kept.", and_more: " and {n} more", struck_by: "struck by {who}",
+  why_edited_by_hand: "edited by hand", why_an_agent_edited_its_memory: "an agent edited its memory", why_an_agent_replaced_it: "an agent replaced it", why_an_agent_stored_it: "an agent stored it", why_the_originals_of_a_month_are_deleted: "the originals of a month are deleted",
+  group_versions: "Versions", group_sqlite: "SQLite", group_model: "Bundled model", group_settings: "Settings", group_providers: "Providers", group_workspace: "Workspace", group_notes: "Notes", group_index: "Index", group_stores: "Records", group_disk: "Disk", group_permissions: "Permissions", group_clients: "Clients",
   // review
   review_about: "A consolidation proposes what long-term memory should say, from daily notes. Nothing is written before you accept it, line by line.", days_of_notes: "Days of notes", propose: "Propose", proposing: "Notes are read; this may take a while…",
   no_model: "No language model is set, so only what notes say in so many words is proposed. Set one with: commonplace models use --llm PROVIDER/MODEL", proposed: "Lines proposed: {n}, from {candidates} statements.", reject_all: "Reject all", accept_chosen: "Accept the chosen", accepted: "Lines written: {n}.",

@@ -1,7 +1,7 @@
 // The texts of the page in the language that is chosen, or else in that of the browser.
 
 import { EN } from "./words.en.js";
-import { ZH } from "./words.zh.js";
+import { NAMES, ZH } from "./words.zh.js";
 
 const CHOICE = "commonplace-language";
 const chosen = localStorage.getItem(CHOICE) ?? (navigator.language.startsWith("zh") ? "zh" : "en");
@@ -14,6 +14,9 @@ export function t(name, values = {}) {
   const text = WORDS[name] ?? EN[name] ?? name;
   return text.replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
 }
+
+/** The Chinese name of what the server names by a code; undefined where its English says it all. */
+export const named = (code) => (language === "zh" ? NAMES[code] : undefined);
 
 export function choose(other) {
   localStorage.setItem(CHOICE, other);
