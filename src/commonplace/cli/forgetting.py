@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from commonplace.base.errors import NoteNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, some
@@ -78,8 +79,17 @@ def forget(
     if not (selections or resume):
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
-        raise click.UsageError("name what is to be forgotten, or --resume", ctx)
-    _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
+        kinds = "a note or lines of one (PATH:12), or --text, --person, --session, --query"
+        raise click.UsageError(f"name what is to be forgotten: {kinds}; or --resume", ctx)
+    try:
+        _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
+    except NoteNotFound as error:
+        from commonplace.edit.forget import selection
+        from commonplace.markdown.references import reads_as_words
+
+        if len(references) > 1 and not error.suggestions and all(map(reads_as_words, references)):
+            raise selection.no_note(" ".join(references)) from error  # a sentence without quotation marks
+        raise
 
 
 def _selections(

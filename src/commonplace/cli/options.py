@@ -60,12 +60,15 @@ class Command(click.Command):
         """Read the arguments. Raises click.UsageError for options that exclude each other."""
         typed = list(args)
         ctx.meta[_DASHED] = hint = self._dash_hint(ctx, typed)
+        ctx.allow_extra_args = True  # this says itself what is wrong with them
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
             if hint and isinstance(error, (click.NoSuchOption, click.MissingParameter)):
                 raise click.UsageError(f"{hint[0]} is no option; {hint[1]}", ctx) from error
             raise
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(self._surplus(ctx, rest), ctx)
         check_excluding(ctx, self, typed, self.excluding)
         return rest
 
@@ -78,6 +81,16 @@ class Command(click.Command):
                 word, hint = ctx.meta[_DASHED]
                 raise CommonplaceError(f"{error}; if {word} is a word: {hint}") from error
             raise
+
+    def _surplus(self, ctx: click.Context, rest: Sequence[str]) -> str:
+        """Say that there are more arguments than the command has, and what may be meant by them."""
+        told = f"got unexpected extra argument{'s' if rest[1:] else ''} ({' '.join(rest)})"
+        taken = [one for one in self.params if isinstance(one, click.Argument)]
+        files = [one.opts[0] for one in self.params if one.metavar == "FILE"]
+        if len(taken) == 1 and isinstance(taken[0].type, click.types.StringParamType):
+            words = quote(" ".join([ctx.params[taken[0].name or ""] or "", *rest]))
+            return f"{told}; words in quotation marks are one: `{ctx.command_path} {words}`"
+        return f"{told}; a file is named with {files[0]}" if files and not taken else told
 
     def _dash_hint(self, ctx: click.Context, typed: Sequence[str]) -> tuple[str, str] | None:
         """The first word with a dash that is no option, and how it is given."""

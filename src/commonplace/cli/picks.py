@@ -14,7 +14,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.digests import sha256
-from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commonplace.types import Excerpt, Hit
 
 MOST = 100  # hits that have a number
+_DIGITS = 3
 KEPT_S = 86_400.0  # after which a search is not the last one that anybody remembers
 _LARGEST = 32_000  # bytes
 _AGAIN = "search again, at a terminal"
@@ -52,7 +53,7 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
 
 def is_number(text: str) -> bool:
     """Whether a reference is the number of a hit: of one, two or three digits, said at a terminal."""
-    is_digits = text.isascii() and text.isdecimal() and len(text) <= 3
+    is_digits = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     return is_digits and sys.stdout.isatty()
 
 
@@ -87,6 +88,9 @@ def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
         return memory.get(reference)
     except NoteNotFound as error:
         if reference == text:
+            if text.isdecimal() and len(text) <= _DIGITS:
+                told = f"{NO_NOTE}; hits have numbers at a terminal alone"
+                raise NoteNotFound(text, error.suggestions, told) from error
             raise
         name = reference.partition("#")[0].rstrip(":")
         told = f"the note of that hit has changed since the search, or is gone; {_AGAIN}"

@@ -22,6 +22,8 @@ WORDS: Mapping[str, str] = {
     "forget.pending": "commonplace forget --pending",
     "forget.query": "commonplace forget --query '{0}'",
     "forget.resume": "commonplace forget --resume",
+    "forget.text": "to forget these words wherever they stand: `commonplace forget --text {0}`; "
+    "to pick lines that hold them: `commonplace forget --query {0}`",
     "forget.what": "commonplace forget '{0}'",
     "forget.words": "commonplace forget --text, with their words",
     "init": "make one with `commonplace init`",
@@ -37,6 +39,8 @@ WORDS: Mapping[str, str] = {
     "models.pull": "commonplace models pull {0}",
     "models.use": "run `commonplace models use {0}`",
     "restore": "`commonplace restore {0}` puts {1} back",
+    "search.words": "`commonplace search {0}` looks for words",
+    "sessions": "`commonplace sessions list` shows all",
     "sync": "run `commonplace sync`",
     "sync.adopt": "`commonplace sync` makes it anew as yours",
     "sync.spool": "the next `commonplace sync` writes them into your notes",

@@ -6,6 +6,7 @@ Who does not know the words is offered what a question finds, best first.
 from __future__ import annotations
 
 import reprlib
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse, groupby
@@ -14,7 +15,7 @@ from typing import get_args
 from commonplace import render
 from commonplace.base import remedies
 from commonplace.base.database import memory
-from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
+from commonplace.base.errors import NO_NOTE, ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
@@ -176,13 +177,24 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     try:
         shown, _ = places.find(store, reference)
         collection, path = places.key_of(store, shown)
+    except NoteNotFound as error:
+        if error.suggestions or not references.reads_as_words(path):
+            raise
+        raise no_note(path) from error
     finally:
         store.close()
     if collection != WORKSPACE_COLLECTION:
         raise OutsideRoots(shown, "lies in a collection, which is not ours to change; forget it there")
     if path not in names and not path.startswith(f"{FOLDER}/"):
-        raise NoteNotFound(path, reason="no note of this workspace")
+        is_folder = (context.workspace.root / path).is_dir()
+        reason = "is a folder; name its notes" if is_folder else "no note of this workspace"
+        raise NoteNotFound(path, reason=reason)
     return path
+
+
+def no_note(words: str) -> NoteNotFound:
+    """What to raise for words in the place of a reference: how words are forgotten."""
+    return NoteNotFound(words, reason=f"{NO_NOTE}; {remedies.say('forget.text', shlex.quote(words))}")
 
 
 def _is_transcript(path: str) -> bool:
