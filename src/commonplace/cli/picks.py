@@ -1,4 +1,4 @@
-"""Hits by their numbers: the last search that a person made at a terminal in a workspace, for `get 2`.
+"""Hits by their numbers: the last search or timeline of a person at a terminal in a workspace, for `get 2`.
 
 Kept in the user's cache, a small file a workspace and agent: a reference on each line, which is the start of
 a note's hash and lines of it, so that no word of a note lies there and a note that changed is not found.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from commonplace.base import paths
@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.cli.session import Caller
     from commonplace.memory import Memory
-    from commonplace.types import Excerpt, Hit
+    from commonplace.types import Excerpt, Hit, Moment
 
 MOST = 100  # hits that have a number
 _DIGITS = 3
@@ -36,6 +36,13 @@ def references(hits: Sequence[Hit], home: str) -> list[str]:
     """
     named = (("" if hit.workspace in ("", home) else f"{hit.workspace}:", hit) for hit in hits[:MOST])
     return [f"{name}#{hit.docid}:{hit.start_line}-{hit.end_line}" for name, hit in named]
+
+
+def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
+    """Return the same for the first passages of a timeline, of these workspaces beside the home."""
+    of = ((one.path.partition(":"), one) for one in moments[:MOST])
+    named = ((f"{name}:" if colon and name in names else "", one) for (name, colon, _), one in of)
+    return [f"{name}#{one.docid}:{one.start_line}-{one.end_line}" for name, one in named]
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:
@@ -75,7 +82,9 @@ def find(asking: Caller, text: str) -> str:
         raise NoteNotFound(text, reason=f"the last search of this workspace {when}; {_AGAIN}")
     if not 1 <= int(text) <= len(named):
         hits = "1 hit" if len(named) == 1 else f"{len(named)} hits"
-        raise NoteNotFound(text, reason=f"the last search had {hits}; a note of this name is ./{text}")
+        raise NoteNotFound(
+            text, reason=f"the last search or timeline had {hits}; a note of this name is ./{text}"
+        )
     return named[int(text) - 1]
 
 
