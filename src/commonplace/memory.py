@@ -128,6 +128,7 @@ class Memory:
         lab = lab or NO_LAB
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
+        self._like = os.fspath(self.workspace.index) if lab.reuses else None
         self._store = self._make_store(scout)
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
@@ -153,6 +154,7 @@ class Memory:
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
             self.settings.sessions[2:],
+            self._like,
         )
 
     @classmethod

@@ -39,7 +39,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _SET = click.Path(path_type=Path)  # a folder stands for the question set in it
 _EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
 _JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
-_FRESH = option("--fresh", is_flag=True, help="Index anew instead of using what an earlier run left.")
+_FRESH = option("--fresh", is_flag=True, help="Index and embed anew instead of using what is there.")
 _WORKSPACES = option(
     "--workspaces",
     metavar="DIR",
