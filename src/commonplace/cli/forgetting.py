@@ -85,9 +85,8 @@ def forget(
         _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
     except NoteNotFound as error:
         from commonplace.edit.forget import selection
-        from commonplace.markdown.references import reads_as_words
 
-        if len(references) > 1 and not error.suggestions and all(map(reads_as_words, references)):
+        if len(references) > 1 and not error.suggestions and selection.are_words(references):
             raise selection.no_note(" ".join(references)) from error  # a sentence without quotation marks
         raise
 

@@ -192,6 +192,11 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     return path
 
 
+def are_words(named: Iterable[str]) -> bool:
+    """Whether all that is named reads as words rather than as a path."""
+    return all(map(references.reads_as_words, named))
+
+
 def no_note(words: str) -> NoteNotFound:
     """What to raise for words in the place of a reference: how words are forgotten."""
     return NoteNotFound(words, reason=f"{NO_NOTE}; {remedies.say('forget.text', shlex.quote(words))}")
