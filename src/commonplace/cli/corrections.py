@@ -101,7 +101,7 @@ def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
 
 
 @command("confirm")
-@click.argument("statement", metavar="REF|WORDS", nargs=-1, required=True)
+@click.argument("statement", metavar="REF|WORDS", nargs=-1, required=True, shell_complete=completed("notes"))
 @option("--reject", is_flag=True, help="Strike it instead: it turned out to be wrong.")
 @_WHY
 @_DRY_RUN
@@ -183,7 +183,7 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
 
 
 @command("log")
-@click.argument("run", metavar="[RUN]", default="")
+@click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option(
     "-n",
     "--limit",
@@ -242,7 +242,7 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
 
 
 @command("undo", excluding=[("--dry-run", "--yes")])
-@click.argument("run", metavar="[RUN]", default="")
+@click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
 @_DRY_RUN
 @_YES

@@ -34,7 +34,14 @@ _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside t
 @option("--text", "texts", multiple=True, metavar="WORDS", help="Cut these words out wherever they stand.")
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
 @option("--also", multiple=True, metavar="NAME", help="A further name of the person; repeatable.")
-@option("--session", "sessions", multiple=True, metavar="ID", help="Forget a session and what it left.")
+@option(
+    "--session",
+    "sessions",
+    multiple=True,
+    metavar="ID",
+    help="Forget a session and what it left.",
+    shell_complete=completed("sessions"),
+)
 @option("--query", metavar="Q", help="Look for lines by their words, and pick those to forget.")
 @option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
 @option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")

@@ -16,7 +16,7 @@ import click
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
-from commonplace.cli.options import Group, command, option
+from commonplace.cli.options import Group, command, completed, option
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
@@ -456,7 +456,12 @@ INDENT = "   "
 
 
 @command("demo")
-@option("--keep", metavar="DIR", help="Put the workspace here and leave it; a new or empty folder.")
+@option(
+    "--keep",
+    metavar="DIR",
+    help="Put the workspace here and leave it; a new or empty folder.",
+    shell_complete=completed("folders"),
+)
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""

@@ -20,7 +20,7 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 
 
 @command("init")
-@click.argument("folder", metavar="[DIR]", required=False)
+@click.argument("folder", metavar="[DIR]", required=False, shell_complete=completed("folders"))
 @click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""

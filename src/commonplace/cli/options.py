@@ -17,6 +17,8 @@ from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, State, day
 if TYPE_CHECKING:
     from datetime import date
 
+    from click.shell_completion import CompletionItem
+
 WIDEST_HELP = 100
 _WHOLE = 1000  # characters of what a command does: the first sentence of its help
 _UNITS = {"d": 1, "w": 7}  # days
@@ -173,10 +175,10 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
     )
 
 
-def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Make what offers a shell the values of a parameter: notes, collections, agents, sections, keys."""
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Make what offers a shell the values of a parameter: notes, collections, keys, files; see `offers`."""
 
-    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         from commonplace.cli import offers
 
         return offers.find(kind, ctx, typed)
@@ -301,11 +303,22 @@ class Group(click.Group):
         """Return `-h, --help`."""
         return help_option()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands with what each does, and options."""
+        from click.shell_completion import CompletionItem
+
+        rows = ((name, about) for name, about in self.abouts(ctx) if name.startswith(incomplete))
+        offered = [CompletionItem(name, help=about) for name, about in rows]
+        return offered + click.Command.shell_complete(self, ctx, incomplete)
+
+    def abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return the commands in order, with what each does, whole: half a sentence may say the opposite."""
+        return [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with what each does, whole: half a sentence may say the opposite."""
-        rows = [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+        """List the commands with what each does."""
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(self.abouts(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
