@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,20 @@ def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pyt
     out("remember", "The lighthouse.")
     assert "0 notes" not in out("ls")
     assert "lighthouse" not in out("-w", folders[0], "get", "MEMORY.md")
+
+
+def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path: Path) -> None:
+    team = tmp_path / "our team"
+    assert called("init", team).returncode == 0
+    loading.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
+    told = error("--agent", "scout", "search", "harbour")
+    line = f"commonplace workspaces add '{team}' --name our-team"
+    assert f"'our-team' in {loading.user_file()} is neither a full path nor a name" in told
+    assert f"`{line}`" in told
+    assert out(*shlex.split(line)[1:]) == f"our-team: {team}\n"
+    assert called("--agent", "scout", "search", "harbour").returncode == 3
+    loading.user_file().write_text('[agents.scout]\nreads = ["notes"]\n')  # which two are called
+    assert "`commonplace workspaces add DIR --name notes`" in error("--agent", "scout", "search", "harbour")
 
 
 def test_an_agent_learns_of_no_workspace_around_a_folder(folders: list[Path]) -> None:

@@ -50,5 +50,5 @@ WORDS: Mapping[str, str] = {
     "undo.run": "`commonplace undo {0}` takes the last undo back, which does that change again",
     "usage.never": "`commonplace usage --never`",
     "workspace.around": "use `-w {0}`, or make another one there with `commonplace init {1}`",
-    "workspace.name": "`commonplace workspaces add DIR --name NAME` gives one",
+    "workspace.name": "`commonplace workspaces add {0} --name {1}` gives one",
 }

@@ -103,12 +103,17 @@ def check_apart(
 
 
 def access_in(
-    content: Mapping[str, Any], agent: str, names: Mapping[str, str], path: Path, home: Path
+    content: Mapping[str, Any],
+    agent: str,
+    names: Mapping[str, str],
+    path: Path,
+    environ: Mapping[str, str] | None = None,
 ) -> Access:
     """Return what a user's file allows an agent, `content` being its table; `names` are workspaces by name.
 
-    `home` is the user's. Raises ConfigError.
+    Raises ConfigError.
     """
+    home = paths.home(environ)
     reads, writes = content.get(KEYS[0]), content.get(KEYS[1], "")
     place, where = f"agents.{agent}", f"in {paths.shown(path)}"
     if reads is not None and not (isinstance(reads, list) and all(isinstance(one, str) for one in reads)):
@@ -127,14 +132,28 @@ def access_in(
         if "\0" in text or not os.path.isabs(expanded):
             wrong = (
                 f"{keys.quoted(text)} {where} is neither a full path nor a name that a workspace was given"
-                f"; {remedies.say('workspace.name')}"
             )
-            raise ConfigError(f"{place}.{key}", wrong)
+            raise ConfigError(f"{place}.{key}", f"{wrong}; {_naming(text, environ)}")
         return os.path.realpath(expanded)
 
     read = None if reads is None else [one if one == HERE else real(KEYS[0], one) for one in reads]
     written = writes if writes in ("", HERE, NOWHERE) else real(KEYS[1], writes)
     return Access(agent, None if read is None else tuple(dict.fromkeys(read)), written)
+
+
+def _naming(text: str, environ: Mapping[str, str] | None) -> str:
+    """How a workspace gets a name that was used for one: the one whose folder is called so, if there is one.
+
+    Its folder's name alone opens nothing: whoever makes a folder chooses that.
+    """
+    from shlex import quote
+
+    try:
+        meant = [root for root in listed(environ) if label(root) == text and os.path.isdir(root)]
+    except NoteUnreadable:
+        meant = []
+    folder = quote(paths.shown(meant[0])) if len(meant) == 1 else "DIR"
+    return remedies.say("workspace.name", folder, text if _NAME.fullmatch(text) else "NAME")
 
 
 def check_name(name: object, key: str, path: Path) -> str:

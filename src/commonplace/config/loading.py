@@ -233,7 +233,7 @@ def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) 
     if not any(key in content for key in access.KEYS):
         return Access(agent)
     names = {name: root for root, name in names_in(user).items()}
-    return access.access_in(content, agent, names, user.path, paths.home(environ))
+    return access.access_in(content, agent, names, user.path, environ)
 
 
 def _check_named(agent: str, tables: Mapping[str, Any]) -> None:
