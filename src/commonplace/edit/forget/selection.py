@@ -81,11 +81,10 @@ def _look_up(
     context: Context, names: list[str], targets: Targets, among: Sequence[str] | None = None
 ) -> Choice:
     """Say what goes, and which sentences (`among` these) nothing else says."""
-    closed = notes.unreadable(names, context.read)
-    names = [name for name in names if name not in closed]
-    composed = notes.compose(names, context.read, targets, context.page)
+    held, closed = notes.contents(names, context.read)
+    composed = notes.compose(held, held.get, targets, context.page)
     stated, spoken, short = _sentences(context, targets, composed)
-    staying = _staying(context, names, composed)
+    staying = _staying(held, composed)
     # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
     # been said in another as well, and stays there.
     common = _saying(staying, (*stated, *spoken))
@@ -94,8 +93,8 @@ def _look_up(
     gone = (sentence for sentence in (*stated, *spoken) if among is None or sentence in among)
     if sentences := tuple(sentence for sentence in gone if sentence not in stays):
         targets = replace(targets, sentences=sentences)
-        composed = notes.compose(names, context.read, targets, context.page)
-        staying = _staying(context, names, composed)
+        composed = notes.compose(held, held.get, targets, context.page)
+        staying = _staying(held, composed)
     repeated = list(dict.fromkeys(chain.from_iterable(common.values())))
     return Choice(targets, composed, staying, closed, repeated, short, list(shared))
 
@@ -111,9 +110,9 @@ def _saying(files: Mapping[str, bytes], sentences: Collection[str]) -> dict[str,
     return saying
 
 
-def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
+def _staying(held: Mapping[str, bytes], composed: Composed) -> dict[str, bytes]:
     after = {change.path: change.after for change in composed.changes}
-    return {name: data for name in names if (data := after.get(name, context.read(name))) is not None}
+    return {name: data for name, before in held.items() if (data := after.get(name, before)) is not None}
 
 
 # --- one selection --------------------------------------------------------------------------------------
