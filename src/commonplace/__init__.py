@@ -1,10 +1,15 @@
-"""commonplace: long-term memory for AI agents, in plain Markdown, found again in milliseconds."""
+"""commonplace: long-term memory for AI agents, in plain Markdown, found again in milliseconds.
+
+`Memory` is one workspace: `help(commonplace.Memory)` says how to ask it and write to it. What its methods
+take and give is here or in `commonplace.types`; every error derives from `CommonplaceError`.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.base.errors import (
+        AccessDenied,
         BudgetExceeded,
         CommonplaceError,
         ConfigError,
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
         UnknownCollection,
         WorkspaceNotFound,
     )
+    from commonplace.changes.undo import NotUndone
+    from commonplace.edit.resolve import StatementNotFound
     from commonplace.memory import Memory
     from commonplace.types import (
         Answer,
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AccessDenied",
     "Answer",
     "BudgetExceeded",
     "CommonplaceError",
@@ -44,6 +52,7 @@ __all__ = [
     "Memory",
     "MissingExtra",
     "NoModel",
+    "NotUndone",
     "NoteNotFound",
     "NoteUnreadable",
     "OutsideRoots",
@@ -52,12 +61,14 @@ __all__ = [
     "Recall",
     "SearchResult",
     "Selection",
+    "StatementNotFound",
     "Status",
     "SyncReport",
     "UnknownCollection",
     "WorkspaceNotFound",
     "Written",
 ]
+_HOMES = {"Memory": "memory", "NotUndone": "changes.undo", "StatementNotFound": "edit.resolve"}
 _VALUES = {
     "Answer",
     "Excerpt",
@@ -82,5 +93,5 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "memory" if name == "Memory" else "types" if name in _VALUES else "base.errors"
+    home = _HOMES.get(name, "types" if name in _VALUES else "base.errors")
     return getattr(import_module(f"commonplace.{home}"), name)

@@ -89,6 +89,8 @@ def test_bad_input_gets_one_line(run: Run) -> None:
         (["forget", "Lin signs"], 1, "words wherever they stand: `commonplace forget --text 'Lin signs'`"),
         (["forget", "Lin", "signs"], 1, "hold them: `commonplace forget --query 'Lin signs'`"),
         (["forget", "memory"], 1, "memory: is a folder; name its notes"),
+        (["search", "x", "--json"], 2, "no such option --json; it is --format json"),
+        (["prompt", "x", "--format", "json"], 2, "no such option --format json; it is --json"),
         (["forget"], 2, "a note or lines of one (PATH:12), or --text, --person, --session, --query"),
         (["remember", "   "], 1, ""),
         (["collection", "add", "/no/such/folder", "--name", "x"], 1, "is not a folder"),

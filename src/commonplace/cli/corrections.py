@@ -259,8 +259,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     titles = some([screen.one_line(one.about.title) for one in planned.runs])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        preview = {"undoes": [one.id for one in planned.runs], "diff": planned.diff}
-        session.answer(form, preview, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
+        session.answer(form, planned, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
         session.note(f"would take back {count(len(planned.runs), 'generated change')}: {titles}")
         return
     if asks:
@@ -274,7 +273,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     if done.lacking:
         what = count(done.lacking, "collection or context", "collections and contexts")
         failures.warn(f"{what} of that import stay away: only notes come back; import it again to add them")
-    _tell_undone(done.runs, form)
+    _tell_undone(done, form)
 
 
 def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Undone:
@@ -290,14 +289,14 @@ def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Un
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _tell_undone(runs: Sequence[Run], form: str) -> None:
+def _tell_undone(done: Undone, form: str) -> None:
     """Say which changes were taken back, and what git did not take."""
-    for warning in filter(None, (one.uncommitted for one in runs)):
+    for warning in filter(None, (one.uncommitted for one in done.runs)):
         failures.warn(warning)
     if form == "json":
-        session.write(to_json(runs))
+        session.write(to_json(done))
         return
-    for one in runs:
+    for one in done.runs:
         paths = ", ".join(screen.name(file.path) for file in one.files)
         session.write(f"{one.id}: {one.about.title}" + (f" ({paths})" if paths else ""))
 

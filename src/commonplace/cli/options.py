@@ -66,6 +66,8 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
+            if form := self._json_hint(error):
+                raise click.UsageError(f"no such option {form[0]}; it is {form[1]}", ctx) from error
             if hint and isinstance(error, (click.NoSuchOption, click.MissingParameter)):
                 raise click.UsageError(f"{hint[0]} is no option; {hint[1]}", ctx) from error
             raise
@@ -83,6 +85,16 @@ class Command(click.Command):
                 word, hint = ctx.meta[_DASHED]
                 raise CommonplaceError(f"{error}; if {word} is a word: {hint}") from error
             raise
+
+    def _json_hint(self, error: click.UsageError) -> tuple[str, ...]:
+        """The other spelling of the option for JSON, if that is what was asked for; empty where it is not."""
+        names = {name for one in self.params for name in one.opts}
+        spellings = ("--json", "--format json")
+        for wrong, right in (spellings, spellings[::-1]):
+            asked = getattr(error, "option_name", "") == wrong.split()[0]
+            if asked and right.split()[0] in names:
+                return wrong, right
+        return ()
 
     def _surplus(self, ctx: click.Context, rest: Sequence[str]) -> str:
         """Say that there are more arguments than the command has, and what may be meant by them."""

@@ -85,7 +85,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
     from commonplace.render.hits import to_data
 
-    names = "query text tokens all_tokens budget level left_out repeated tentative stale weak"
+    names = "query text tokens all_tokens budget level left_out repeated tentative stale weak listing"
     layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
