@@ -1,4 +1,8 @@
-"""commonplace: long-term memory for AI agents, in plain Markdown, found again in milliseconds."""
+"""commonplace: long-term memory for AI agents, in plain Markdown, found again in milliseconds.
+
+`Memory` is one workspace: `help(commonplace.Memory)` says how to ask it and write to it. What its methods
+take and give is here or in `commonplace.types`; every error derives from `CommonplaceError`.
+"""
 
 from __future__ import annotations
 

@@ -128,6 +128,7 @@ class Memory:
         lab = lab or NO_LAB
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
+        self._like = os.fspath(self.workspace.index) if lab.reuses else None
         self._store = self._make_store(scout)
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
@@ -153,6 +154,7 @@ class Memory:
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
             self.settings.sessions[2:],
+            self._like,
         )
 
     @classmethod
@@ -231,11 +233,10 @@ class Memory:
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
-        Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it, `tentative` that it is a guess. Where there is an index, the answer names
-        the nearest statements that stand: which of them no longer hold is for `correct`.
-        Raises ConfigError for empty text, NoteUnreadable if the file cannot be
-        written.
+        Secrets are redacted and private parts dropped before anything touches the disk; `provenance`
+        (`commonplace.types.Provenance`) says in the note who wrote it, `tentative` that it is a guess. Where
+        there is an index, the answer names the nearest statements that stand: which of them no longer hold is
+        for `correct`. Raises ConfigError for empty text, NoteUnreadable if the file cannot be written.
         """
         from datetime import datetime
 
@@ -304,11 +305,11 @@ class Memory:
         return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
-        """Append many entries to the notes of their days, one write a day; for what hooks observe.
+        """Append many entries (`commonplace.types.Entry`) to the notes of their days, one write a day.
 
-        Secrets and private parts are always dropped, and what is empty then is left out. What stands in its
-        note already is not written again, so that a batch may be repeated after a crash. Raises
-        NoteUnreadable if a note cannot be written; the days before it are.
+        This is for what hooks observe. Secrets and private parts are always dropped, and what is empty then
+        is left out. What stands in its note already is not written again, so that a batch may be repeated
+        after a crash. Raises NoteUnreadable if a note cannot be written; the days before it are.
         """
         from commonplace.notes import layout
 
@@ -456,6 +457,7 @@ class Memory:
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
+        `mode` is `hybrid`, `lexical` (words alone) or `semantic` (meaning alone); `limit` is the most hits.
         `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
         reads the best hits again, and `expand` lets a language model widen the question (default:

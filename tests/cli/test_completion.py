@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from commonplace import config
 from commonplace.base.paths import Workspace
+from commonplace.cli.application import COMMANDS
 from commonplace.cli.completion import SHELLS
 from commonplace.cli.offers import MOST
 from tests.cli.conftest import SOURCE, Run, called, environment
@@ -23,7 +26,7 @@ def offered(workspace: Path, *words: str, typed: str = "") -> list[str]:
     line = (
         shlex.join(["commonplace", "-w", str(workspace), *words]) + f" {shlex.quote(typed) if typed else ''}"
     )
-    done = called(_COMMONPLACE_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) + 3))
+    done = called(_COMMONPLACE_COMPLETE="bash_complete", COMP_WORDS=line)
     assert done.stderr == b""
     return [row.removeprefix("plain,") for row in done.stdout.decode().splitlines() if row]
 
@@ -34,6 +37,9 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
     (tmp_path / "docs" / "白茶 1.md").write_text("# White tea\n")
     run("collection", "add", str(tmp_path / "docs"))
     Workspace(workspace).settings.write_text("[agents.scout.search]\nlimit = 5\n")
+    (workspace / ".commonplace" / "history" / "20260213-100000-abcdef").mkdir(parents=True)
+    (workspace / "sessions").mkdir()
+    (workspace / "sessions" / "s1.jsonl").write_text("")
     (workspace / "MEMORY.md").write_text("# Memory\n\n## Tea\n\n- White.\n\n## People & places\n\n- Lin.\n")
     return workspace
 
@@ -55,6 +61,12 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
         (("remember", "--section"), "P", ["People\\ \\&\\ places"]),
         (("config", "get"), "search.lim", ["search.limit"]),
         (("completion",), "", ["bash", "zsh", "fish"]),
+        (("install",), "claude", ["claude-code"]),
+        (("sessions", "show"), "", ["s1"]),
+        (("undo",), "2026", ["20260213-100000-abcdef"]),
+        (("import",), "me", ["mem0", "file,me"]),
+        (("init",), "new", ["dir,new"]),
+        (("export", "--to"), "", ["file,"]),
         (("get",), "nothing-begins-so", []),
     ],
 )
@@ -90,7 +102,7 @@ def test_the_script_names_the_program(run: Run, shell: str) -> None:
     result = run("completion", shell)
     assert result.exit_code == 0
     assert "_commonplace_completion" in result.stdout
-    assert f"_COMMONPLACE_COMPLETE={shell}_complete" in result.stdout
+    assert re.search(f"_COMMONPLACE_COMPLETE[ =]{shell}_complete", result.stdout)
 
 
 @pytest.mark.parametrize(
@@ -102,21 +114,79 @@ def test_alone_it_says_what_to_do(run: Run, variable: str, told: list[str]) -> N
     assert run("completion", "csh").exit_code == 2
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_with_it(run: Run, workspace: Path, tmp_path: Path) -> None:
-    (workspace / "memory" / "two words.md").write_text("- x\n")
+# --- the shells themselves --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shelled(run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Run a shell in the workspace, the script beside it; needs that shell."""
+    for name in ("two words.md", "a:b,c.md", "it's.md"):
+        (filled / "memory" / name).write_text("- x\n")
     program = tmp_path / "bin" / "commonplace"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m commonplace "$@"\n')
     program.chmod(0o755)
-    script = run("completion", "bash").stdout
-    asking = (
-        'COMP_WORDS=(commonplace -w "$0" get memory/t); COMP_CWORD=4; _commonplace_completion commonplace'
+
+    def call(shell: str, *options: str, code: str) -> str:
+        if shutil.which(shell) is None:
+            pytest.skip(f"no {shell} here")
+        (tmp_path / "script").write_text(run("completion", shell).stdout)
+        path = f"{program.parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            [shell, *options, "-c", code, str(tmp_path / "script")], cwd=filled, capture_output=True, timeout=60,
+            env=environment(PATH=path, PYTHONPATH=str(SOURCE), SCRIPT=str(tmp_path / "script"), TERM="dumb"),
+        )  # fmt: skip
+        assert done.stderr == b""
+        return done.stdout.decode()
+
+    return call
+
+
+LINES = {
+    "get memory/tw": "memory/two words.md",
+    "get memory/a": "memory/a:b,c.md",
+    'get "memory/two w': "memory/two words.md",
+    "remember --section P": "People & places",
+    "search --layer i": "index",
+    "search --lexi": "--lexical",
+    "coll": "collection",
+}
+ZSH = {"get memory/tw": "two\\ words.md", "remember --section P": "People\\ \\&\\ places"}  # where it escapes
+
+
+def test_bash_completes_with_it(shelled: Callable[..., str]) -> None:
+    lines = {**LINES, "get memory/a:b": "b,c.md", "get memory/two\\ w": "memory/two words.md"}
+    asked = "\n".join(
+        f"COMP_LINE={shlex.quote(f'commonplace {line}')}; COMP_POINT=${{#COMP_LINE}}\n"
+        '_commonplace_completion commonplace; printf "%s\\n" "${COMPREPLY[@]}"'
+        for line in lines
     )
-    done = subprocess.run(
-        ["bash", "--norc", "-c", f'{script}\n{asking}\nprintf "%s|" "${{COMPREPLY[@]}}"', str(workspace)],
-        capture_output=True,
-        env=environment(PATH=f"{program.parent}:{os.environ['PATH']}", PYTHONPATH=str(SOURCE)),
-        timeout=60,
+    shown = shelled("bash", "--norc", code=f'. "$SCRIPT"\n{asked}').splitlines()
+    assert shown == [
+        offer if '"' in line else re.sub(r"[ &]", r"\\\g<0>", offer) for line, offer in lines.items()
+    ]
+
+
+def test_fish_completes_with_it(shelled: Callable[..., str]) -> None:
+    asked = "; ".join(f"complete -C {shlex.quote(f'commonplace {line}')}" for line in LINES)
+    shown = shelled("fish", "--no-config", code=f"source $SCRIPT; {asked}").splitlines()
+    assert [row.partition("\t")[0] for row in shown] == list(LINES.values())
+    assert shown[-1].partition("\t")[2] == COMMANDS["Set up"]["collection"][1]  # whole, commas and all
+
+
+def test_zsh_completes_with_it(shelled: Callable[..., str]) -> None:
+    """In a terminal of its own, since zsh completes where lines are edited alone."""
+    asked = "\n".join(
+        f"zpty -w -n shell {shlex.quote(f'commonplace {line}')}$'\\t'\nzpty -r -m shell shown '*'{shlex.quote(end)}'*'"
+        " && print -r -- found; zpty -w -n shell $'\\C-u'"
+        for line, end in ((line, ZSH.get(line, offer)) for line, offer in LINES.items())
     )
-    assert done.stdout.decode() == "memory/two\\ words.md|", done.stderr
+    code = f"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=$'"'"'RE\\x41DY> '"'"'; autoload -Uz compinit; compinit -u -D; source "$SCRIPT"'
+zpty -r -m shell shown '*READY> *'
+{asked}
+zpty -d shell
+"""
+    assert shelled("zsh", "-f", code=code).split() == ["found"] * len(LINES)

@@ -126,7 +126,7 @@ def test_ls_lists_notes_with_date_size_and_title(run: Run, workspace: Path, tmp_
 def test_multi_get_takes_globs_lists_and_docids(run: Run) -> None:
     docid = json.loads(run("get", "MEMORY.md", "--format", "json").stdout)["docid"]
     data = json.loads(run("multi-get", "memory/*.md", f"#{docid}:3-3,{DAY}:10-10", "--format", "json").stdout)
-    assert [(one["path"], one["start_line"], one["end_line"]) for one in data["notes"]] == [
+    assert [(one["path"], one["start_line"], one["end_line"]) for one in data["excerpts"]] == [
         (DAY, 1, 10), ("memory/2026-02-14.md", 1, 3), ("MEMORY.md", 3, 3), (DAY, 10, 10),
     ]  # fmt: skip
     text = run("multi-get", f"#{docid}:3-3", f"{DAY}:10-10", "--no-numbers").stdout

@@ -45,6 +45,21 @@ def test_a_recall_has_numbers_too(workspace: Path) -> None:
     assert "Aged white tea" in on_a_terminal(workspace, "get", "1")
 
 
+def test_a_timeline_has_numbers_too_and_joins_what_an_editor_broke(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "team"
+    (other / "memory").mkdir(parents=True)
+    (other / "memory" / "2026-02-14.md").write_text(
+        "# 2026-02-14\n\nThe zeppelin is green, as it was on its first flight over the town\nin May.\n"
+    )
+    both = ("-w", str(other))
+    shown = on_a_terminal(workspace, *both, "timeline", "2026-02-14", NO_COLOR="1")
+    heads = [line for line in shown.splitlines() if ".md:" in line]
+    assert [head[:4] for head in heads[-2:]] == [f"{len(heads) - 1} ▶ ", f"{len(heads)} ▶ "]
+    assert "over the town in May." in shown
+    assert "Nothing but rain" in on_a_terminal(workspace, *both, "get", str(len(heads) - 1))
+    assert "zeppelin" in on_a_terminal(workspace, *both, "get", str(len(heads)))
+
+
 def test_what_is_piped_knows_no_numbers(workspace: Path, searched: str, program: Program) -> None:
     told = program("get", "2")
     assert (told.returncode, told.stdout) == (1, b"")
@@ -63,7 +78,7 @@ def test_notes_that_are_called_so_are_reached(workspace: Path, searched: str) ->
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        ("0", "the last search had 3 hits; a note of this name is ./0"),
+        ("0", "the last search or timeline had 3 hits; a note of this name is ./0"),
         ("4", "had 3 hits"),
         ("2026", "no such note"),
     ],
@@ -84,7 +99,7 @@ def test_a_hit_whose_note_changed_is_told(workspace: Path, searched: str) -> Non
 
 def test_a_search_that_found_nothing_is_the_last_one_too(workspace: Path, searched: str) -> None:
     assert ended_on_a_terminal(workspace, "search", "zeppelin")[0] == 3
-    assert "the last search had 0 hits" in ended_on_a_terminal(workspace, "get", "1")[2]
+    assert "the last search or timeline had 0 hits" in ended_on_a_terminal(workspace, "get", "1")[2]
 
 
 def test_without_a_search_and_after_an_old_one_it_is_told(workspace: Path, tmp_path: Path) -> None:

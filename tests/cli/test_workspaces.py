@@ -102,6 +102,18 @@ def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pyt
     assert "lighthouse" not in out("-w", folders[0], "get", "MEMORY.md")
 
 
+def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path: Path) -> None:
+    team = tmp_path / "our team"
+    assert called("init", team).returncode == 0
+    loading.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
+    told = error("--agent", "scout", "search", "harbour")
+    assert f"'our-team' in {loading.user_file()} is neither a full path nor a name" in told
+    assert "`commonplace workspaces add DIR --name our-team`" in told
+    assert str(team) not in told  # an agent learns no path of a workspace that it cannot open
+    assert out("workspaces", "add", team, "--name", "our-team") == f"our-team: {team}\n"
+    assert called("--agent", "scout", "search", "harbour").returncode == 3
+
+
 def test_an_agent_learns_of_no_workspace_around_a_folder(folders: list[Path]) -> None:
     inner = folders[1] / "memory"
     inner.mkdir(exist_ok=True)

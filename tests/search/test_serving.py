@@ -122,3 +122,15 @@ def test_what_says_nothing() -> None:
     for text in ["a", "- a", "---\na", "![a](b) and more", "By the sea.", "- Author: Jane", "## A\ntext", "| - |",
                  "By train.", "作者说他不来。", "```\n---\n```", "来源是他。"]:  # fmt: skip
         assert not structure.says_nothing(text), text
+
+
+def test_a_heading_that_no_word_leads_to_is_no_hit_beside_an_answer(root: Path) -> None:
+    (root / "MEMORY.md").write_text("# Memory\n\n## Wifi password: ask Lin\n\n## Tea\n", "utf-8")
+    (root / "memory" / "day.md").write_text("- Anna drinks green tea in the morning\n", "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "builtin"}) as memory:
+        memory.sync()
+        asked = "What does Anna drink in the morning?"
+        assert [hit.start_line for hit in memory.search(asked).hits if hit.path == "MEMORY.md"] == []
+        assert any(hit.text == "## Tea" for hit in memory.search(asked, min_score=0).hits)
+        assert "ask Lin" in memory.search("what is the wifi password").hits[0].text
+        assert "## Tea" in {hit.text for hit in memory.search("tea").hits}

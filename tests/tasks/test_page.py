@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from commonplace.agent.remedies import WORDS
 from commonplace.base import remedies
 from commonplace.config.credentials import Secret
 from commonplace.diagnosis import examination, machine
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
-from commonplace.servers.remedies import WORDS
 from commonplace.types import Finding
 from tests.page.conftest import WIDE, Opened
 from tests.page.conftest import browser as browser

@@ -73,10 +73,13 @@ class WorkspaceNotFound(CommonplaceError):
         self.start, self.around = start, around
 
 
+NO_NOTE = "no such note"
+
+
 class NoteNotFound(CommonplaceError):
     """No note, passage or line where one was asked for."""
 
-    def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = "no such note") -> None:
+    def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = NO_NOTE) -> None:
         hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
         super().__init__(f"{path}: {reason}{hint}")
         self.path = path

@@ -352,7 +352,11 @@ def read_contained(path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> 
     A link that stays inside is followed; one that is put there after it was looked at is refused. Raises as
     `contain` does, and NoteUnreadable for a file of more than `limit` bytes.
     """
-    real = contain(path, roots)
+    return read_real(contain(path, roots), path, roots, limit=limit)
+
+
+def read_real(real: Path, path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> bytes:
+    """Return the bytes of a file at its real path, from `contain`. Raises as `read_contained`."""
     root = next(root for root in roots if is_within(os.fspath(real), os.path.realpath(root)))
     try:
         return Root(root).read(real, limit=limit, links=True)

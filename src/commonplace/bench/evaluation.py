@@ -290,10 +290,12 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     index = cache_folder(folder, options, opening.choose(settings.embedding).provider)
     if options.fresh:
         shutil.rmtree(index, ignore_errors=True)
+    preset = options.preset
+    reuses = not (options.fresh or preset.every_script)  # which embeds what the own index does not
     return Memory.open(
         folder,
         overrides=overrides,
-        lab=Lab(index / "index.sqlite", options.preset.chunks, options.preset.ranking),
+        lab=Lab(index / "index.sqlite", preset.chunks, preset.ranking, reuses),
         embedder=_every_script(settings, index, options),
     )
 

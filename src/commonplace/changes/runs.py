@@ -65,9 +65,7 @@ _Kind = TypeVar("_Kind", About, ChangedFile, Run)
 def read(workspace: paths.Workspace, path: str) -> bytes | None:
     """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
     try:
-        if not contain(workspace, path).exists():
-            return None
-        return paths.read_contained(Path(path), [workspace.root])
+        return paths.read_real(contain(workspace, path), Path(path), [workspace.root])
     except NoteNotFound:
         return None
 

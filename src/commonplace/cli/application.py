@@ -116,6 +116,10 @@ class Application(Group):
                 return loaded
         return None
 
+    def abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return the commands with what each does, from the table alone: none is imported."""
+        return [(name, about) for group in COMMANDS.values() for name, (_, about) in group.items()]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, from the table alone."""
         longest = max(map(len, self.list_commands(ctx)))

@@ -13,7 +13,7 @@ import click
 
 from commonplace.base.errors import NoModel
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import AGENT_VARIABLE
 from commonplace.config.settings import AUTO, TRANSCRIPTS
 from commonplace.render import screen
@@ -156,7 +156,7 @@ def _lines() -> Iterator[str]:
 
 
 @command("follow")
-@click.argument("place", metavar="PATH")
+@click.argument("place", metavar="PATH", shell_complete=completed("files"))
 @option(
     "--format",
     "kind",
@@ -197,7 +197,7 @@ def list_(ctx: click.Context, form: str) -> None:
 
 
 @command("show")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=completed("sessions"))
 @option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
 @format_option(("text", "json"))
 @click.pass_context

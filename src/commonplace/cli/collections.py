@@ -32,7 +32,7 @@ def _root(ctx: click.Context) -> Path:
 
 
 @command("add")
-@click.argument("folder", metavar="PATH")
+@click.argument("folder", metavar="PATH", shell_complete=completed("folders"))
 @option(
     "--name",
     metavar="N",

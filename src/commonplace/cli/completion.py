@@ -26,19 +26,40 @@ VARIABLE = "_COMMONPLACE_COMPLETE"  # what a shell sets that asks
 _PLAIN = r"[^\w./:@%+=,#-]"  # all but these a shell may read as something else
 
 
-_SCRIPT = """\
+_BASH = """\
 %(complete_func)s() {
-    local IFS=$'\\n' type value
+    local IFS=$'\\n' type value line=${COMP_LINE:0:COMP_POINT} before=
     COMPREPLY=()
+    # Bash takes a word apart at colons, and puts an offer in the place of the last part.
+    [[ $COMP_WORDBREAKS == *:* && ${line##*[[:space:]]} =~ ^(.*:) ]] && before=${BASH_REMATCH[1]}
     while IFS=',' read -r type value; do
         case $type in
             dir) compopt -o dirnames ;;
             file) compopt -o default ;;
-            plain) COMPREPLY+=("$value") ;;
+            plain) COMPREPLY+=("${value#"$before"}") ;;
         esac
-    done < <(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD %(complete_var)s=bash_complete "$1")
+    done < <(env COMP_WORDS="$line" %(complete_var)s=bash_complete "$1")
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+_FISH = """\
+function %(complete_func)s
+    set -lx %(complete_var)s fish_complete
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -t)
+    for offer in (%(prog_name)s)
+        set -l parts (string split -m 1 "," -- $offer)
+        switch $parts[1]
+            case dir
+                __fish_complete_directories $parts[2]
+            case file
+                __fish_complete_path $parts[2]
+            case plain
+                echo $parts[2]
+        end
+    end
+end
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 """
 
 
@@ -48,17 +69,36 @@ class _Bash(shell_completion.BashComplete):
     The script that comes with click loses backslashes as it reads, so this is another one.
     """
 
-    source_template = _SCRIPT
+    source_template = _BASH
+
+    quoted = False
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Read the line as far as the cursor, however Bash took it apart."""
+        line = os.environ["COMP_WORDS"]
+        words = shell_completion.split_arg_string(line)[1:]
+        rest = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "x", line)  # what is quoted to its end
+        self.quoted = bool({"'", '"'} & set(rest))
+        is_typed = self.quoted or not rest.endswith(" ")
+        return (words[:-1], words[-1]) if is_typed and words else (words, "")
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Escape an offer."""
-        item.value = re.sub(_PLAIN, r"\\\g<0>", item.value)
+        """Escape an offer, but within quotation marks."""
+        if not self.quoted:
+            item.value = re.sub(_PLAIN, r"\\\g<0>", item.value)
         return super().format_completion(item)
 
 
+class _Fish(shell_completion.FishComplete):
+    """The script that comes with click cuts an offer and what it means at the second comma."""
+
+    source_template = _FISH
+
+
 def register() -> None:
-    """Let click answer bash so."""
+    """Let click answer bash and fish so."""
     shell_completion.add_completion_class(_Bash)
+    shell_completion.add_completion_class(_Fish)
 
 
 @command("completion")

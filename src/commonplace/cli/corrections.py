@@ -101,7 +101,7 @@ def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
 
 
 @command("confirm")
-@click.argument("statement", metavar="REF|WORDS", nargs=-1, required=True)
+@click.argument("statement", metavar="REF|WORDS", nargs=-1, required=True, shell_complete=completed("notes"))
 @option("--reject", is_flag=True, help="Strike it instead: it turned out to be wrong.")
 @_WHY
 @_DRY_RUN
@@ -183,7 +183,7 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
 
 
 @command("log")
-@click.argument("run", metavar="[RUN]", default="")
+@click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option(
     "-n",
     "--limit",
@@ -242,7 +242,7 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
 
 
 @command("undo", excluding=[("--dry-run", "--yes")])
-@click.argument("run", metavar="[RUN]", default="")
+@click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
 @_DRY_RUN
 @_YES
@@ -259,8 +259,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     titles = some([screen.one_line(one.about.title) for one in planned.runs])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        preview = {"undoes": [one.id for one in planned.runs], "diff": planned.diff}
-        session.answer(form, preview, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
+        session.answer(form, planned, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
         session.note(f"would take back {count(len(planned.runs), 'generated change')}: {titles}")
         return
     if asks:
@@ -274,7 +273,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     if done.lacking:
         what = count(done.lacking, "collection or context", "collections and contexts")
         failures.warn(f"{what} of that import stay away: only notes come back; import it again to add them")
-    _tell_undone(done.runs, form)
+    _tell_undone(done, form)
 
 
 def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Undone:
@@ -290,14 +289,14 @@ def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Un
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _tell_undone(runs: Sequence[Run], form: str) -> None:
+def _tell_undone(done: Undone, form: str) -> None:
     """Say which changes were taken back, and what git did not take."""
-    for warning in filter(None, (one.uncommitted for one in runs)):
+    for warning in filter(None, (one.uncommitted for one in done.runs)):
         failures.warn(warning)
     if form == "json":
-        session.write(to_json(runs))
+        session.write(to_json(done))
         return
-    for one in runs:
+    for one in done.runs:
         paths = ", ".join(screen.name(file.path) for file in one.files)
         session.write(f"{one.id}: {one.about.title}" + (f" ({paths})" if paths else ""))
 

@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, option
+from commonplace.cli.options import command, completed, option
 from commonplace.render import count, screen
 
 TYPE_CHECKING = False
@@ -21,7 +21,11 @@ _FORMS = ("md", "json", "zip")
 
 @command("export")
 @option(
-    "--to", "target", metavar="FILE", help="Where to write it, outside the notes; otherwise standard output."
+    "--to",
+    "target",
+    metavar="FILE",
+    help="Where to write it, outside the notes; otherwise standard output.",
+    shell_complete=completed("files"),
 )
 @option(
     "--format",

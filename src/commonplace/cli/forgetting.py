@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from commonplace.base.errors import NoteNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, some
@@ -33,7 +34,14 @@ _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside t
 @option("--text", "texts", multiple=True, metavar="WORDS", help="Cut these words out wherever they stand.")
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
 @option("--also", multiple=True, metavar="NAME", help="A further name of the person; repeatable.")
-@option("--session", "sessions", multiple=True, metavar="ID", help="Forget a session and what it left.")
+@option(
+    "--session",
+    "sessions",
+    multiple=True,
+    metavar="ID",
+    help="Forget a session and what it left.",
+    shell_complete=completed("sessions"),
+)
 @option("--query", metavar="Q", help="Look for lines by their words, and pick those to forget.")
 @option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
 @option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
@@ -78,8 +86,16 @@ def forget(
     if not (selections or resume):
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
-        raise click.UsageError("name what is to be forgotten, or --resume", ctx)
-    _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
+        kinds = "a note or lines of one (PATH:12), or --text, --person, --session, --query"
+        raise click.UsageError(f"name what is to be forgotten: {kinds}; or --resume", ctx)
+    try:
+        _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
+    except NoteNotFound as error:
+        from commonplace.edit.forget import selection
+
+        if len(references) > 1 and not error.suggestions and selection.are_words(references):
+            raise selection.no_note(" ".join(references)) from error  # a sentence without quotation marks
+        raise
 
 
 def _selections(

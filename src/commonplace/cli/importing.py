@@ -11,7 +11,7 @@ import click
 
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.cli import failures, progress, session
-from commonplace.cli.options import command, option
+from commonplace.cli.options import command, completed, option
 from commonplace.render import count, reports, screen, to_json
 from commonplace.types.progress import listening
 
@@ -23,7 +23,7 @@ _TOLD = 20  # of what is left out
 
 
 @command("import")
-@click.argument("words", metavar="[KIND] [PATH]...", nargs=-1)
+@click.argument("words", metavar="[KIND] [PATH]...", nargs=-1, shell_complete=completed("imports"))
 @option("--dry-run", is_flag=True, help="Show what would be written and where, and write nothing.")
 @option("--diff", "show", is_flag=True, help="Show every line that is written, too.")
 @option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")

@@ -13,7 +13,7 @@ from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.base.errors import ConfigError, WorkspaceNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, option
+from commonplace.cli.options import command, completed, option
 from commonplace.render import count, screen
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _dry_run = option("--dry-run", is_flag=True, help="Show what would change in eac
         ),
     ],
 )
-@click.argument("client", required=False)
+@click.argument("client", required=False, shell_complete=completed("clients"))
 @_project
 @_user
 @_dry_run
@@ -53,7 +53,12 @@ _dry_run = option("--dry-run", is_flag=True, help="Show what would change in eac
 @option(
     "--name", default="memory", show_default=True, metavar="NAME", help="Name of the server in the client."
 )
-@option("--plugin", metavar="FOLDER", help="Write a plugin for Claude Code into this folder instead.")
+@option(
+    "--plugin",
+    metavar="FOLDER",
+    help="Write a plugin for Claude Code into this folder instead.",
+    shell_complete=completed("folders"),
+)
 @option(
     "--list",
     "listing",
@@ -95,7 +100,7 @@ def install(
 
 
 @command("uninstall", excluding=[("--project", "--user")])
-@click.argument("client")
+@click.argument("client", shell_complete=completed("clients"))
 @_project
 @_user
 @_dry_run

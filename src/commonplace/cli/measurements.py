@@ -17,7 +17,7 @@ from commonplace.base import installation
 from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
-from commonplace.cli.options import Group, command, option
+from commonplace.cli.options import Group, command, completed, option
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
@@ -40,7 +40,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _SET = click.Path(path_type=Path)  # a folder stands for the question set in it
 _EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
 _JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
-_FRESH = option("--fresh", is_flag=True, help="Index anew instead of using what an earlier run left.")
+_FRESH = option("--fresh", is_flag=True, help="Index and embed anew instead of using what is there.")
 _WORKSPACES = option(
     "--workspaces",
     metavar="DIR",
@@ -458,7 +458,12 @@ INDENT = "   "
 
 
 @command("demo")
-@option("--keep", metavar="DIR", help="Put the workspace here and leave it; a new or empty folder.")
+@option(
+    "--keep",
+    metavar="DIR",
+    help="Put the workspace here and leave it; a new or empty folder.",
+    shell_complete=completed("folders"),
+)
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""

@@ -21,7 +21,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import credentials, keys, loading
 from commonplace.providers import http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
@@ -486,8 +486,12 @@ def _program(settings: Llm) -> Use:
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
 @option("--base-url", metavar="URL", help="The address of the server.")
-@option("--path", metavar="PATH", help="The file or folder of a local model.")
-@option("--key-file", metavar="FILE", help="A file with the provider's key.")
+@option(
+    "--path", metavar="PATH", help="The file or folder of a local model.", shell_complete=completed("files")
+)
+@option(
+    "--key-file", metavar="FILE", help="A file with the provider's key.", shell_complete=completed("files")
+)
 @option("--keyring", metavar="NAME", help="The entry of the system keyring with that key.")
 @option("--llm", is_flag=True, help="Choose the language model instead.")
 @option("--no-test", is_flag=True, help="Set it without trying it, and fetch nothing.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from commonplace.base.errors import NoteUnreadable
-from commonplace.cli import failures, session
+from commonplace.cli import failures, picks, session
 from commonplace.cli.options import command, completed, format_option, option
 from commonplace.config import workspaces
 from commonplace.render import count, reports, to_json
@@ -20,7 +20,7 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 
 
 @command("init")
-@click.argument("folder", metavar="[DIR]", required=False)
+@click.argument("folder", metavar="[DIR]", required=False, shell_complete=completed("folders"))
 @click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
@@ -100,8 +100,11 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
     A day or a longer time is written in any form that `on:` takes: 2026-02-13, "last week", 上周三.
 
     Passages of daily notes and of other dated ones stand in the order of their days, files and lines; what
-    was asked about is marked. A note without a date has no place in it.
+    was asked about is marked. A note without a date has no place in it. At a terminal each has a
+    number, which `get`, `open` and `edit` take.
     """
+    from commonplace.memory import flowing_lines, names
+
     memory = session.open_memories(ctx)
     around = memory.timeline(anchor, before=before, after=after)
     if around.stale:
@@ -109,7 +112,10 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
     for message in around.warnings:
         failures.warn(message)
     if form == "text":
-        session.write_recalled(reports.timeline_text(around, session.look(memory.settings)), memory.settings)
+        look = session.look(memory.settings)
+        if look.width is not None:
+            picks.keep(session.asking(ctx), picks.of_moments(around.moments, names(memory)))
+        session.write_recalled(reports.timeline_text(around, look, flowing_lines), memory.settings)
     else:
         session.write(to_json(around))
     if not around.moments:

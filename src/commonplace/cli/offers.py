@@ -1,27 +1,37 @@
-"""What may stand where a shell completes: notes, collections, agents, workspaces, sections, keys."""
+"""What may stand where a shell completes: notes, collections, agents, workspaces, sections, keys, files …"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 import click
+from click.shell_completion import CompletionItem
 
 from commonplace.cli import session
 
 MOST = 400  # offers; a shell asks before it shows as many
 
 
-def find(kind: str, ctx: click.Context, typed: str) -> list[str]:
-    """Return what may stand where some of it is typed, at most `MOST`; nothing where that cannot be told."""
+def find(kind: str, ctx: click.Context, typed: str) -> list[CompletionItem]:
+    """Return what may stand where some of it is typed, at most `MOST`; nothing where that cannot be told.
+
+    Where files or folders may stand, the shell itself completes them.
+    """
     from commonplace.base.errors import CommonplaceError
 
     found: Iterable[str] = ()
     with suppress(CommonplaceError, OSError, click.ClickException):
-        found = _KINDS[kind](ctx)
+        found = _KINDS.get(kind, _nothing)(ctx)
     fitting = (one for one in found if one.startswith(typed) and one.isprintable())
-    return [one for _, one in zip(range(MOST), fitting, strict=False)]
+    offers = [CompletionItem(one) for _, one in zip(range(MOST), fitting, strict=False)]
+    return [*offers, CompletionItem(typed, type=_PLACES[kind])] if kind in _PLACES else offers
+
+
+def _nothing(ctx: click.Context) -> Iterable[str]:
+    return ()
 
 
 def _notes(ctx: click.Context) -> Iterable[str]:
@@ -60,11 +70,41 @@ def _keys(ctx: click.Context) -> Iterable[str]:
     return [key.name for key in KEYS]
 
 
+def _sessions(ctx: click.Context) -> Iterable[str]:
+    """The sessions of the workspace itself."""
+    workspace = session.workspace_of(ctx)
+    names = map(os.path.splitext, workspace.files.names(workspace.sessions))
+    return [name for name, ending in names if ending == ".jsonl"]
+
+
+def _runs(ctx: click.Context) -> Iterable[str]:
+    from commonplace.changes import runs
+
+    return reversed(runs.names(session.workspace_of(ctx)))
+
+
+def _clients(ctx: click.Context) -> Iterable[str]:
+    from commonplace.clients.table import TARGETS
+
+    return [target.name for target in TARGETS]
+
+
+def _imports(ctx: click.Context) -> Iterable[str]:
+    from commonplace.imports.kinds import KINDS
+
+    return [kind.name for kind in KINDS]
+
+
 _KINDS: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
     "agents": _agents,
+    "clients": _clients,
     "collections": _collections,
+    "imports": _imports,
     "keys": _keys,
     "notes": _notes,
+    "runs": _runs,
     "sections": _sections,
+    "sessions": _sessions,
     "workspaces": _workspaces,
 }
+_PLACES: Mapping[str, str] = {"files": "file", "folders": "dir", "imports": "file", "workspaces": "dir"}

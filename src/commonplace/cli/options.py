@@ -17,6 +17,8 @@ from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, State, day
 if TYPE_CHECKING:
     from datetime import date
 
+    from click.shell_completion import CompletionItem
+
 WIDEST_HELP = 100
 _WHOLE = 1000  # characters of what a command does: the first sentence of its help
 _UNITS = {"d": 1, "w": 7}  # days
@@ -60,12 +62,17 @@ class Command(click.Command):
         """Read the arguments. Raises click.UsageError for options that exclude each other."""
         typed = list(args)
         ctx.meta[_DASHED] = hint = self._dash_hint(ctx, typed)
+        ctx.allow_extra_args = True  # this says itself what is wrong with them
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
+            if form := self._json_hint(error):
+                raise click.UsageError(f"no such option {form[0]}; it is {form[1]}", ctx) from error
             if hint and isinstance(error, (click.NoSuchOption, click.MissingParameter)):
                 raise click.UsageError(f"{hint[0]} is no option; {hint[1]}", ctx) from error
             raise
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(self._surplus(ctx, rest), ctx)
         check_excluding(ctx, self, typed, self.excluding)
         return rest
 
@@ -78,6 +85,26 @@ class Command(click.Command):
                 word, hint = ctx.meta[_DASHED]
                 raise CommonplaceError(f"{error}; if {word} is a word: {hint}") from error
             raise
+
+    def _json_hint(self, error: click.UsageError) -> tuple[str, ...]:
+        """The other spelling of the option for JSON, if that is what was asked for; empty where it is not."""
+        names = {name for one in self.params for name in one.opts}
+        spellings = ("--json", "--format json")
+        for wrong, right in (spellings, spellings[::-1]):
+            asked = getattr(error, "option_name", "") == wrong.split()[0]
+            if asked and right.split()[0] in names:
+                return wrong, right
+        return ()
+
+    def _surplus(self, ctx: click.Context, rest: Sequence[str]) -> str:
+        """Say that there are more arguments than the command has, and what may be meant by them."""
+        told = f"got unexpected extra argument{'s' if rest[1:] else ''} ({' '.join(rest)})"
+        taken = [one for one in self.params if isinstance(one, click.Argument)]
+        files = [one.opts[0] for one in self.params if one.metavar == "FILE"]
+        if len(taken) == 1 and isinstance(taken[0].type, click.types.StringParamType):
+            words = quote(" ".join([ctx.params[taken[0].name or ""] or "", *rest]))
+            return f"{told}; words in quotation marks are one: `{ctx.command_path} {words}`"
+        return f"{told}; a file is named with {files[0]}" if files and not taken else told
 
     def _dash_hint(self, ctx: click.Context, typed: Sequence[str]) -> tuple[str, str] | None:
         """The first word with a dash that is no option, and how it is given."""
@@ -160,10 +187,10 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
     )
 
 
-def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Make what offers a shell the values of a parameter: notes, collections, agents, sections, keys."""
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Make what offers a shell the values of a parameter: notes, collections, keys, files; see `offers`."""
 
-    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         from commonplace.cli import offers
 
         return offers.find(kind, ctx, typed)
@@ -288,11 +315,22 @@ class Group(click.Group):
         """Return `-h, --help`."""
         return help_option()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands with what each does, and options."""
+        from click.shell_completion import CompletionItem
+
+        rows = ((name, about) for name, about in self.abouts(ctx) if name.startswith(incomplete))
+        offered = [CompletionItem(name, help=about) for name, about in rows]
+        return offered + click.Command.shell_complete(self, ctx, incomplete)
+
+    def abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return the commands in order, with what each does, whole: half a sentence may say the opposite."""
+        return [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with what each does, whole: half a sentence may say the opposite."""
-        rows = [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+        """List the commands with what each does."""
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(self.abouts(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

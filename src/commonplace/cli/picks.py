@@ -1,4 +1,4 @@
-"""Hits by their numbers: the last search that a person made at a terminal in a workspace, for `get 2`.
+"""Hits by their numbers: the last search or timeline of a person at a terminal in a workspace, for `get 2`.
 
 Kept in the user's cache, a small file a workspace and agent: a reference on each line, which is the start of
 a note's hash and lines of it, so that no word of a note lies there and a note that changed is not found.
@@ -9,20 +9,21 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.digests import sha256
-from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.cli.session import Caller
     from commonplace.memory import Memory
-    from commonplace.types import Excerpt, Hit
+    from commonplace.types import Excerpt, Hit, Moment
 
 MOST = 100  # hits that have a number
+_DIGITS = 3
 KEPT_S = 86_400.0  # after which a search is not the last one that anybody remembers
 _LARGEST = 32_000  # bytes
 _AGAIN = "search again, at a terminal"
@@ -35,6 +36,13 @@ def references(hits: Sequence[Hit], home: str) -> list[str]:
     """
     named = (("" if hit.workspace in ("", home) else f"{hit.workspace}:", hit) for hit in hits[:MOST])
     return [f"{name}#{hit.docid}:{hit.start_line}-{hit.end_line}" for name, hit in named]
+
+
+def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
+    """Return the same for the first passages of a timeline, of these workspaces beside the home."""
+    of = ((one.path.partition(":"), one) for one in moments[:MOST])
+    named = ((f"{name}:" if colon and name in names else "", one) for (name, colon, _), one in of)
+    return [f"{name}#{one.docid}:{one.start_line}-{one.end_line}" for name, one in named]
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:
@@ -52,7 +60,7 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
 
 def is_number(text: str) -> bool:
     """Whether a reference is the number of a hit: of one, two or three digits, said at a terminal."""
-    is_digits = text.isascii() and text.isdecimal() and len(text) <= 3
+    is_digits = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     return is_digits and sys.stdout.isatty()
 
 
@@ -74,7 +82,9 @@ def find(asking: Caller, text: str) -> str:
         raise NoteNotFound(text, reason=f"the last search of this workspace {when}; {_AGAIN}")
     if not 1 <= int(text) <= len(named):
         hits = "1 hit" if len(named) == 1 else f"{len(named)} hits"
-        raise NoteNotFound(text, reason=f"the last search had {hits}; a note of this name is ./{text}")
+        raise NoteNotFound(
+            text, reason=f"the last search or timeline had {hits}; a note of this name is ./{text}"
+        )
     return named[int(text) - 1]
 
 
@@ -87,6 +97,9 @@ def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
         return memory.get(reference)
     except NoteNotFound as error:
         if reference == text:
+            if text.isdecimal() and len(text) <= _DIGITS:
+                told = f"{NO_NOTE}; hits have numbers at a terminal alone"
+                raise NoteNotFound(text, error.suggestions, told) from error
             raise
         name = reference.partition("#")[0].rstrip(":")
         told = f"the note of that hit has changed since the search, or is gone; {_AGAIN}"

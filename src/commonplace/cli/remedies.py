@@ -23,6 +23,8 @@ WORDS: Mapping[str, str] = {
     "forget.pending": "commonplace forget --pending",
     "forget.query": "commonplace forget --query '{0}'",
     "forget.resume": "commonplace forget --resume",
+    "forget.text": "to forget these words wherever they stand: `commonplace forget --text {0}`; "
+    "to pick lines that hold them: `commonplace forget --query {0}`",
     "forget.what": "commonplace forget '{0}'",
     "forget.words": "commonplace forget --text, with their words",
     "init": "make one with `commonplace init`",
@@ -38,6 +40,8 @@ WORDS: Mapping[str, str] = {
     "models.pull": "commonplace models pull {0}",
     "models.use": "run `commonplace models use {0}`",
     "restore": "`commonplace restore {0}` puts {1} back",
+    "search.words": "`commonplace search {0}` looks for words",
+    "sessions": "`commonplace sessions list` shows all",
     "sync": "run `commonplace sync`",
     "sync.adopt": "`commonplace sync` makes it anew as yours",
     "sync.spool": "the next `commonplace sync` writes them into your notes",
@@ -48,5 +52,5 @@ WORDS: Mapping[str, str] = {
     "usage.never": "`commonplace usage --never`",
     "workspace.around": "use `-w {0}`, or make another one there with `commonplace init {1}`",
     "workspace.missing": "make it a workspace with `commonplace init {0}`, or name another",
-    "workspace.name": "`commonplace workspaces add DIR --name NAME` gives one",
+    "workspace.name": "`commonplace workspaces add DIR --name {0}` gives one",
 }

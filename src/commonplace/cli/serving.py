@@ -17,7 +17,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import browser, doors, failures, session, shortcut
 from commonplace.cli.flags import State
-from commonplace.cli.options import Group, Option, check_excluding, command, option, serving
+from commonplace.cli.options import Group, Option, check_excluding, command, completed, option, serving
 from commonplace.render import count
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ _OPTIONS = (
         ["--token-file"],
         metavar="FILE",
         help="A file with the token that clients must send; otherwise one is made and kept for you.",
+        shell_complete=completed("files"),
     ),
     Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
     Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),

@@ -10,7 +10,7 @@ import click
 
 from commonplace.base.errors import ConfigError, NoteNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, format_option, option, span_days
+from commonplace.cli.options import Group, command, completed, format_option, option, span_days
 from commonplace.render import count, reports
 from commonplace.render.screen import one_line
 
@@ -31,7 +31,7 @@ _STARTERS = ("systemd", "launchd", "cron")
 
 
 @command("summarize")
-@click.argument("name", metavar="[SESSION]", required=False)
+@click.argument("name", metavar="[SESSION]", required=False, shell_complete=completed("sessions"))
 @option("--pending", is_flag=True, help="Sum up what sessions that are over left behind.")
 @option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @click.pass_context

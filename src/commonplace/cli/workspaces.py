@@ -13,7 +13,7 @@ from commonplace.base import paths
 from commonplace.base.errors import WorkspaceNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.flags import State
-from commonplace.cli.options import Group, command, format_option, option
+from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import editing, workspaces
 from commonplace.render import screen, to_json
 
@@ -45,7 +45,7 @@ def list_(ctx: click.Context, form: str) -> None:
 
 
 @command("add")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", shell_complete=completed("folders"))
 @option("--name", metavar="N", help="What it is called: in hits, with -w, and for [agents.NAME].")
 @click.pass_context
 def add(ctx: click.Context, folder: str, name: str | None) -> None:
@@ -64,7 +64,7 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
 
 
 @command("remove")
-@click.argument("folder", metavar="DIR|NAME")
+@click.argument("folder", metavar="DIR|NAME", shell_complete=completed("workspaces"))
 @click.pass_context
 def remove(ctx: click.Context, folder: str) -> None:
     """Forget that there is a workspace; nothing in its folder is touched."""

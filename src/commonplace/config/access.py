@@ -127,7 +127,7 @@ def access_in(
         if "\0" in text or not os.path.isabs(expanded):
             wrong = (
                 f"{keys.quoted(text)} {where} is neither a full path nor a name that a workspace was given"
-                f"; {remedies.say('workspace.name')}"
+                f"; {remedies.say('workspace.name', text if _NAME.fullmatch(text) else 'NAME')}"
             )
             raise ConfigError(f"{place}.{key}", wrong)
         return os.path.realpath(expanded)

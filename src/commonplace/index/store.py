@@ -60,16 +60,19 @@ class Store:
         scout: Scout | None = None,
         contexts: Mapping[str, str] | None = None,
         patience: Patience = (0, 1, 0.0),
+        like: str | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
         `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
-        a search reads a transcript again that is being written.
+        a search reads a transcript again that is being written. `like` names an index whose vectors a new one
+        begins with.
         """
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._fallback, self._lock = path, fallback, lock
+        self._like = like
         self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
@@ -88,7 +91,7 @@ class Store:
     def opened(self) -> Opened:
         """The open index, opened now if it was not."""
         if self._opened is None:
-            self._take(open_index(self._path, self._fallback, self._identity))
+            self._take(open_index(self._path, self._fallback, self._identity, self._like))
         assert self._opened is not None
         return self._opened
 

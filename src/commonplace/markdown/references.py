@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.markdown import comments
+from commonplace.render import count
 from commonplace.types import Excerpt, Note
 
 # For a line of a note, from 1, the reference that stands for it now; None where the line is gone.
@@ -61,6 +62,11 @@ def parse_reference(text: str) -> Reference:
     return Reference(path.removeprefix("./"), "", first, last)
 
 
+def reads_as_words(text: str) -> bool:
+    """Whether a text that names no note reads as words to look for rather than as a path or a number."""
+    return not (text.isdecimal() or set(text) & set("/#*?[") or REFERENCE.fullmatch(text) or ".md" in text)
+
+
 def cut(note: Note, path: str, docid: str, reference: Reference) -> Excerpt:
     """Take the lines of a note that a reference means; a range that runs past the end stops there.
 
@@ -95,7 +101,7 @@ def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
     """
     first, last = reference.first, min(total, reference.last if reference.last is not None else total)
     if first < 1 or (first > total and not (total == 0 and first == 1)):
-        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+        raise NoteNotFound(path, reason=f"has {count(total, 'line')}, none of number {first}")
     if last < first and total:
         raise NoteNotFound(path, reason=f"lines {first} to {reference.last} are the wrong way round")
     return first, last

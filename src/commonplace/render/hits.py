@@ -138,12 +138,12 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
         return _xml(f"  <hit{_attributes(one.filled())}/>" for one in short)
     if form == "md":
         return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
-    lead = _numbers(len(short), look)
+    lead = numbers(len(short), look)
     return "\n".join(lead[at] + one.styled(look) for at, one in enumerate(short))
 
 
-def _numbers(count: int, look: Look) -> list[str]:
-    """What stands before each hit: on a terminal, where a hit can be picked by it, its number."""
+def numbers(count: int, look: Look) -> list[str]:
+    """Return what stands before each hit: on a terminal, where a hit can be picked by it, its number."""
     if look.width is None:
         return [""] * count
     return [look.style(f"{number:>{len(str(count))}}", "bold") + " " for number in range(1, count + 1)]
@@ -278,7 +278,7 @@ def as_text(
     pattern = screen.matcher(words)
     blocks = []
     narrow = look if look.width is None else look._replace(width=look.width - len(str(len(result.hits))) - 1)
-    for hit, number in zip(result.hits, _numbers(len(result.hits), look), strict=True):
+    for hit, number in zip(result.hits, numbers(len(result.hits), look), strict=True):
         lines = [number + headline(hit, narrow, locate)]
         if explain or rows is None:
             lines += [f"{INDENT}({screen.one_line(c)})" for c in hit.contexts]

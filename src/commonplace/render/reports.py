@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.render import count, screen
-from commonplace.render.hits import INDENT, passage
+from commonplace.render.hits import INDENT, numbers, passage
 from commonplace.render.screen import PLAIN, Flowing, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
@@ -85,7 +85,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
     from commonplace.render.hits import to_data
 
-    names = "query text tokens all_tokens budget level left_out repeated tentative stale weak"
+    names = "query text tokens all_tokens budget level left_out repeated tentative stale weak listing"
     layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
@@ -204,11 +204,14 @@ def gathered_text(
     return "\n\n".join(blocks)
 
 
-def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
-    """Render what surrounds an anchor, in order, below a line for each day; the anchor is marked."""
+def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = None) -> str:
+    """Render what surrounds an anchor, in order, below a line for each day; the anchor is marked.
+
+    On a terminal each passage has its number, and `flow` joins the lines that an editor broke.
+    """
     lines: list[str] = []
     day = ""
-    for moment in timeline.moments:
+    for moment, number in zip(timeline.moments, numbers(len(timeline.moments), look), strict=True):
         if moment.date != day:
             lines += [*([""] if day else []), look.style(moment.date, "bold")]
             day = moment.date
@@ -216,8 +219,11 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
         headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
         below = f"  {' › '.join(headings)}" if headings else ""
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
-        rows = passage(moment.text, look, None, None)
-        lines += [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
+        text = moment.text
+        if flow and look.width is not None:
+            text = "\n".join(line.text for line in flow(text.split("\n")))
+        rows = passage(text, look, None, None)
+        lines += [f"{number}{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
     return "\n".join(lines)
 
 

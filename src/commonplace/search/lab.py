@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class Lab(NamedTuple):
-    """Where the index lies (in the workspace for None), how notes are cut, how passages are ranked."""
+    """Where the index lies (in the workspace for None), how notes are cut, how passages are ranked.
+
+    `reuses`: a new index elsewhere begins with the vectors of the workspace's own.
+    """
 
     index_path: Path | None = None
     chunks: ChunkSettings = DEFAULT_CHUNKS
     ranking: RankSettings = DEFAULT_RANKING
+    reuses: bool = False
 
 
 DEFAULT = Lab()

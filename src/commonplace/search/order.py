@@ -11,6 +11,8 @@ notes what it adds in `parts` under a name of its own, so that `--explain` shows
 * `said again`: of passages that say the same the newest is shown, with the score of the best.
 * `diversity`: what is like a hit before it goes down.
 * `says nothing`: a heading without text, a rule, an image goes behind what says something.
+
+Headings alone that no word of the question leads to are left out where something answers far better.
 """
 
 from __future__ import annotations
@@ -638,6 +640,8 @@ def _hits(
     """One hit for all passages that say the same, cut to what is asked for."""
     index, request = question.index, question.request
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
+    if request.min_score is None or request.min_score > 0:
+        ranked = _without_bare(ranked)
     entries = _entries(index, [item for item in ranked if item.score >= least], limit)
     groups = gather(entries, limit, frozenset(question.query.terms))
     statements = [tell(group) for group in groups]
@@ -678,6 +682,18 @@ def _headed(index: Index, entries: Iterable[Entry], hits: Sequence[Hit]) -> list
             hit = replace(hit, text=text, lead=hit.lead + len(front))
         headed.append(hit)
     return headed
+
+
+def _without_bare(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Candidates without headings alone that hold no word of the question, where others answer far better."""
+    best = max((item.score for item in ranked if not _is_bare(item)), default=0.0)
+    return [item for item in ranked if item.score >= SILENT * best or not _is_bare(item)]
+
+
+def _is_bare(item: Ranked) -> bool:
+    """Whether a candidate is headings alone, and no word of the question stands in it."""
+    text = item.candidate.text
+    return text.startswith("#") and item.parts.get("words", 0.0) <= 0 and structure.says_nothing(text)
 
 
 def _behind(statement: Statement, others: Sequence[Statement]) -> Statement:

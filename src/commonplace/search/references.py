@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from commonplace.base import paths
-from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.base import paths, remedies
+from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
@@ -60,7 +60,7 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     absolute = os.path.join(_source(store, collection).root, path)
     outside = ".." in path.split("/") or os.path.isabs(path)
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
-        raise NoteNotFound(paths.shown(path), _near(store, path))
+        raise _missing(store, path)
     return reference.path, absolute
 
 
@@ -87,7 +87,7 @@ def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
         with suppress(NoteNotFound):
             own = references.Reference(linked(store, wiki.Link(name, place)))
             return own, place, find(store, own)[1]
-    raise missing or NoteNotFound(paths.shown(wanted.path), _near(store, wanted.path))
+    raise missing or _missing(store, wanted.path)
 
 
 def linked(store: Store, link: Link) -> str:
@@ -133,6 +133,17 @@ def _named_by(store: Store, docid: str) -> Key:
         names = [shown(note.collection, note.path) for note in notes[:5]]
         raise NoteNotFound(f"#{docid}", names, "several notes have it" if notes else "no such note")
     return notes[0].collection, notes[0].path
+
+
+def _missing(store: Store, path: str) -> NoteNotFound:
+    """What to raise where no note is named so: near misses, or how words are looked for."""
+    from shlex import quote
+
+    from commonplace.markdown.references import reads_as_words
+
+    if (near := _near(store, path)) or not reads_as_words(path):
+        return NoteNotFound(paths.shown(path), near)
+    return NoteNotFound(paths.shown(path), reason=f"{NO_NOTE}; {remedies.say('search.words', quote(path))}")
 
 
 def _near(store: Store, path: str) -> list[str]:

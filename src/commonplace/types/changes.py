@@ -179,20 +179,20 @@ class Erased:
 
     where: Where
     path: str
-    first: int = 0
-    last: int = 0
+    start_line: int = 0
+    end_line: int = 0
     text: str = ""
     count: int = 1
     rest: str = ""
 
-    JSON: ClassVar = "where path first last text rest count citation"
+    JSON: ClassVar = "where path start_line end_line text rest count citation"
 
     @property
     def citation(self) -> str:
         """Where it stands, as hits cite it."""
-        if not self.first:
+        if not self.start_line:
             return self.path
-        return cite(self.path, self.first, self.last)
+        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,12 +173,7 @@ class Gathered:
     left_out: tuple[FileFailure, ...] = ()
     unfit: frozenset[str] = frozenset()
 
-    JSON: ClassVar = "notes=excerpts left_out=shown_left_out"
-
-    @property
-    def shown_left_out(self) -> list[dict[str, str]]:
-        """What was left out as it is shown: by its reference."""
-        return [{"reference": one.path, "reason": one.reason} for one in self.left_out]
+    JSON: ClassVar = "excerpts left_out"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import config
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
 from commonplace.base.root import Root, open_named
 from commonplace.config.loading import collection_name
@@ -195,6 +195,6 @@ def _by_end(known: Mapping[str, Session], session: str) -> Session:
     from difflib import get_close_matches
 
     near = [match.id for match in matches[:5]] or get_close_matches(session, known, 3)
-    raise NoteNotFound(
-        paths.shown(session), near, "several sessions end so" if matches else "no such session"
-    )
+    several = "several sessions end so"
+    reason = several if matches else f"no such session{'' if near else '; ' + remedies.say('sessions')}"
+    raise NoteNotFound(paths.shown(session), near, reason)

@@ -92,7 +92,7 @@ def test_of_lines_that_lose_words_the_rest_is_shown_as_notes_are(memory: Memory)
         "# N\n\n- zinc\n- Lin pays in zinc, <private>to Bo</private> too.\n- zinc: password = hunter2-Kestrel9\n"
     )
     planned = memory.forget(Selection("text", "zinc"), dry_run=True)
-    rests = [(place.first, place.rest) for place in planned.places if place.where == "notes"]
+    rests = [(place.start_line, place.rest) for place in planned.places if place.where == "notes"]
     assert rests == [(3, ""), (4, "- Lin pays in,  too."), (5, "- : password = [REDACTED:password]")]
     assert planned.places == forget(memory, "text", "zinc").places
 

@@ -33,6 +33,7 @@ enable) [ -e "$STATE/refuses" ] && { echo "Access denied" >&2; exit 1; }
    mkdir -p "$wants" && ln -sf "$units/$3" "$wants/$3" ;;
 restart) [ -e "$wants/$3" ] ;;
 is-active) [ -e "$wants/$3" ] ;;
+is-failed) [ -e "$STATE/failed" ] ;;
 disable) rm -f "$wants/$4"; rmdir "$wants" 2> /dev/null; exit 0 ;;
 esac
 """

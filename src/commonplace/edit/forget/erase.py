@@ -213,7 +213,7 @@ class _Work:
         """Change the notes; one that cannot be changed does not keep the others from it."""
         root = self.context.workspace.root
         names = notes.names(self.context.workspace, self.context.settings)
-        self.blocked |= notes.unreadable(names, self.context.read)
+        self.blocked |= notes.contents(names, self.context.read)[1]
         while True:
             try:
                 places = self._change([name for name in names if name not in self.blocked])

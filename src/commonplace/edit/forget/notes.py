@@ -112,16 +112,18 @@ def names(workspace: paths.Workspace, settings: Settings) -> list[str]:
     return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `transaction.contain` allows no such
 
 
-def unreadable(names: Iterable[str], read: Read) -> dict[str, str]:
-    """Return the notes that cannot be read now, each with the reason and what mends it."""
+def contents(names: Iterable[str], read: Read) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the bytes of notes, and those that cannot be read now with the reason and what mends it."""
+    found: dict[str, bytes] = {}
     reasons: dict[str, str] = {}
     for name in names:
         try:
-            read(name)
+            if (data := read(name)) is not None:
+                found[name] = data
         except NoteUnreadable as error:
             mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
             reasons[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
-    return reasons
+    return found, reasons
 
 
 def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:

@@ -6,6 +6,7 @@ Who does not know the words is offered what a question finds, best first.
 from __future__ import annotations
 
 import reprlib
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse, groupby
@@ -14,7 +15,7 @@ from typing import get_args
 from commonplace import render
 from commonplace.base import remedies
 from commonplace.base.database import memory
-from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
+from commonplace.base.errors import NO_NOTE, ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
@@ -80,11 +81,10 @@ def _look_up(
     context: Context, names: list[str], targets: Targets, among: Sequence[str] | None = None
 ) -> Choice:
     """Say what goes, and which sentences (`among` these) nothing else says."""
-    closed = notes.unreadable(names, context.read)
-    names = [name for name in names if name not in closed]
-    composed = notes.compose(names, context.read, targets, context.page)
+    held, closed = notes.contents(names, context.read)
+    composed = notes.compose(held, held.get, targets, context.page)
     stated, spoken, short = _sentences(context, targets, composed)
-    staying = _staying(context, names, composed)
+    staying = _staying(held, composed)
     # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
     # been said in another as well, and stays there.
     common = _saying(staying, (*stated, *spoken))
@@ -93,8 +93,8 @@ def _look_up(
     gone = (sentence for sentence in (*stated, *spoken) if among is None or sentence in among)
     if sentences := tuple(sentence for sentence in gone if sentence not in stays):
         targets = replace(targets, sentences=sentences)
-        composed = notes.compose(names, context.read, targets, context.page)
-        staying = _staying(context, names, composed)
+        composed = notes.compose(held, held.get, targets, context.page)
+        staying = _staying(held, composed)
     repeated = list(dict.fromkeys(chain.from_iterable(common.values())))
     return Choice(targets, composed, staying, closed, repeated, short, list(shared))
 
@@ -110,9 +110,9 @@ def _saying(files: Mapping[str, bytes], sentences: Collection[str]) -> dict[str,
     return saying
 
 
-def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
+def _staying(held: Mapping[str, bytes], composed: Composed) -> dict[str, bytes]:
     after = {change.path: change.after for change in composed.changes}
-    return {name: data for name in names if (data := after.get(name, context.read(name))) is not None}
+    return {name: data for name, before in held.items() if (data := after.get(name, before)) is not None}
 
 
 # --- one selection --------------------------------------------------------------------------------------
@@ -176,13 +176,29 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     try:
         shown, _ = places.find(store, reference)
         collection, path = places.key_of(store, shown)
+    except NoteNotFound as error:
+        if error.suggestions or not references.reads_as_words(path):
+            raise
+        raise no_note(path) from error
     finally:
         store.close()
     if collection != WORKSPACE_COLLECTION:
         raise OutsideRoots(shown, "lies in a collection, which is not ours to change; forget it there")
     if path not in names and not path.startswith(f"{FOLDER}/"):
-        raise NoteNotFound(path, reason="no note of this workspace")
+        is_folder = (context.workspace.root / path).is_dir()
+        reason = "is a folder; name its notes" if is_folder else "no note of this workspace"
+        raise NoteNotFound(path, reason=reason)
     return path
+
+
+def are_words(named: Iterable[str]) -> bool:
+    """Whether all that is named reads as words rather than as a path."""
+    return all(map(references.reads_as_words, named))
+
+
+def no_note(words: str) -> NoteNotFound:
+    """What to raise for words in the place of a reference: how words are forgotten."""
+    return NoteNotFound(words, reason=f"{NO_NOTE}; {remedies.say('forget.text', shlex.quote(words))}")
 
 
 def _is_transcript(path: str) -> bool:

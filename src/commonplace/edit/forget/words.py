@@ -50,7 +50,6 @@ _IN_CHINESE = rf"{_SOFT}(?:[{_SPACES}]{{0,40}}{_BREAK}{_START}|(?:[{_SPACES}]|{_
 # A word begins behind anything but a letter or digit; behind Chinese; behind an escape that ends in a letter.
 _BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}})|(?<=%[0-9a-f]{{2}}))"
 _ENDS = rf"(?:(?![^\W_])|(?=[{CJK}]))"
-_SAME = str.maketrans("\N{RIGHT SINGLE QUOTATION MARK}ς", "'σ")
 _MANY = 40  # words, from which on a text is not searched for each of them
 _KEY = 24  # characters that such a word is looked up by
 _IGNORED = re.compile(r"(?<!\\)\\++[nrt]|%20|%0[ad]|[\s*_~`>+.-]+")
@@ -293,7 +292,9 @@ def _lower(text: str) -> str:
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(one if len(one.lower()) > 1 else one.lower() for one in text)
-    return lower if lower.isascii() else lower.translate(_SAME)
+    if lower.isascii():
+        return lower
+    return lower.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("ς", "σ")  # faster than `translate`
 
 
 def plain(text: str) -> str:

@@ -62,18 +62,25 @@ class Opened(NamedTuple):
     stands_in: bool = False
 
 
-def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
+def open_index(
+    path: str, fallback: Callable[[], str], identity: Mapping[str, str], like: str | None = None
+) -> Opened:
     """Open the index at `path`, or the best stand-in for it.
 
     A damaged one is deleted and begun anew (it is derived), and so is one that came from elsewhere or was
     redacted by other rules: nothing of it is answered. One that was made with another key is left to whoever
     made it (see `take_over`), and one at `fallback()` in the user's cache used. Where nothing may be written,
     an index that is there already is used as it stands, and otherwise one at `fallback()`. If neither can be
-    had, an index in memory serves this process.
+    had, an index in memory serves this process. A new one begins with the vectors of the one at `like`, if
+    this user made that.
     """
     folder = Path(path).parent
     told = tighten(Workspace(folder.parent) if folder.name == DERIVED_FOLDER else None)
+    begins = like is not None and not os.path.lexists(path)
     opened = _open(path, fallback, identity)
+    if like and begins and not opened.in_memory and (other := _open_readonly(like, identity)):
+        other.index.close()
+        opened.index.take(_vectors(like))
     return opened._replace(warnings=(*told, *opened.warnings)) if told else opened
 
 

@@ -64,7 +64,7 @@ def _recall(call: Call) -> object:
     )
 
 
-_RECALL = "query text tokens all_tokens budget level left_out repeated tentative stale weak warnings"
+_RECALL = "query text tokens all_tokens budget level left_out repeated tentative stale weak listing warnings"
 SEARCHES = (
     Operation(
         "GET", "/api/search", "search", "Find the passages that answer a question, best first.", _search,

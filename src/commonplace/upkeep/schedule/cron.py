@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.upkeep.schedule import jobs
-from commonplace.upkeep.schedule.jobs import Job
+from commonplace.upkeep.schedule.jobs import Job, Standing
 
 NAME = "cron"
 _LONGEST = 990  # characters of a command; some crons cut off what is longer, some refuse it
@@ -35,6 +37,34 @@ def installed(job: Job) -> str:
         if minute.isdigit() and hour.isdigit() and rest[:3] == [b"*"] * 3:
             return f"{int(hour):02}:{int(minute):02}"
     return ""
+
+
+def standing() -> list[Standing]:
+    """Return what is in place, of all workspaces. Raises ConfigError where the crontab cannot be read."""
+    if shutil.which("crontab") is None:
+        return []
+    found = re.findall(rf"# >>> ({jobs.NAMED}):[^\n]*\n([^\n]*)\n", _read().decode("utf-8", "replace"))
+    return [Standing(NAME, name, _started(line)) for name, line in found]
+
+
+def trouble_with(one: Standing) -> tuple[str, str]:
+    """Return nothing: whether cron runs cannot be told."""
+    return "", ""
+
+
+def removal(one: Standing) -> str:
+    """Return how it is taken away where its workspace is gone."""
+    return f"crontab -e, and delete the lines between the marks of {one.name}"
+
+
+def _started(line: str) -> tuple[str, ...]:
+    """What a line of a crontab starts."""
+    command = line.split(" ", 5)[-1].replace("\\%", "%")
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ()
+    return jobs.command_in(words[2]) if words[:2] == ["/bin/sh", "-c"] and words[2:] else ()
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,6 +34,8 @@ LOG = "schedule.log"
 # What decides where settings, caches and programs are found. Keys of providers are not among them.
 CARRIED = ("PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 KIND = "schedule"
+NAMED = r"commonplace-[0-9a-f]{12}(?:-watch)?"
+_WATCHING = "-watch"
 _STATE = "schedule.json"
 _LARGEST = 1_000_000  # bytes of the state, and of a file of a starter
 _WAIT_S = 30.0
@@ -59,6 +62,25 @@ class Job:
         return int(self.at[3:])
 
 
+class Standing(NamedTuple):
+    """What a starter has in place for some workspace; `command` is empty where it cannot be read."""
+
+    by: str
+    name: str
+    command: tuple[str, ...]
+
+    @property
+    def root(self) -> str:
+        """The workspace it is for; empty where that is not known."""
+        at = self.command.index("-w") + 1 if "-w" in self.command else len(self.command)
+        return next(iter(self.command[at:]), "")
+
+    @property
+    def watches(self) -> bool:
+        """Whether it runs all the time."""
+        return self.name.endswith(_WATCHING)
+
+
 def of(workspace: paths.Workspace, at: str = DEFAULT_TIME, environ: Mapping[str, str] | None = None) -> Job:
     """Return the nightly job of a workspace, named by its real path.
 
@@ -77,7 +99,7 @@ def watcher(
     Raises ConfigError for a path that no such program could be told.
     """
     words = ("watch",) if embed else ("watch", "--no-embed")
-    return _job(workspace, "-watch", "", words, environ)
+    return _job(workspace, _WATCHING, "", words, environ)
 
 
 def _job(
@@ -115,6 +137,15 @@ def script(job: Job) -> str:
         f"cd {root} && {{ [ -d {folder} ] || mkdir {folder}; }} && "
         f"{carried}nice -n {NICE} {shlex.join(job.command)} > {folder}/{LOG} 2>&1"
     )
+
+
+def command_in(script: str) -> tuple[str, ...]:
+    """Return the command of a job in the line that `script` made of it; empty where there is none."""
+    try:
+        words = shlex.split(script)
+        return tuple(words[words.index("nice") + 3 : words.index(">")])
+    except ValueError:
+        return ()
 
 
 def following(at: str, now: datetime) -> datetime:
@@ -164,6 +195,15 @@ def read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
+
+
+def names(folder: Path, ending: str) -> list[str]:
+    """Return the names of jobs that have a file of this ending in a folder."""
+    try:
+        found = sorted(name.removesuffix(ending) for name in Root(folder).names() if name.endswith(ending))
+    except OSError:
+        return []
+    return [name for name in found if re.fullmatch(NAMED, name)]
 
 
 def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[Path, bytes | None]:

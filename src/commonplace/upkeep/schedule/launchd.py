@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import plistlib
+import re
+import shlex
 from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.upkeep.schedule import jobs
-from commonplace.upkeep.schedule.jobs import Job
+from commonplace.upkeep.schedule.jobs import Job, Standing
 
 NAME = "launchd"
 
@@ -27,6 +29,42 @@ def installed(job: Job) -> str:
         return f"{int(told['Hour']):02}:{int(told['Minute']):02}"
     except (plistlib.InvalidFileException, ValueError, TypeError, LookupError):
         return ""
+
+
+def standing() -> list[Standing]:
+    """Return what is in place, of all workspaces. Raises NoteUnreadable."""
+    folder = _folder()
+    return [
+        Standing(NAME, name, _command(jobs.read(folder / f"{name}.plist") or b""))
+        for name in jobs.names(folder, ".plist")
+    ]
+
+
+def trouble_with(one: Standing) -> tuple[str, str]:
+    """Return why an agent does not run, or did not end well, and what says more; both empty where it does."""
+    more = f"launchctl print {_domain()}/{one.name}"
+    if why := trouble():
+        return f"is in place, and {why}", more
+    done = jobs.call(*more.split())
+    if done.code:
+        return "is not loaded", more
+    ended = re.search(rb"last exit code = ([1-9]\d*)", done.out)
+    return (f"ended with {ended[1].decode()} when it was started last", more) if ended else ("", "")
+
+
+def removal(one: Standing) -> str:
+    """Return the line by which it is taken away where its workspace is gone."""
+    file = shlex.quote(os.fspath(_folder() / f"{one.name}.plist"))
+    return f"launchctl bootout {_domain()}/{one.name}; rm -f {file}"
+
+
+def _command(told: bytes) -> tuple[str, ...]:
+    """What an agent starts."""
+    try:
+        words = [str(word) for word in plistlib.loads(told)["ProgramArguments"]]
+    except (plistlib.InvalidFileException, ValueError, TypeError, LookupError):
+        return ()
+    return jobs.command_in(words[2]) if words[:2] == ["/bin/sh", "-c"] and words[2:] else tuple(words)
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:
@@ -111,4 +149,8 @@ def _domain() -> str:
 
 
 def _file(job: Job) -> Path:
-    return Path(os.path.expanduser("~"), "Library", "LaunchAgents", f"{job.name}.plist")
+    return _folder() / f"{job.name}.plist"
+
+
+def _folder() -> Path:
+    return Path(os.path.expanduser("~"), "Library", "LaunchAgents")

@@ -6,6 +6,8 @@ https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html says
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
 from commonplace.upkeep.schedule import jobs
-from commonplace.upkeep.schedule.jobs import Job
+from commonplace.upkeep.schedule.jobs import Job, Standing
 
 NAME = "systemd"
 _MADE = "# Made by `commonplace schedule install`; `commonplace schedule remove` takes it away."
@@ -34,6 +36,40 @@ def installed(job: Job) -> str:
     line = next((line for line in lines if line.startswith(_DAILY)), "")
     at = line.removeprefix(_DAILY).removesuffix(":00")
     return at if jobs.clock(at) and jobs.read(service) is not None else ""
+
+
+def standing() -> list[Standing]:
+    """Return what is in place, of all workspaces. Raises NoteUnreadable."""
+    folder = _folder()
+    found = ((name, jobs.read(folder / f"{name}.service") or b"") for name in jobs.names(folder, ".service"))
+    return [Standing(NAME, name, _command(unit.decode("utf-8", "replace"))) for name, unit in found]
+
+
+def trouble_with(one: Standing) -> tuple[str, str]:
+    """Return why a unit does not run, or did not end well, and what says more; both empty where it does."""
+    unit = f"{one.name}.{'service' if one.watches else 'timer'}"
+    if why := trouble():
+        return f"is in place, and {why}", "systemctl --user status"
+    if jobs.call("systemctl", "--user", "is-failed", f"{one.name}.service").code == 0:
+        return "has failed", f"journalctl --user -u {one.name}"
+    is_active = jobs.call("systemctl", "--user", "is-active", unit).code == 0
+    return ("", "") if is_active else ("does not run", f"systemctl --user status {unit}")
+
+
+def removal(one: Standing) -> str:
+    """Return the line by which it is taken away where its workspace is gone."""
+    unit = f"{one.name}.{'service' if one.watches else 'timer'}"
+    files = shlex.join(
+        [os.fspath(_folder() / f"{one.name}.service"), os.fspath(_folder() / f"{one.name}.timer")]
+    )
+    return f"systemctl --user disable --now {unit}; rm -f {files}"
+
+
+def _command(unit: str) -> tuple[str, ...]:
+    """What a unit starts."""
+    line = next((line for line in unit.split("\n") if line.startswith("ExecStart=")), "")
+    words = re.findall(r'"((?:[^"\\]|\\.)*)"', line)
+    return tuple(re.sub(r"\\(.)", r"\1", word).replace("%%", "%").replace("$$", "$") for word in words)
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:
@@ -140,7 +176,10 @@ def _quoted(value: str, dollar: str = "$") -> str:
 
 
 def _files(job: Job) -> tuple[Path, Path]:
+    return _folder() / f"{job.name}.service", _folder() / f"{job.name}.timer"
+
+
+def _folder() -> Path:
     base = os.environ.get("XDG_CONFIG_HOME", "")
     home = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".config")
-    folder = home / "systemd" / "user"
-    return folder / f"{job.name}.service", folder / f"{job.name}.timer"
+    return home / "systemd" / "user"
