@@ -111,7 +111,7 @@ CHECKS: Mapping[int, Check] = {
     35: Check(note=MEMORY, says=["~~Four disks has the NAS.~~"]),
     36: Check(note=MEMORY, says=["\n- Four disks has the NAS.\n"], says_not=["~~Four disks"]),
     37: Check(["recipes"]),
-    38: Check(["10 files written"]),
+    38: Check(["10 notes written"]),
     39: Check(["1 entry in 1 note"], note="memory/MEMORY-commonplace.md", says=["Ishigaki"]),
     40: Check(["codex"]),
 }
