@@ -75,6 +75,10 @@ class Opened:
     def note(self, name: str) -> str:
         return (self.root / name).read_text(encoding="utf-8")
 
+    def questions(self) -> int:
+        """How many are recorded."""
+        return self.server.service.memory.usage().questions
+
     def close(self) -> None:
         self.context.close()
         assert [one for one in self.errors if EXPECTED not in one] == []

@@ -23,8 +23,12 @@ def test_by_keyboard_from_a_search_to_a_correction_and_back(opened: Open) -> Non
     before = here.note(TODAY)
     here.page.keyboard.type("deploy moved")
     here.page.wait_for_selector(".hit mark")
-    here.press("ArrowDown", "Enter")
+    assert here.questions() == 0  # what is typed is not recorded
+    here.press("Enter")
+    here.page.wait_for_selector(".hit.selected a:focus")
+    here.press("Enter")
     here.page.wait_for_selector(".line.selected")
+    assert here.questions() == 1
     assert "2026-02-13.md" in here.page.inner_text("h1")
     here.press("c")
     here.page.fill("#new-text", "The deploy moved to Friday.")

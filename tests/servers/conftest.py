@@ -92,6 +92,7 @@ class Served:
         examine: Examine = lambda online: (),
     ) -> None:
         self.lines: list[str] = []
+        self.service = service
         self.site = site.build(service, beside=beside, examine=examine)
         app = http.build(
             service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from commonplace.config.settings import LAYERS
@@ -40,10 +41,12 @@ def _hit(**more: schema.Schema) -> schema.Schema:
 
 
 def _search(call: Call) -> object:
+    from commonplace.memory import draft
     from commonplace.render.hits import to_data
 
     values = call.values
-    result = call.memory.search(
+    search = partial(draft, call.memory) if values.get("draft") else call.memory.search
+    result = search(
         values["q"],
         collections=values.get("collections", ()),
         **call.given("limit", "mode", "history", "as_of", "strict"),
@@ -73,6 +76,7 @@ SEARCHES = (
             "q": _QUESTION, "limit": number(1, _MOST_HITS), "mode": {"enum": list(MODES)},
             "collections": _COLLECTIONS, "history": flag("Struck statements too."), "as_of": _AS_OF,
             "strict": flag("Nothing rather than hits of which none clearly answers."),
+            "draft": flag("It is still typed: not recorded; no other machine and no reranker is asked."),
         },
         required=("q",), refusals=(404, 503),
     ),

@@ -21,19 +21,11 @@ export async function show(root) {
     const groups = [];
     for (const event of heard) {
       const last = groups.at(-1);
-      if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) join(last.events, event);
+      if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) last.events.push(event);
       else groups.push({ agent: event.agent, events: [event] });
     }
     list.replaceChildren(...groups.reverse().map(group));
     if (!groups.length) list.append(el("li", { class: "muted" }, t("quiet")));
-  }
-
-  /** A question that is typed grows letter by letter: only its last form is shown. */
-  function join(events, event) {
-    const last = events.at(-1);
-    const grows = last.kind === "search" && event.kind === "search" && last.question && event.question.startsWith(last.question);
-    if (grows) events.pop();
-    events.push(event);
   }
 
   function toggle() {

@@ -1,4 +1,5 @@
-// Search as you type: each hit with where it stands, its words marked, and what its score is made of.
+// Search as you type: each hit with where it stands, its words marked, and what its score is made of. What is typed
+// is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { get, latest } from "./api.js";
 import { debounced, el, mark, say, wordsOf } from "./dom.js";
@@ -7,11 +8,12 @@ import { confirm, correct, explained, forget, read, tell } from "./statements.js
 import { day, number, t } from "./words.js";
 
 const TYPED_MS = 60;
+const RECORDED_MS = 400; // that a hit waits for its question to be recorded
 const FULL = 3; // a whole bar
 
 export async function show(root, query) {
   const ask = latest();
-  let hits = [], at = -1, opened = false;
+  let hits = [], at = -1, opened = false, requested = "", full = "";
   const collection = el("select", { id: "collection", "aria-label": t("collection"), onchange: () => run() }, el("option", { value: "" }, t("all_collections")));
   const history = el("input", { type: "checkbox", onchange: () => run() });
   const input = el("input", {
@@ -21,13 +23,17 @@ export async function show(root, query) {
   const results = el("ol", { class: "hits", "aria-label": t("results") });
   root.append(
     el("h1", { class: "unseen" }, t("view_search")),
-    el("form", { class: "ask", role: "search", onsubmit: (event) => (event.preventDefault(), open(Math.max(at, 0))) }, input,
+    el("form", { class: "ask", role: "search", onsubmit: (event) => (event.preventDefault(), submit()) }, input,
       el("div", { class: "filters" }, collection, el("label", { class: "check" }, history, " ", t("struck_too")))),
     count, results);
   input.value = query.get("q") ?? "";
 
-  async function run() {
-    const q = input.value.trim();
+  const asked = () => ({ q: input.value.trim(), limit: 20, collections: collection.value, history: history.checked });
+
+  async function run(draft = true) {
+    const question = asked(), { q } = question;
+    requested = JSON.stringify(question);
+    if (!draft) full = requested;
     window.history.replaceState(null, "", q ? `#/search?q=${encodeURIComponent(q)}` : "#/search");
     if (!q) {
       hits = [];
@@ -38,7 +44,7 @@ export async function show(root, query) {
       return;
     }
     try {
-      const answer = await ask("/api/search", { q, limit: 20, collections: collection.value, history: history.checked });
+      const answer = await ask("/api/search", { ...question, draft });
       root.querySelector(".teach")?.remove();
       shown(q, answer);
     } catch (error) {
@@ -90,12 +96,33 @@ export async function show(root, query) {
     if (focus) chosen.scrollIntoView({ block: "nearest" });
   }
 
-  function open(n) {
-    if (hits[n]) location.hash = results.children[n].querySelector("a").getAttribute("href").slice(1);
+  async function submit() {
+    await run(false);
+    select(0);
+  }
+
+  /** Record the question whose hit is opened, unless it was asked in full. */
+  function record() {
+    if (full === requested) return null;
+    full = requested;
+    return get("/api/search", JSON.parse(requested)).catch(() => null);
+  }
+
+  async function open(n) {
+    if (!hits[n]) return;
+    const address = results.children[n].querySelector("a").getAttribute("href");
+    await Promise.race([record(), new Promise((done) => setTimeout(done, RECORDED_MS))]);
+    location.hash = address.slice(1);
   }
 
   const chosen = (run) => () => hits[at] && run(hits[at]);
-  input.addEventListener("input", debounced(TYPED_MS, run));
+  input.addEventListener("input", debounced(TYPED_MS, () => requested !== JSON.stringify(asked()) && run()));
+  results.addEventListener("click", (event) => {
+    if (!event.target.closest("h2 a")) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return void record();
+    event.preventDefault();
+    open(Number(event.target.closest(".hit").dataset.n));
+  });
   input.focus();
   get("/api/collections").then((all) =>
     collection.append(...all.filter(({ notes }) => notes).map(({ name }) => el("option", { value: name }, name))));
@@ -118,7 +145,7 @@ export async function show(root, query) {
         select(0);
       }
     },
-    changed: run,
+    changed: () => run(),
   };
 }
 
