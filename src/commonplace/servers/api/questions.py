@@ -78,7 +78,7 @@ SEARCHES = (
             "strict": flag("Nothing rather than hits of which none clearly answers."),
             "draft": flag("It is still typed: not recorded; no other machine and no reranker is asked."),
         },
-        required=("q",), refusals=(404, 503),
+        required=("q",), refusals=(404, 503), search=True,
     ),
     Operation(
         "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
@@ -88,7 +88,7 @@ SEARCHES = (
             "layer": {"enum": ["full", "mixed"]}, "as_of": _AS_OF,
             "strict": flag("Nothing rather than passages of which none clearly answers."),
         },
-        required=("q",), refusals=(404, 503),
+        required=("q",), refusals=(404, 503), search=True,
     ),
 )  # fmt: skip
 
