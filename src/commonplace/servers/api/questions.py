@@ -223,7 +223,20 @@ def _cost_parts() -> schema.Schema:
     return schema.of(Costs)
 
 
+def _caller(call: Call) -> object:
+    return {"agent": call.agent, "owner": not call.agent, "writes": call.memory.workspace.reader is None}
+
+
 STATE = (
+    Operation(
+        "GET", "/api/caller", "caller", "Say who asks here, and what that one may do.", _caller,
+        answer(
+            agent=text("Whose name is written beside entries; empty for the owner."),
+            owner=flag("Whether what is the owner's is answered."),
+            writes=flag("Whether notes of this workspace may be written."),
+        ),
+        lane="light",
+    ),
     Operation(
         "GET", "/api/status", "status", "Describe the workspace and its index.",
         lambda call: call.memory.status(), schema.of(Status), refusals=(503,), lane="light",
