@@ -37,6 +37,7 @@ _PART = 1 << 16  # bytes that are read at once
 _NICE = 5  # so that the server, which every call passes, has a processor when it needs one
 _API = "api/"  # and the name of an operation of `/api`: a method that only servers ask their workers for
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+Operate = Callable[["Service", str, Mapping[str, Any]], object]
 
 
 def can_answer(message: object) -> bool:
@@ -194,12 +195,16 @@ def _call(place: Place, connection: Connection, message: object) -> bytes:
 # --- the side of the worker -------------------------------------------------------------------------------
 
 
-def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[bytes]) -> None:
+def work(
+    services_of: Callable[[str], Services], operate: Operate, source: IO[bytes], sink: IO[bytes]
+) -> None:
     """Answer the calls of a server, until it ends or has none for long.
 
-    `services_of` makes what serves those who come by way of a workspace.
+    `services_of` makes what serves those who come by way of a workspace; `operate` runs an operation of
+    `/api` by its name and values.
     """
     os.nice(_NICE)
+    answer: object
     of, warm = cache(services_of), set()
     while select.select([source], [], [], REST_S)[0] and (line := source.readline()):
         try:
@@ -213,17 +218,12 @@ def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[byt
             if service not in warm:
                 warm.add(service)
                 service.warm()
-            answer = _answer(message, Connection(version, client), service)
+            method = str(mapping(message).get("method"))
+            if method.startswith(_API):
+                answer = operate(service, method.removeprefix(_API), mapping(message, "params"))
+            else:
+                answer = respond(message, Connection(version, client), service)
         except CommonplaceError as error:
             answer = failure(id_of(message), Refusal(INTERNAL, str(error)))
         sink.write(protocol.encode(answer) + b"\n")
         sink.flush()
-
-
-def _answer(message: object, connection: Connection, service: Service) -> object | None:
-    name = str(mapping(message).get("method"))
-    if not name.startswith(_API):
-        return respond(message, connection, service)
-    from commonplace.servers.api import routes
-
-    return routes.answer_beside(service, name.removeprefix(_API), mapping(message, "params"))
