@@ -27,6 +27,11 @@ export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
+/** A button that shows more of a list. */
+export function moreButton(label, run) {
+  return el("button", { type: "button", class: "more", onclick: run }, label);
+}
+
 /** Show a message for a while, with an action if there is one: `{label, run}`. */
 export function toast(text, { action, kind = "", lasts = 12000 } = {}) {
   const box = el("div", { class: `toast ${kind}` }, el("span", {}, text));

@@ -1,10 +1,10 @@
 // Search as you type: each hit with where it stands, its words marked, and what its score is made of. What is typed
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
-import { get, latest } from "./api.js";
+import { caller, get, latest } from "./api.js";
 import { debounced, el, mark, say, wordsOf } from "./dom.js";
 import { render } from "./markdown.js";
-import { confirm, correct, explained, forget, read, tell } from "./statements.js";
+import { confirm, correct, explained, forget, isElsewhere, isTentative, read, tell } from "./statements.js";
 import { day, number, t } from "./words.js";
 
 const TYPED_MS = 60;
@@ -69,6 +69,7 @@ export async function show(root, query) {
   }
 
   function row(hit, n, words) {
+    const here = !isElsewhere(hit.citation);
     const href = `#/note?ref=${encodeURIComponent(hit.citation)}&q=${encodeURIComponent(input.value.trim())}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
@@ -82,9 +83,9 @@ export async function show(root, query) {
       hit.others.length ? el("p", { class: "muted also" }, t("also"), " ", hit.others.map((one) => el("code", {}, typeof one === "string" ? one : one.citation ?? one.path))) : null,
       el("div", { class: "below" }, factors(hit),
         el("span", { class: "acts" },
-          act(t("correct"), () => correcting(hit)),
-          hit.labels.includes("tentative") ? act(t("confirm"), () => confirm(hit.citation)) : null,
-          act(t("forget"), () => forget({ kind: "lines", value: hit.citation })))));
+          here && caller.writes ? act(t("correct"), () => correcting(hit)) : null,
+          here && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, hit.text)) : null,
+          here && caller.owner ? act(t("forget"), () => forget({ kind: "lines", value: hit.citation })) : null)));
   }
 
   function select(n, focus = true) {
@@ -136,7 +137,7 @@ export async function show(root, query) {
         for (const one of results.querySelectorAll("details.factors")) one.open = opened;
       },
       e: chosen((hit) => (location.hash = `#/note?ref=${encodeURIComponent(hit.citation)}&edit=1`)),
-      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
+      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation, hit.text)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
       Escape: () => (document.activeElement === input ? input.blur() : input.focus()),
     },
     typed: (event) => {

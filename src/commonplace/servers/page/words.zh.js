@@ -22,7 +22,7 @@ export const ZH = {
   left: "还有 {n} 处残留，见 commonplace forget。", nothing_to_forget: "没有找到相关内容。", unreachable_copies: "以下副本无法从这里处理：",
   where_notes: "笔记", where_links: "链接", where_transcripts: "会话记录", where_spool: "队列", where_history: "历史", where_usage: "使用记录", where_answers: "回答", where_vectors: "向量", where_index: "索引", where_marks: "标记", where_logs: "日志", where_leftovers: "残留文件", where_foreign: "其他程序", where_requests: "请求", where_copies: "副本",
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
-  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", more_notes: "还有 {n} 篇，请按名称筛选。", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
+  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "代理", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "自打开本页起，你和各个代理的提问、阅读与写入。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "回忆", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "{n} / {all} token",
   run_consolidate: "整理", run_rollup: "月度归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
@@ -32,4 +32,7 @@ export const ZH = {
   notes: "笔记", questions_30: "30 天内提问", spared: "节省的 token", median: "搜索中位耗时", notes_by_month: "每月笔记", questions_by_day: "每日提问", tokens_by_day: "每日 token", tokens_given: "给出", tokens_all: "节省", costs_by_day: "每日费用", dollars: "美元", no_figures: "暂无数据。", figures: "数据", when: "时间", most_found: "最常找到", unanswered: "没有答案的问题",
   examine: "重新检查", examining: "正在检查…", online_too: "同时检查在线服务", verdict_ok: "一切正常。", verdict_warning: "运行正常，有 {n} 处需要留意。", verdict_wrong: "有 {n} 处问题。", checks: "{n} 项检查", state_ok: "正常", state_warning: "注意", state_wrong: "有误", state_skipped: "跳过",
   this_memory: "这份记忆", workspace: "工作区", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
+  owners_alone: "只有所有者可以这样做；此服务器以代理 {agent} 的身份运行。", as_agent: "代理 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "代理请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
+  consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_valid_until: "有效至",
+  elsewhere: "这属于另一个工作区，在此只读。",
 };
