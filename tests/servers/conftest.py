@@ -134,11 +134,12 @@ def serve(service: Service) -> Iterator[Callable[..., Served]]:
     """Serve the workspace over HTTP."""
     started: list[Served] = []
 
-    def start(allowed: Access = Access()) -> Served:  # noqa: B008 - an immutable value
-        started.append(Served(service, allowed))
+    def start(allowed: Access = Access(), of: Service | None = None) -> Served:  # noqa: B008 - an immutable value
+        started.append(Served(of or service, allowed))
         return started[-1]
 
     with remedies.spoken(WORDS):  # as `running.serve` does
         yield start
         for one in started:
             one.end()
+            one.service.close()
