@@ -18,7 +18,7 @@ from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm import schemas
-from commonplace.servers import http, workers
+from commonplace.servers import guard, http, workers
 from commonplace.servers.api import changes, consolidation, document, errors, notes, questions
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Examine, Operation, Reply
@@ -79,14 +79,14 @@ class Resource:
                 message = f"{request.method[:20]} does not go here; {', '.join(allowed)} do"
                 raise Refused(405, message, headers={"allow": ", ".join(allowed)})
             response = await self.answer(method, request)
-        except http.Unserved as error:
+        except guard.Unserved as error:
             response = errors.response(Refused(error.status, error.reason))
         except Refused as refused:
             response = errors.response(refused)
         await response(scope, receive, send)
 
     async def answer(self, method: str, request: Request) -> Response:
-        """Answer one request. Raises Refused, http.Unserved."""
+        """Answer one request. Raises Refused, guard.Unserved."""
         raise NotImplementedError
 
     def describe(self) -> Mapping[str, Any]:
@@ -129,9 +129,9 @@ class _Table(Resource):
         values = _checked(_of_query(request, operation.query), query)
         headers = {name: request.headers[name] for name in operation.headers if name in request.headers}
         _checked(headers, record(**operation.headers))
-        http.check_accepts(request)
+        guard.check_accepts(request)
         if operation.body is not None:
-            body = await http.read_body(request)
+            body = await guard.read_body(request)
             values = await anyio.to_thread.run_sync(_of_body, body, operation.body)
         sent = {name.lower(): value for name, value in headers.items()}
         return await self._door.answer(operation, values, sent, request)
