@@ -42,6 +42,7 @@ async function show() {
   const { name, query } = route();
   current.leave?.();
   current = {};
+  for (const box of document.querySelectorAll("dialog[open]")) box.close(); // of the view that is left
   const under = HIDDEN[name]?.under ?? name;
   for (const link of document.querySelectorAll("#views a")) {
     if (link.dataset.view === under) {

@@ -57,10 +57,12 @@ export function debounced(ms, run) {
   };
 }
 
-/** Mark words in the text of an element. */
+const WITHIN = "(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{N}_])"; // a word of letters begins where no other goes on
+
+/** Mark words in the text of an element, also where they are the beginning of a longer one. */
 export function mark(root, words) {
   if (!words.length) return root;
-  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).map((word) => (word.search(WIDE) < 0 ? `${WITHIN}${word}` : word));
   const pattern = new RegExp(escaped.join("|"), "giu");
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];
