@@ -215,35 +215,7 @@ def happening(here: Opened) -> None:
     assert here.page.title() == "still here"
 
 
-# --- views ----------------------------------------------------------------------------------------------
-
-VIEWS = {
-    "n": ".notelist a", "t": ".moment", "m": ".history", "f": ".feed", "r": "#days",
-    "e": ".view-sessions h1", "c": ".chart svg", "h": ".view-health .facts",
-}  # fmt: skip
-
-
-def test_views_have_keys_and_language_and_colours_are_kept(opened: Open) -> None:
-    here = opened()
-    here.press("Escape")
-    for key, shown in VIEWS.items():
-        here.press("g", key)
-        here.page.wait_for_selector(shown)
-    here.press("?")
-    assert here.page.locator("dialog kbd").count() > 10
-    here.go("sessions", ".view-sessions h1")
-    assert here.page.locator("dialog").count() == 0
-    button(here, "中文")
-    here.go("search", "html[lang=zh-CN] #question")
-    assert here.page.get_attribute("#question", "placeholder") == "搜索记忆…"
-    button(here, "跟随系统")
-    button(here, "浅色")
-    here.page.reload()
-    here.page.wait_for_selector("html[lang=zh-CN][data-theme=dark] #question")
-    # Who is not let in learns how.
-    here.page.evaluate("() => localStorage.clear()")
-    here.page.reload()
-    assert here.page.locator("main pre").inner_text() == "commonplace web"
+# --- long lists ------------------------------------------------------------------------------------------
 
 
 def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
