@@ -902,6 +902,36 @@ def create(folder: Path) -> list[Path]:
     return layout.init(folder)
 
 
+def draft(
+    memory: Memory,
+    text: str,
+    *,
+    limit: int | None = None,
+    mode: Mode = "hybrid",
+    collections: Sequence[str] = (),
+    history: bool = False,
+    as_of: date | str | None = None,
+    strict: bool = False,
+    now: date | None = None,
+) -> SearchResult:
+    """Find as `search` does while a question is typed: nothing is recorded, and no other machine is asked.
+
+    No model reads hits again either. Raises as `Memory.search` does.
+    """
+    from commonplace.config.providers import EMBEDDERS
+
+    services = {memory.settings.embedding.provider}
+    for other in memory._others.values():
+        with suppress(CommonplaceError):  # the answer says so
+            services.add(other.memory.settings.embedding.provider)
+    remote = {one.name for one in EMBEDDERS if one.local is False or one.name == "ollama"}
+    request = Request(
+        text, limit=limit, mode="lexical" if services & remote else mode, collections=_names(collections),
+        now=now, rerank="off", expand=False, history=history, as_of=_day(as_of, now), strict=strict,
+    )  # fmt: skip
+    return memory._answer(request)
+
+
 def question_words(question: str) -> tuple[str, ...]:
     """Return the words of a question that are worth marking in a passage."""
     from commonplace.search.query import DOCUMENT, parse

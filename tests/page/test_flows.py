@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
-import os
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.page.conftest import PHONE, WIDE, Open, Opened
-from tests.servers.api.test_consolidation import MEMORY
+from commonplace.edit.forget import journal, requests
+from commonplace.memory import Memory
+from commonplace.servers.methods import Service
+from commonplace.types import Selection
+from tests.agent.model_server import Asked, Say, last, model_serving
+from tests.page.conftest import PHONE, Open, Opened
+from tests.upkeep.consolidation import plans, verifier
 
-SLOW_PHONE = pytest.param(PHONE, marks=pytest.mark.slow)
-TODAY = "memory/2026-02-13.md"
+NOTE = "memory/2026-02-13.md"
 
 
-def find(opened: Opened, question: str) -> None:
-    opened.page.fill("#question", question)
-    opened.page.wait_for_selector(".hit mark")
+def find(here: Opened, question: str) -> None:
+    here.go("search", "#question")
+    here.page.fill("#question", question)
+    here.page.wait_for_selector(".hit mark")
 
 
-def test_by_keyboard_from_a_search_to_a_correction_and_back(opened: Open) -> None:
+def button(here: Opened, name: str, within: str = "body") -> None:
+    here.page.locator(within).get_by_role("button", name=name).click()
+
+
+def undo_from_message(here: Opened) -> None:
+    button(here, "Undo", ".toast")
+    button(here, "Undo it")
+    here.page.wait_for_selector("dialog", state="detached")
+
+
+# --- statements -----------------------------------------------------------------------------------------
+
+
+def test_statements_are_corrected_confirmed_and_forgotten(opened: Open) -> None:
     here = opened()
-    before = here.note(TODAY)
+    before = here.note(NOTE)
+    corrected_by_keyboard(here)
+    assert here.note(NOTE) == before
+    corrected_by_mouse(here)
+    assert here.note(NOTE) == before
+    written_and_confirmed(here)
+    forgotten(here)
+
+
+def corrected_by_keyboard(here: Opened) -> None:
+    before = here.note(NOTE)
     here.page.keyboard.type("deploy moved")
     here.page.wait_for_selector(".hit mark")
-    here.press("ArrowDown", "Enter")
+    assert here.questions() == 0  # what is typed is not recorded
+    here.press("Enter")
+    here.page.wait_for_selector(".hit.selected a:focus")
+    here.press("Enter")
     here.page.wait_for_selector(".line.selected")
+    assert here.questions() == 1
     assert "2026-02-13.md" in here.page.inner_text("h1")
     here.press("c")
     here.page.fill("#new-text", "The deploy moved to Friday.")
     here.press("Control+Enter")
     here.page.wait_for_selector("dialog ins")
-    assert here.note(TODAY) == before  # shown, not done
+    assert here.note(NOTE) == before  # shown, not done
     here.press("Enter")
     here.page.wait_for_selector(".prose s")
-    assert "~~The deploy moved to Thursday.~~" in here.note(TODAY)
+    assert "~~The deploy moved to Thursday.~~" in here.note(NOTE)
     here.press("u")
     here.page.wait_for_selector("dialog ins")
     here.press("Enter")
     here.page.wait_for_selector(".prose s", state="detached")
-    assert here.note(TODAY) == before
 
 
-def test_by_mouse_a_hit_is_corrected_and_the_message_takes_it_back(opened: Open) -> None:
-    here = opened()
-    before = here.note(TODAY)
+def corrected_by_mouse(here: Opened) -> None:
     find(here, "who signs")
     hit = here.page.locator(".hit", has_text="Lin signs it off").first
     hit.locator("summary").click()
@@ -52,38 +85,69 @@ def test_by_mouse_a_hit_is_corrected_and_the_message_takes_it_back(opened: Open)
     here.page.locator("dialog .choice", has_text="Lin signs").click()
     assert here.page.input_value("#new-text") == "Lin signs it off."
     here.page.fill("#new-text", "Mira signs it off.")
-    here.page.get_by_role("button", name="Show what changes").click()
-    here.page.get_by_role("button", name="Correct it").click()
-    here.page.locator(".toast").get_by_role("button", name="Undo").click()
-    here.page.get_by_role("button", name="Undo it").click()
+    button(here, "Show what changes")
+    button(here, "Correct it")
+    undo_from_message(here)
+    assert here.questions() == 1
+
+
+def written_and_confirmed(here: Opened) -> None:
+    button(here, "New entry", "#switches")
+    here.page.fill("#entry-text", "Mira sails on Sundays.")
+    here.page.check("#entry-long")
+    button(here, "Remember")
+    here.page.wait_for_selector(".prose")
+    assert "Mira sails on Sundays." in here.note("MEMORY.md")
+    with (here.root / NOTE).open("a", encoding="utf-8") as note:
+        note.write("- Bo may like raisins. <!-- tentative --> <!-- by: agent; agent: codex -->\n")
+    find(here, "raisins")
+    here.press("ArrowDown", "y")
+    here.page.wait_for_selector("dialog ins")
+    assert "tentative" in here.note(NOTE)
+    here.press("Enter")
     here.page.wait_for_selector("dialog", state="detached")
-    assert here.note(TODAY) == before
+    assert "tentative" not in here.note(NOTE)
 
 
-@pytest.mark.parametrize("size", [WIDE, SLOW_PHONE], ids=["desk", "phone"])
-def test_lines_are_forgotten_for_good(opened: Open, size: tuple[int, int]) -> None:
-    here = opened(size)
-    here.go(f"note?ref={TODAY}%23L6", ".line.selected")
-    here.page.locator(".linebar").get_by_role("button", name="Forget").click()
+def forgotten(here: Opened) -> None:
+    here.go(f"note?ref={NOTE}%23L6", ".line.selected")
+    button(here, "Forget", ".linebar")
     here.page.wait_for_selector("dialog .places")
-    assert "Lin signs it off." in here.note(TODAY)
-    here.page.get_by_role("button", name="Erase for good").click()
-    here.page.wait_for_selector(".toast.good")
-    assert "Lin" not in here.note(TODAY)
+    assert "Lin signs it off." in here.note(NOTE)
+    button(here, "Erase for good")
+    here.page.wait_for_selector("dialog", state="detached")
+    assert "Lin" not in here.note(NOTE)
     here.press("F")
+    here.page.select_option("#forget-kind", "text")
     here.page.fill("#forget-value", "to Thursday")
-    here.page.get_by_role("button", name="Show what changes").click()
+    button(here, "Show what changes")
     assert here.page.locator(".lost").inner_text() == "- The deploy moved to Thursday."
     assert here.page.locator(".lost del").all_inner_texts() == [" to Thursday"]
-    here.page.get_by_role("button", name="Erase for good").click()
+    button(here, "Erase for good")
     here.page.wait_for_selector("dialog", state="detached")
-    assert "- The deploy moved.\n" in here.note(TODAY)
+    assert "- The deploy moved.\n" in here.note(NOTE)
     here.go("memory", ".runs .title")
-    assert here.page.locator(".runs .title").all_inner_texts() == [f"forgetting: {TODAY}"] * 2
+    assert here.page.locator(".runs .title").all_inner_texts()[:2] == [f"forgetting: {NOTE}"] * 2
 
 
-def test_an_edit_is_saved_and_undone(opened: Open) -> None:
+@pytest.mark.slow
+def test_statements_are_forgotten_on_a_phone(opened: Open) -> None:
+    forgotten(opened(PHONE))
+
+
+# --- notes ----------------------------------------------------------------------------------------------
+
+
+def test_notes_are_edited_and_what_happens_is_seen(opened: Open) -> None:
     here = opened()
+    edited(here)
+    changed_meanwhile(here, "Merge both changes")
+    typed_and_left(here)
+    made(here)
+    happening(here)
+
+
+def edited(here: Opened) -> None:
     here.go("note?ref=MEMORY.md", ".prose")
     here.press("e")
     here.page.wait_for_selector("textarea.source")
@@ -92,9 +156,7 @@ def test_an_edit_is_saved_and_undone(opened: Open) -> None:
     here.press("Control+Enter")
     here.page.wait_for_selector(".prose")
     assert here.note("MEMORY.md").endswith("- Coffee before noon.\n")
-    here.page.locator(".toast").get_by_role("button", name="Undo").click()
-    here.page.get_by_role("button", name="Undo it").click()
-    here.page.wait_for_selector("dialog", state="detached")
+    undo_from_message(here)
     assert "Coffee" not in here.note("MEMORY.md")
 
 
@@ -105,30 +167,31 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize(
-    "choice", ["Merge both changes", *(pytest.param(one, marks=pytest.mark.slow) for one in [*CHOICES][1:])]
-)
-def test_a_note_that_was_changed_meanwhile_is_not_written_over_unseen(opened: Open, choice: str) -> None:
-    here = opened()
+def changed_meanwhile(here: Opened, choice: str) -> None:
     here.go("note?ref=MEMORY.md&edit=1", "textarea.source")
     here.press("Control+End")
     here.page.keyboard.type("\nMine.\n")
     other = here.note("MEMORY.md").replace("# Memory\n", "# Memory\n\nAn agent was here.\n")
     (here.root / "MEMORY.md").write_text(other, encoding="utf-8")
-    here.page.get_by_role("button", name="Save").click()
+    button(here, "Save")
     here.page.wait_for_selector(".conflict .diff")
     assert here.note("MEMORY.md") == other
-    here.page.get_by_role("button", name=choice).click()
+    button(here, choice)
     if choice == "Merge both changes":
-        here.page.get_by_role("button", name="Save").click()
+        button(here, "Save")
     here.page.wait_for_selector(".prose")
     theirs, mine = CHOICES[choice]
     assert ("An agent was here." in here.note("MEMORY.md")) == bool(theirs)
     assert ("Mine." in here.note("MEMORY.md")) == bool(mine)
 
 
-def test_what_is_typed_is_not_lost(opened: Open) -> None:
-    here = opened()
+@pytest.mark.slow
+@pytest.mark.parametrize("choice", [*CHOICES][1:])
+def test_one_version_of_a_note_is_chosen(opened: Open, choice: str) -> None:
+    changed_meanwhile(opened(), choice)
+
+
+def typed_and_left(here: Opened) -> None:
     here.go("note?ref=MEMORY.md&edit=1", "textarea.source")
     here.page.fill("textarea.source", "# Memory\n\n- Half a thought\n")
     here.go("search", "#question")
@@ -137,70 +200,58 @@ def test_what_is_typed_is_not_lost(opened: Open) -> None:
     assert here.page.input_value("textarea.source") == "# Memory\n\n- Half a thought\n"
     here.page.reload()
     assert here.dialogs == [""]  # the browser asks before it leaves the editor
-    here.page.get_by_role("button", name="Discard").click()
+    button(here, "Discard")
     here.page.wait_for_selector(".prose")
     assert "Half" not in here.note("MEMORY.md")
 
 
-def test_an_entry_and_a_new_note(opened: Open) -> None:
-    here = opened()
-    here.page.locator("#switches").get_by_role("button", name="New entry").click()
-    here.page.fill("#entry-text", "Mira sails on Sundays.")
-    here.page.check("#entry-long")
-    here.page.get_by_role("button", name="Remember").click()
-    here.page.wait_for_selector(".prose")
-    assert "Mira sails on Sundays." in here.note("MEMORY.md")
+def made(here: Opened) -> None:
     here.go("notes", ".notelist a")
-    here.page.get_by_role("button", name="New note").click()
+    button(here, "New note")
     here.page.fill("#new-name", "memory/boats")
     here.press("Enter")
     here.page.fill("textarea.source", "# Boats\n\nA ketch.\n")
-    here.page.get_by_role("button", name="Save").click()
+    button(here, "Save")
     here.page.wait_for_selector(".prose")
     assert here.note("memory/boats.md") == "# Boats\n\nA ketch.\n"
 
 
-def test_what_is_done_elsewhere_is_seen_as_it_happens(opened: Open) -> None:
-    here = opened()
+def happening(here: Opened) -> None:
     here.go("feed", ".live.on")
     here.page.evaluate("() => { document.title = 'still here'; }")
-    with (here.root / TODAY).open("a", encoding="utf-8") as note:
+    with (here.root / NOTE).open("a", encoding="utf-8") as note:
         note.write("- Boats are painted.\n")
-    here.page.wait_for_selector(f".event.write a:has-text('{TODAY}')")
-    here.page.get_by_role("button", name="Pause").click()
+    here.page.wait_for_selector(f".event.write a:has-text('{NOTE}')")
+    button(here, "Pause")
     assert here.page.title() == "still here"
 
 
-VIEWS = {
-    "n": ".notelist a", "t": ".moment", "m": ".history", "f": ".feed", "r": "#days",
-    "e": ".view-sessions h1", "c": ".chart svg", "h": ".view-health .facts",
-}  # fmt: skip
+# --- long lists ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "theme", "locale"), [(WIDE, "light", "zh-CN"), (PHONE, "dark", "en-GB")])
-def test_every_view_by_its_keys_fits_the_screen(
-    opened: Open, size: tuple[int, int], theme: str, locale: str
-) -> None:
-    here = opened(size, color_scheme=theme, locale=locale)
-    here.press("Escape")
-    for key, shown in VIEWS.items():
-        here.press("g", key)
-        here.page.wait_for_selector(shown)
-        width = here.page.evaluate("() => document.documentElement.scrollWidth")
-        assert width <= size[0], key
-    here.press("?")
-    assert here.page.locator("dialog kbd").count() > 10
-
-
-def test_language_and_colours_are_chosen_and_kept(opened: Open) -> None:
+def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
+    entries = "".join(f"## Hour {n}\n\n- Entry {n} of a long day.\n\n" for n in range(70))
+    (workspace / NOTE).write_text(f"# 2026-02-13\n\n{entries}", encoding="utf-8")
+    for n in range(310):
+        (workspace / "memory" / f"topic-{n:03}.md").write_text(f"# Topic {n}\n\nOf it.\n")
+    turn = json.dumps({"role": "user", "content": "Hello."}) + "\n"
+    (workspace / "sessions").mkdir()
+    (workspace / "sessions" / "s1.jsonl").write_text(turn * 210)
     here = opened()
-    here.page.get_by_role("button", name="中文").click()
-    here.page.wait_for_selector("html[lang=zh-CN] #question")
-    assert here.page.get_attribute("#question", "placeholder") == "搜索记忆…"
-    here.page.get_by_role("button", name="跟随系统").click()
-    here.page.get_by_role("button", name="浅色").click()
-    here.page.reload()
-    here.page.wait_for_selector("html[lang=zh-CN][data-theme=dark] #question")
+    here.go("timeline?day=2026-02-13", ".moment")
+    assert here.page.locator(".day.here .moment").count() < 70
+    here.press("Escape", "m")
+    here.page.wait_for_selector(".moment:has-text('Entry 69')")
+    here.page.wait_for_selector(".moment:has-text('Nothing but rain')")
+    for view, row, few, every in (("notes", ".notelist li", 300, 313), ("sessions?id=s1", ".turn", 200, 210)):
+        here.go(view, row)
+        assert here.page.locator(row).count() == few
+        here.page.locator("button.more").click()
+        here.page.wait_for_function(f"() => document.querySelectorAll('{row}').length === {every}")
+        assert here.page.locator("button.more").count() == 0
+
+
+# --- who is let in --------------------------------------------------------------------------------------
 
 
 def test_who_is_not_let_in_learns_how(opened: Open) -> None:
@@ -213,26 +264,112 @@ def test_who_is_not_let_in_learns_how(opened: Open) -> None:
     here.go("feed", ".live.on")
 
 
-def test_a_consolidation_is_reviewed_line_by_line(opened: Open) -> None:
-    here = opened()
-    (here.root / "MEMORY.md").write_text(MEMORY, encoding="utf-8")
+# --- what waits for the owner ---------------------------------------------------------------------------
+
+
+def test_what_a_model_and_agents_propose_is_reviewed(opened: Open, workspace: Path) -> None:
+    (workspace / "MEMORY.md").write_text(plans.MEMORY, encoding="utf-8")
+    today = f"memory/{date.today()}.md"
+    note = f"# {date.today()}\n\n- We decided that deploys go out on Thursdays.\n- Ines joined the storage team.\n"
+    (workspace / today).write_text(note, encoding="utf-8")
+    with model_serving() as model:
+        model.aside = planned(today)
+        overrides = {"llm.provider": "compatible", "llm.base_url": model.url, "llm.model": "scripted"}
+        here = opened(of=Service(lambda: Memory.open(workspace, overrides=overrides)))
+        consolidated(here)
+        agents_asked(here, here.server.service.memory)
+
+
+def planned(today: str) -> Callable[[Asked], Say]:
+    """A model that replaces an entry, adds one, and finds its sources say so."""
+    replaces: dict[str, Any] = {
+        "op": "supersede", "targets": ["M6"], "text": "Deploys go out on Thursdays.", "section": "Decisions",
+        "sources": [f"{today}#L3"], "reason": "the day changed",
+    }  # fmt: skip
+    adds = replaces | {
+        "op": "add", "targets": [], "text": "Ines joined the storage team.", "section": "People",
+        "sources": [f"{today}#L4"],
+    }  # fmt: skip
+    answers = iter([json.dumps({"operations": [replaces, adds]})])
+    return lambda asked: Say(next(answers, "") or verifier.answer(last(asked)))
+
+
+def consolidated(here: Opened) -> None:
     here.go("review", "#days")
-    here.page.get_by_role("button", name="Propose").click()
+    button(here, "Propose")
     here.page.wait_for_selector(".proposal")
-    merged = here.page.locator(".proposal", has_text="disks")
-    assert merged.locator("blockquote").count() >= 2
-    if shots := os.environ.get("PAGE_SHOTS"):
-        here.page.screenshot(path=f"{shots}/review.png")
-    merged.locator("input").uncheck()
-    assert here.note("MEMORY.md") == MEMORY
-    here.page.get_by_role("button", name="Accept the chosen").click()
+    replaced = here.page.locator(".proposal", has_text="Thursdays")
+    assert replaced.locator("blockquote").all_inner_texts() == [
+        "Deploys go out on Tuesdays. MEMORY.md#L15",
+        f"We decided that deploys go out on Thursdays. memory/{date.today()}.md#L3",
+    ]
+    here.press("j", "j", "x")  # not the second
+    assert here.note("MEMORY.md") == plans.MEMORY
+    button(here, "Accept the chosen")
     here.page.wait_for_selector(".toast.good")
-    assert "~~The old router" in here.note("MEMORY.md")
-    assert "- Four disks has the NAS.\n" in here.note("MEMORY.md")
+    assert "~~Deploys go out on Tuesdays.~~" in here.note("MEMORY.md")
+    assert "Ines" not in here.note("MEMORY.md")
     here.go("memory", ".runs details")
     here.page.locator(".runs summary").first.click()
     here.page.wait_for_selector(".runs ins")
-    here.page.get_by_role("button", name="Undo this change").click()
-    here.page.get_by_role("button", name="Undo it").click()
+    button(here, "Undo this change")
+    button(here, "Undo it")
     here.page.wait_for_selector(".run-undone")
-    assert here.note("MEMORY.md") == MEMORY
+    assert here.note("MEMORY.md") == plans.MEMORY
+
+
+def agents_asked(here: Opened, memory: Memory) -> None:
+    for words in ("The NAS has four disks.", "Backups run at 04:00."):
+        selection = Selection("text", words)
+        requests.keep(memory.workspace, selection, memory.forget(selection, dry_run=True), agent="codex")
+    killed = memory.forget(Selection("text", "Standup starts at 10:15."), dry_run=True)
+    journal.add(memory.workspace, journal.previewed(killed))
+    here.go("review", ".request")
+    assert here.page.locator("#views .badge").inner_text().startswith("3")
+    here.page.locator(".request", has_text="Backups").get_by_role("button", name="Refuse").click()
+    here.page.locator(".request", has_text="Backups").wait_for(state="detached")
+    button(here, "Look at it")
+    here.page.wait_for_selector("dialog .places")
+    assert "four disks" in here.note("MEMORY.md")
+    button(here, "Erase for good")
+    here.page.wait_for_selector(".request", state="detached")
+    assert "four disks" not in here.note("MEMORY.md")
+    assert "Backups run" in here.note("MEMORY.md")
+
+
+# --- who else asks --------------------------------------------------------------------------------------
+
+
+def test_nobody_is_offered_what_is_not_theirs(opened: Open, workspace: Path, tmp_path: Path) -> None:
+    here = opened(of=Service(lambda: Memory.open(workspace, agent="codex"), "codex"))
+    assert here.page.locator("#views a").count() == 6
+    here.go("health", "main [role=alert]")
+    assert "the agent codex" in here.page.inner_text("main")
+    here.go(f"note?ref={NOTE}%23L6&edit=1", ".line.selected")
+    assert here.page.get_by_role("button", name="Forget").count() == 0
+    assert here.page.get_by_role("button", name="Edit").count() == 0
+    here.press("d")
+    here.page.wait_for_selector(".toast.bad")
+    here.press("c")
+    here.page.fill("#new-text", "Mira signs it off.")
+    here.press("Control+Enter")
+    here.page.wait_for_selector("dialog ins")
+    here.press("Enter")
+    here.page.wait_for_selector(".toast.good")
+    assert "Mira signs it off. <!-- cp:" in here.note(NOTE)
+    assert "agent: codex" in here.note(NOTE)
+
+    team = tmp_path / "team"
+    (team / "memory").mkdir(parents=True)
+    (team / "MEMORY.md").write_text("# Memory\n\n- The team meets on Mondays.\n")
+    here = opened(of=Service(lambda: Memory.open(workspace, beside=[team])))
+    find(here, "team meets")
+    hit = here.page.locator(".hit").first
+    assert "team · memory" in hit.inner_text()
+    assert hit.get_by_role("button").count() == 0
+    here.press("ArrowDown", "Enter")
+    here.page.wait_for_selector(".line.selected")
+    assert here.page.get_by_role("button", name="Correct").count() == 0
+    here.press("c")
+    here.page.wait_for_selector(".toast.bad")
+    assert (team / "MEMORY.md").read_text() == "# Memory\n\n- The team meets on Mondays.\n"

@@ -9,7 +9,7 @@ from textual.widgets import Input, TextArea
 
 from commonplace.changes import runs
 from commonplace.memory import Memory
-from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
+from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
 from tests.panel.conftest import NARROW, NOTES, Person, Play
 
 
@@ -249,36 +249,55 @@ def test_on_a_narrow_screen_the_history_is_a_part_of_its_own(play: Play, memory:
     play(scene, NARROW)
 
 
-def test_a_consolidation_is_reviewed_with_its_sources_and_written_after_a_yes(
+def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
     play: Play, memory: Memory, workspace: Path
 ) -> None:
     note = workspace / "MEMORY.md"
     more = "".join(
         f"- Cup {name} is on the shelf.\n" for name in "one two three four five six seven eight".split()
     )
-    twice = NOTES["MEMORY.md"].replace("- No coffee", f"{more}- Aged white tea after lunch.\n- No coffee")
+    over = "- The old kettle leaks. <!-- valid-until: 2026-01-01 -->\n"
+    twice = NOTES["MEMORY.md"].replace(
+        "- No coffee", f"{more}{over}- Aged white tea after lunch.\n- No coffee"
+    )
     note.write_text(twice, "utf-8")
 
     async def scene(person: Person) -> None:
         await at_statement(person, "No coffee")
         await person.press("r")
-        await asked(person, Review)
-        await person.sees("1 proposal")
+        await asked(person, Marking)
+        await person.sees("2 proposals")
         assert "MEMORY.md#L5" in person.screen
-        assert "MEMORY.md#L14" in person.screen
+        assert "MEMORY.md#L15" in person.screen
         await person.press("n")
         await person.until(lambda: person.message == "nothing was changed")
+        await person.press("r")
+        await asked(person, Marking)
+        await person.press("a", "y")  # none is marked
+        await person.until(lambda: not isinstance(person.panel.screen, Marking))
         assert note.read_text("utf-8") == twice
         await person.press("r")
-        await asked(person, Review)
+        await asked(person, Marking)
+        await person.press("j", "space")
+        await person.sees("Write 1 of 2?")
+        assert "[x] expire" in person.screen
+        assert "[ ] merge" in person.screen
         await person.press("y")
         await person.until(lambda: "written as" in person.message)
+        assert "~~The old kettle leaks.~~" in note.read_text("utf-8")
+        assert note.read_text("utf-8").count("- Aged white tea") == 2
+        await person.press("r")
+        await asked(person, Marking)
+        await person.sees("1 proposal")
+        await person.press("y")
+        await person.until(lambda: note.read_text("utf-8").count("- Aged white tea") == 1)
+        await person.until(lambda: not isinstance(person.panel.screen, Marking))
         await person.press("r")
         await asked(person, Review)
         await person.sees("Nothing to consolidate")
 
     play(scene)
-    assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate"]
+    assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate", "consolidate"]
 
 
 def test_the_timeline_steps_jumps_and_opens(play: Play) -> None:

@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 
 from commonplace.memory import Memory
+from commonplace.search.request import Request
 from tests.panel.conftest import NARROW, Person, Play
 
 
 def test_typing_finds_without_enter_asks_no_model_and_records_nothing(
     play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, search = list[dict[str, Any]](), memory.search
+    asked, answer = list[Request](), memory._answer
 
-    def noted(text: str, **named: Any) -> Any:
-        asked.append(named)
-        return search(text, **named)
+    def noted(request: Request) -> Any:
+        asked.append(request)
+        return answer(request)
 
-    monkeypatch.setattr(memory, "search", noted)
+    monkeypatch.setattr(memory, "_answer", noted)
 
     async def scene(person: Person) -> None:
         await person.type("white tea")
@@ -32,9 +33,8 @@ def test_typing_finds_without_enter_asks_no_model_and_records_nothing(
         await person.until(lambda: len(asked) > 1)
 
     play(scene)
-    assert asked[0]["rerank"] == "off"
-    assert asked[0]["expand"] is False
-    assert "rerank" not in asked[-1]
+    assert (asked[0].rerank, asked[0].expand) == ("off", False)
+    assert asked[-1].rerank is None
     assert not memory.usage().questions
 
 
@@ -52,14 +52,14 @@ def test_chinese_is_found_and_wrapped_anywhere(play: Play) -> None:
 def test_a_search_that_takes_long_holds_up_no_key_and_the_last_question_is_answered(
     play: Play, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, asked, search = threading.Event(), list[str](), memory.search
+    gate, asked, answer = threading.Event(), list[str](), memory._answer
 
-    def slow(text: str, **named: Any) -> Any:
-        asked.append(text)
+    def slow(request: Request) -> Any:
+        asked.append(request.text)
         assert gate.wait(60)
-        return search(text, **named)
+        return answer(request)
 
-    monkeypatch.setattr(memory, "search", slow)
+    monkeypatch.setattr(memory, "_answer", slow)
 
     async def scene(person: Person) -> None:
         await person.type("rain")

@@ -92,6 +92,7 @@ class Served:
         examine: Examine = lambda online: (),
     ) -> None:
         self.lines: list[str] = []
+        self.service = service
         self.site = site.build(service, beside=beside, examine=examine)
         app = http.build(
             service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside,
@@ -133,11 +134,12 @@ def serve(service: Service) -> Iterator[Callable[..., Served]]:
     """Serve the workspace over HTTP."""
     started: list[Served] = []
 
-    def start(allowed: Access = Access()) -> Served:  # noqa: B008 - an immutable value
-        started.append(Served(service, allowed))
+    def start(allowed: Access = Access(), of: Service | None = None) -> Served:  # noqa: B008 - an immutable value
+        started.append(Served(of or service, allowed))
         return started[-1]
 
     with remedies.spoken(WORDS):  # as `running.serve` does
         yield start
         for one in started:
             one.end()
+            one.service.close()

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from commonplace.config.credentials import Secret
-from commonplace.servers import http, protocol
+from commonplace.servers import guard, http, protocol
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
 from tests.servers.conftest import Served
@@ -163,12 +163,12 @@ def test_content_types(serve: Serve) -> None:
 
 def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
     server = serve()
-    assert request(server, body=b"{}", Content_Length=str(http.LARGEST + 1))[0] == 413
+    assert request(server, body=b"{}", Content_Length=str(guard.LARGEST + 1))[0] == 413
     with socket.create_connection(("127.0.0.1", server.port), 30) as raw:
         head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         raw.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
         piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-        raw.sendall(piece * (http.LARGEST // 0x10000 + 1))
+        raw.sendall(piece * (guard.LARGEST // 0x10000 + 1))
         assert raw.recv(100).startswith(b"HTTP/1.1 413 ")
 
 

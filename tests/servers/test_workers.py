@@ -111,6 +111,36 @@ def test_what_is_written_is_found_beside_at_once(
         server.end()
 
 
+SEARCHES = ("search?q=tea", "search?q=tea&draft=true", "recall?q=tea", "search?q=tea&collections=none")
+
+
+def test_searches_of_the_api_are_answered_beside(
+    beside: Workers, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, handed, answer = Served(service, Access(), beside=beside), list[object](), Workers.answer
+
+    def noted(beside: Workers, *call: Any) -> object:
+        handed.append(answer(beside, *call))
+        return handed[-1]
+
+    monkeypatch.setattr(Workers, "answer", noted)
+
+    def ask_all() -> list[object]:
+        answers = [post(server, "GET", f"/api/{one}", Content_Type=None)[:2] for one in SEARCHES]
+        for _, answer in answers:
+            answer.pop("timings_ms", None)
+        return answers
+
+    try:
+        handed_on = ask_all()
+        assert all(handed)
+        monkeypatch.setattr(beside, "_free", [])
+        assert ask_all() == handed_on
+        assert not all(handed)
+    finally:
+        server.end()
+
+
 def test_who_ends_is_replaced_by_the_server(
     beside: Workers, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

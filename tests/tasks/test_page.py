@@ -16,14 +16,14 @@ from commonplace.diagnosis import examination, machine
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
 from commonplace.types import Finding
-from tests.page.conftest import WIDE, Opened
-from tests.page.conftest import browser as browser
+from tests.page.conftest import Opened, chromium
 from tests.servers.conftest import Served
 from tests.tasks import checks, table, workspace
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
+tab = pytest.fixture(scope="module")(chromium)
 NAMES = {"Esc": "Escape", "↓": "ArrowDown"}
 NOBODY_WAITS = """() => !document.querySelector('[aria-busy=true]') && !window.waiting"""
 COUNT = """(() => {
@@ -69,13 +69,13 @@ def do(page: Page, step: table.Step, root: Path) -> None:
         page.keyboard.insert_text(step.what)
 
 
-def play(browser: Browser, root: Path, way: table.Way, number: int) -> list[str]:
+def play(tab: Page, root: Path, way: table.Way, number: int) -> list[str]:
     """Open the page, do the steps, close it; return what is not as it should be."""
     beside = [root / folder for folder in way.beside]
     service = Service(partial(checks.memory, root, *beside), structured=True)
     served = Served(service, Access(Secret("correct-horse-battery")), examine=partial(examined, root))
     try:
-        opened = Opened(browser, served, root, WIDE)
+        opened = Opened(tab, served, root)
         opened.page.evaluate(COUNT)
         settle(opened.page)
         for step in way.once_open:
@@ -100,7 +100,7 @@ def examined(root: Path, online: bool) -> list[Finding]:
 
 @pytest.mark.slow
 def test_every_task_that_the_page_offers_is_done_by_its_keys_and_clicks(
-    browser: Browser, tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
+    tab: Page, tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "EXTRAS", {})
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
@@ -108,6 +108,6 @@ def test_every_task_that_the_page_offers_is_done_by_its_keys_and_clicks(
     wrong = {}
     for number, way in table.ways("page"):
         with workspace.copied(tmp_path / "made", tmp_path / "now") as root, remedies.spoken(WORDS):
-            if problems := play(browser, root, way, number):
+            if problems := play(tab, root, way, number):
                 wrong[number] = problems
     assert wrong == {}

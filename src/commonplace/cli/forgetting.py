@@ -150,13 +150,8 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
     name = approve or reject
     if not name:
         waiting = requests.listed(memory.workspace)
-        rows = [
-            {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
-            | {"kind": one.selection.kind, "value": _redacted(one.selection.value)}
-            for one in waiting
-        ]
         lines = (f"{number:>3}  {_described(one)}" for number, one in enumerate(waiting, 1))
-        session.answer(form, rows, lambda: "\n".join(lines))
+        session.answer(form, waiting, lambda: "\n".join(lines))
         if not waiting:
             if form == "text":
                 session.note("no agent asks to have anything forgotten")
@@ -179,16 +174,9 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
 
 def _described(request: Request) -> str:
     """Who asked for what, and when."""
-    kind, value = request.selection.kind, screen.one_line(_redacted(request.selection.value))
+    value = screen.one_line(request.value)
     who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"
-    return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {kind}: {value}"
-
-
-def _redacted(words: str) -> str:
-    """Words of who asked as they may be shown: hosts of agents record what a terminal shows."""
-    from commonplace.redaction.redact import redact, strip_private
-
-    return redact(strip_private(words))[0]
+    return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {request.kind}: {value}"
 
 
 # --- what is picked -------------------------------------------------------------------------------------
@@ -315,8 +303,9 @@ def _ask(ctx: click.Context, planned: Erasure) -> None:
 def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
     from commonplace.edit.forget import journal
+    from commonplace.redaction.redact import public
 
-    requests = map(_redacted, journal.describe(memory.workspace))
+    requests = map(public, journal.describe(memory.workspace))
     return some([screen.shorten(screen.one_line(words), _LONGEST_NAMED) for words in requests])
 
 

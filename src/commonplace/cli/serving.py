@@ -21,9 +21,12 @@ from commonplace.cli.options import Group, Option, check_excluding, command, com
 from commonplace.render import count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from commonplace.config.credentials import Secret
     from commonplace.servers.daemon import Running
     from commonplace.servers.local_server import LocalServer
+    from commonplace.servers.methods import Service
     from commonplace.servers.running import Address
     from commonplace.types import Finding
 
@@ -314,7 +317,14 @@ def _work() -> None:
     source, sink = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what else is printed is no answer
     with remedies.spoken(WORDS):
-        workers.work(shortcut.services_of, source, sink)
+        workers.work(shortcut.services_of, _operate, source, sink)
+
+
+def _operate(service: Service, name: str, values: Mapping[str, Any]) -> object:
+    """Answer an operation of `/api` for a server, in a process beside it."""
+    from commonplace.servers.api import routes
+
+    return routes.answer_beside(service, name, values)
 
 
 def _serve_locally(ctx: click.Context) -> None:

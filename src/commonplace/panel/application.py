@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,15 +15,14 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
 from commonplace.memory import Memory
-from commonplace.panel import actions, keys, text
+from commonplace.panel import keys, text
 from commonplace.panel.dialogs import Review
-from commonplace.panel.health import Examine, HealthPane
 from commonplace.panel.host import Host, Pane
-from commonplace.panel.live import LivePane
-from commonplace.panel.longterm import MemoryPane
 from commonplace.panel.rows import Place
 from commonplace.panel.search import Field, SearchPane
-from commonplace.panel.timeline import TimelinePane
+
+if TYPE_CHECKING:
+    from commonplace.panel.health import Examine
 
 # What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
 THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
@@ -101,16 +100,30 @@ class Panel(Host):
                 yield Name(f" {number} {title} ", name=pane, id=f"name-{pane}", markup=False)
         with ContentSwitcher(initial="search", id="panes"):
             yield SearchPane(self)
-            yield TimelinePane(self)
-            yield MemoryPane(self)
-            yield LivePane(self)
-            yield HealthPane(self._examine)
         yield Static(id="message", markup=False)
         yield Static(id="keys", markup=False)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Begin in the search field."""
-        self.action_go("search")
+        await self.action_go("search")
+
+    def _made(self, name: str) -> Pane:
+        """Make a pane once it is gone to, and load what it takes: the start waits for none."""
+        if name == "timeline":
+            from commonplace.panel.timeline import TimelinePane
+
+            return TimelinePane(self)
+        if name == "memory":
+            from commonplace.panel.longterm import MemoryPane
+
+            return MemoryPane(self)
+        if name == "live":
+            from commonplace.panel.live import LivePane
+
+            return LivePane(self)
+        from commonplace.panel.health import HealthPane
+
+        return HealthPane(self._examine)
 
     @property
     def pane(self) -> Pane:
@@ -126,14 +139,17 @@ class Panel(Host):
 
     # --- keys ---------------------------------------------------------------------------------------
 
-    def on_name_chosen(self, event: Name.Chosen) -> None:
+    async def on_name_chosen(self, event: Name.Chosen) -> None:
         """Go to the pane that was clicked."""
-        self.action_go(event.pane)
+        await self.action_go(event.pane)
 
-    def action_go(self, pane: str) -> None:
+    async def action_go(self, pane: str) -> None:
         """Go to a pane."""
         stack = self.screen_stack[0]
-        stack.query_one("#panes", ContentSwitcher).current = pane
+        panes = stack.query_one("#panes", ContentSwitcher)
+        if not panes.query(f"#{pane}"):
+            await panes.add_content(self._made(pane), set_current=True)
+        panes.current = pane
         for name in stack.query(Name):
             name.set_class(name.name == pane, "-current")
         self.pane.enter()
@@ -144,9 +160,9 @@ class Panel(Host):
         hints = keys.IN_FIELD if isinstance(self.focused, Field) else keys.hints(self.pane.NAME)
         self.screen_stack[0].query_one("#keys", Static).update(text.plain(hints, "dim"))
 
-    def action_field(self) -> None:
+    async def action_field(self) -> None:
         """Go to the search field."""
-        self.action_go("search")
+        await self.action_go("search")
         self.query_one(SearchPane).focus_field()
 
     def action_leave(self) -> None:
@@ -159,6 +175,8 @@ class Panel(Host):
         if place is None:
             self.tell("nothing is under the cursor that this could be done to")
             return
+        from commonplace.panel import actions
+
         doing: Mapping[str, Callable[[Host, Place], Coroutine[Any, Any, None]]] = {
             "edit": actions.edit,
             "correct": actions.correct,
@@ -169,10 +187,14 @@ class Panel(Host):
 
     def action_write(self) -> None:
         """Write a new entry."""
+        from commonplace.panel import actions
+
         self.act(actions.write(self))
 
     def action_forget_any(self) -> None:
         """Forget a person, a session or words."""
+        from commonplace.panel import actions
+
         self.act(actions.forget_any(self))
 
     def action_struck(self) -> None:
@@ -187,21 +209,30 @@ class Panel(Host):
 
     def action_step(self, by: int) -> None:
         """Go to the day before or after."""
+        from commonplace.panel.timeline import TimelinePane
+
         if isinstance(self.pane, TimelinePane):
             self.pane.step(by)
 
     def action_go_to(self) -> None:
         """Go to a day."""
+        from commonplace.panel.timeline import TimelinePane
+
         if isinstance(self.pane, TimelinePane):
             self.act(self.pane.go_to())
 
     def action_history(self) -> None:
         """Go to the history of MEMORY.md."""
+        from commonplace.panel.longterm import MemoryPane
+
         if isinstance(self.pane, MemoryPane):
             self.pane.open_side()
 
     def action_undo(self) -> None:
         """Take back the change under the cursor of the history."""
+        from commonplace.panel import actions
+        from commonplace.panel.longterm import MemoryPane
+
         if isinstance(self.pane, MemoryPane):
             run = self.pane.run_under_cursor
             if run is None:
@@ -211,11 +242,11 @@ class Panel(Host):
 
     def action_review(self) -> None:
         """Review a consolidation, or examine again."""
-        if isinstance(self.pane, MemoryPane):
-            from commonplace.panel.consolidation import review  # half of what the rest of the panel loads
+        if self.pane.NAME == "memory":
+            from commonplace.panel.consolidation import review
 
             self.act(review(self))
-        elif isinstance(self.pane, HealthPane):
+        elif self.pane.NAME == "health":
             self.pane.renew()
 
     def action_theme(self) -> None:

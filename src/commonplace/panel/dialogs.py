@@ -84,6 +84,75 @@ class Choice(ModalScreen[object]):
         self.dismiss(None)
 
 
+class Marking(ModalScreen[tuple[object, ...]]):
+    """Rows of which a person marks those that are to be written, all of them at first; empty for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "mark", priority=True),
+        Binding("a", "mark_all"),
+        Binding("y", "take"),
+        Binding("n", "leave"),
+        Binding("escape", "leave"),
+        Binding("q", "leave"),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+        """Take the rows; those without a value are only shown."""
+        super().__init__()
+        self._title, self._rows = title, rows
+        self._every = [row.value for row in rows if row.value is not None]
+        self._marked = set(self._every)
+
+    def compose(self) -> ComposeResult:
+        """Show the rows between title and question."""
+        with Vertical(classes="window list"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            yield Rows(id="lines")
+            yield Static(id="asked", markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        self._show()
+        self.query_one(Rows).focus()
+
+    def _show(self) -> None:
+        self.query_one(Rows).put(self._drawn(row) for row in self._rows)
+        keys = "y yes · space marks · a all or none · n no"
+        asked = f"Write {len(self._marked)} of {len(self._every)}?   {keys}"
+        self.query_one("#asked", Static).update(text.plain(asked, "bold"))
+
+    def _drawn(self, row: Row) -> Row:
+        if row.value is None:
+            return row
+        box = "[x] " if row.value in self._marked else "[ ] "
+        return row._replace(shown=Content.assemble((box, "bold"), row.shown))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Mark the row under the cursor, or take its mark away."""
+        event.stop()
+        self.action_mark()
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take its mark away."""
+        row = self.query_one(Rows).row
+        if row is not None and row.value is not None:
+            self._marked ^= {row.value}
+            self._show()
+
+    def action_mark_all(self) -> None:
+        """Mark all, or none where all are marked."""
+        self._marked = set() if len(self._marked) == len(self._every) else set(self._every)
+        self._show()
+
+    def action_take(self) -> None:
+        """Take what is marked, in the order of the rows."""
+        self.dismiss(tuple(value for value in self._every if value in self._marked))
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss(())
+
+
 class Line(ModalScreen[str]):
     """One line of text; empty for none."""
 

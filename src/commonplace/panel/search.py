@@ -15,15 +15,14 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 
-from commonplace.config.providers import EMBEDDERS
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.memory import passage_text, question_words
+from commonplace.memory import draft, passage_text, question_words
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.render import count, hits, screen
-from commonplace.types import Hit, Mode, SearchResult
+from commonplace.types import Hit, SearchResult
 
 PAUSE_S = 0.12  # after the last key
 MOST_HITS = 30
@@ -67,10 +66,6 @@ class SearchPane(Pane):
         self._is_searching = self._has_struck = False
         self._pattern: re.Pattern[str] | None = None
         self._asked = _Question("")
-        service = next(
-            (one for one in EMBEDDERS if one.name == host.memory.settings.embedding.provider), None
-        )
-        self._is_local = service is None or (service.local is not False and service.name != "ollama")
 
     def compose(self) -> ComposeResult:
         """Show the parts."""
@@ -139,11 +134,7 @@ class SearchPane(Pane):
         today = self.host.now().date()
         if question.in_full:
             return self._memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
-        mode: Mode = "hybrid" if self._is_local else "lexical"
-        return self._memory.search(
-            question.text, limit=MOST_HITS, mode=mode, now=today, rerank="off", expand=False,
-            history=self._has_struck,
-        )  # fmt: skip
+        return draft(self._memory, question.text, limit=MOST_HITS, now=today, history=self._has_struck)
 
     # --- showing ------------------------------------------------------------------------------------
 

@@ -58,9 +58,10 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
         further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
         behind = [*reversed(earlier)][:before]
         behind += islice(further, before - len(behind))
-        ahead = [*later][:after]
+        own_part, more = own_part[:MOST_ANCHORS], own_part[MOST_ANCHORS:]
+        ahead = [*more, *later][:after]
         ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
-    anchors = (replace(one, is_anchor=True) for one in own_part[:MOST_ANCHORS])
+    anchors = (replace(one, is_anchor=True) for one in own_part)
     warnings = () if own_part else (warning,)
     return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
 

@@ -14,7 +14,6 @@ import base64
 import binascii
 import secrets
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -22,18 +21,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
-from commonplace.servers import access, progress, protocol, workers
-from commonplace.servers.access import Access, Denied
-from commonplace.servers.api import errors
+from commonplace.servers import progress, protocol, workers
+from commonplace.servers.access import Access
+from commonplace.servers.guard import ENDPOINT, HEALTH, METHOD, PLACE, Guard, Record, Unserved, read_body
 from commonplace.servers.methods import (
     LANE,
     METHODS,
@@ -60,19 +57,12 @@ _ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
 _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
 _SMALL = 1 << 16  # bytes of a body that is read at once
 LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
-ENDPOINT, HEALTH = "/mcp", "/health"
-APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
-LARGEST = 4 << 20  # bytes of a body
 _UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
-_METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
-_PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
 _STATUS = {
     protocol.PARSE: 400, protocol.INVALID: 400, protocol.PARAMS: 400, protocol.HEADERS: 400,
     protocol.VERSION: 400, protocol.NO_METHOD: 404,
 }  # fmt: skip
-Record = Callable[[str], None]
 Apart = Callable[[str, str], Service]
 
 
@@ -112,7 +102,7 @@ def build(
             found = await anyio.to_thread.run_sync(apart, names["kind"], names["name"])
         except CommonplaceError:  # which may be about what is none of a client's business
             return JSONResponse({"error": "nothing of this name is served"}, 404)
-        request.scope[_PLACE] = request.url.path
+        request.scope[PLACE] = request.url.path
         return await _serve(doors.setdefault(found, _Door(found, beside)), request)
 
     async def health(request: Request) -> Response:
@@ -128,75 +118,6 @@ def build(
     known = frozenset({HEALTH, *open_to_all})
     guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
     return Starlette(routes=routes, middleware=[guard])
-
-
-class Guard:
-    """Stands before everything: lets in who may ask, and records who asked for what."""
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        allowed: Access,
-        record: Record,
-        visitors: Visitors | None = None,
-        open_to_all: frozenset[str] = frozenset({HEALTH}),
-    ) -> None:
-        """Stand before an application; see `build`."""
-        self._app, self._allowed, self._record = app, allowed, record
-        self._visitors, self._open = visitors, open_to_all
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started, status, place = time.perf_counter(), 500, ""
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            # A header that must be alone and is not counts as nonsense.
-            headers = Headers(scope=scope)
-            doubled = [name for name in _ALONE if len(headers.getlist(name)) > 1]
-            single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
-            place = scope["path"].removesuffix(ENDPOINT)
-            place = place if place.startswith(APART) and place != scope["path"] else ""
-            is_open = scope["path"] in self._open or self._is_visitor(scope, single)
-            denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
-            if denied is None:
-                await self._app(scope, receive, noting)
-            else:
-                await _denial(denied, scope["path"])(scope, receive, noting)
-        finally:
-            took_ms = (time.perf_counter() - started) * 1000
-            # Only names that this program defines are recorded: anything else may be somebody's words.
-            is_ours = "route" in scope and not scope.get("path_params")
-            is_known = is_ours or _PLACE in scope or scope["path"] in (ENDPOINT, HEALTH)
-            path = scope["path"].strip() if is_known else "-"
-            method = f" {scope[_METHOD]}" if _METHOD in scope else ""
-            self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
-
-    def _is_visitor(self, scope: Scope, headers: Mapping[str, str]) -> bool:
-        """Whether a browser asks that is in; who sends a token is asked for that one."""
-        if (
-            self._visitors is None
-            or not scope["path"].startswith(errors.PREFIX)
-            or "authorization" in headers
-        ):
-            return False
-        return self._visitors.admit(scope["method"], headers)
-
-
-def _denial(denied: Denied, path: str) -> Response:
-    """The answer to a request that is not let in."""
-    headers = {"www-authenticate": denied.challenge} if denied.challenge else {}
-    if path.startswith(errors.PREFIX):
-        return errors.response(errors.Refused(denied.status, denied.reason, headers=headers))
-    return JSONResponse({"error": denied.reason}, denied.status, headers=headers)
 
 
 class Job:
@@ -289,7 +210,7 @@ async def _serve(door: _Door, request: Request) -> Response:
         message = protocol.decode(body) if len(body) < _SMALL else await _in_thread(protocol.decode, body)
         method = str(mapping(message).get("method"))
         if method in METHODS:
-            request.scope[_METHOD] = method
+            request.scope[METHOD] = method
         _check_headers(message, version, headers)
     except Refusal as refusal:
         return _response(protocol.failure(protocol.id_of(message), refusal), _STATUS[refusal.code])
@@ -409,44 +330,6 @@ async def _events(
             yield b"event: message\ndata: " + protocol.encode(event) + b"\n\n"
             if not (isinstance(event, dict) and "method" in event):
                 return
-
-
-class Unserved(Exception):
-    """A request that is not read: HTTP status and a line."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
-
-
-async def read_body(request: Request) -> bytes:
-    """The body of a request; one that is too large is not read to its end. Raises `Unserved`."""
-    headers = request.headers
-    # What a form of a foreign page can send is of another type.
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Unserved(415, "the content type must be application/json")
-    check_accepts(request)
-    length, body = headers.get("content-length", "0"), bytearray()
-    large = not length.isdecimal() or int(length[:20]) > LARGEST
-    try:
-        if not large:
-            async for part in request.stream():
-                body += part
-                if large := len(body) > LARGEST:
-                    break
-    except ClientDisconnect as error:
-        raise Unserved(400, "the client went away") from error
-    if large:
-        raise Unserved(413, f"a body has {LARGEST:,} bytes at most")
-    return bytes(body)
-
-
-def check_accepts(request: Request) -> None:
-    """Refuse a request of a client that takes no JSON. Raises `Unserved`."""
-    header = request.headers.get("accept", "")
-    accepted = {part.partition(";")[0].strip().lower() for part in header.split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        raise Unserved(406, "answers are application/json; accept it")
 
 
 def _check_headers(message: object, version: str, headers: Mapping[str, str]) -> None:

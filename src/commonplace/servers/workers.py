@@ -13,10 +13,10 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.base import installation
 from commonplace.base.errors import CommonplaceError
@@ -26,7 +26,7 @@ from commonplace.servers.protocol import INTERNAL, Connection, Refusal, failure,
 
 if TYPE_CHECKING:
     from commonplace.servers.local_server import Services
-    from commonplace.servers.methods import Place
+    from commonplace.servers.methods import Place, Service
 
 CROWD = 2  # searches that wait for others before workers are started
 REST_S = 300.0  # without a search, after which a worker ends
@@ -35,7 +35,9 @@ _PAUSE_S = 30.0  # from one start to the next, where workers end by themselves
 _ENDS_S = 5.0
 _PART = 1 << 16  # bytes that are read at once
 _NICE = 5  # so that the server, which every call passes, has a processor when it needs one
+_API = "api/"  # and the name of an operation of `/api`: a method that only servers ask their workers for
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+Operate = Callable[["Service", str, Mapping[str, Any]], object]
 
 
 def can_answer(message: object) -> bool:
@@ -43,6 +45,11 @@ def can_answer(message: object) -> bool:
     method, name = mapping(message).get("method"), mapping(message, "params").get("name")
     is_search = method == "prompts/get" or (method == "tools/call" and name == "memory_search")
     return is_search and id_of(message) is not None
+
+
+def operation(name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message that asks a worker for an operation of `/api`."""
+    return {"jsonrpc": "2.0", "id": 0, "method": f"{_API}{name}", "params": values}
 
 
 # --- the side of the server -------------------------------------------------------------------------------
@@ -188,12 +195,16 @@ def _call(place: Place, connection: Connection, message: object) -> bytes:
 # --- the side of the worker -------------------------------------------------------------------------------
 
 
-def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[bytes]) -> None:
+def work(
+    services_of: Callable[[str], Services], operate: Operate, source: IO[bytes], sink: IO[bytes]
+) -> None:
     """Answer the calls of a server, until it ends or has none for long.
 
-    `services_of` makes what serves those who come by way of a workspace.
+    `services_of` makes what serves those who come by way of a workspace; `operate` runs an operation of
+    `/api` by its name and values.
     """
     os.nice(_NICE)
+    answer: object
     of, warm = cache(services_of), set()
     while select.select([source], [], [], REST_S)[0] and (line := source.readline()):
         try:
@@ -207,7 +218,11 @@ def work(services_of: Callable[[str], Services], source: IO[bytes], sink: IO[byt
             if service not in warm:
                 warm.add(service)
                 service.warm()
-            answer = respond(message, Connection(version, client), service)
+            method = str(mapping(message).get("method"))
+            if method.startswith(_API):
+                answer = operate(service, method.removeprefix(_API), mapping(message, "params"))
+            else:
+                answer = respond(message, Connection(version, client), service)
         except CommonplaceError as error:
             answer = failure(id_of(message), Refusal(INTERNAL, str(error)))
         sink.write(protocol.encode(answer) + b"\n")

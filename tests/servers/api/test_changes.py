@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from commonplace.edit.forget import journal, requests
+from commonplace.types import Selection
 from tests.servers.api.conftest import Api
 
 NOTE = "memory/2026-02-13.md"
@@ -79,6 +81,37 @@ def test_forgetting_shows_every_place_and_leaves_nothing(api: Api) -> None:
         api.post("/api/forget/preview", selections=[{"kind": "text", "value": "no such words"}])["preview"]
         == ""
     )
+
+
+def test_what_agents_ask_to_have_forgotten_the_owner_decides(api: Api) -> None:
+    memory = api.server.service.memory
+    for what in ("Lin signs it off.", "The deploy moved to Thursday."):
+        selection = Selection("text", what)
+        requests.keep(
+            memory.workspace, selection, memory.forget(selection, dry_run=True), agent="codex", session="s"
+        )
+    signs, moved = sorted(api.get("/api/forget")["requests"], key=lambda one: one["value"])
+    assert (signs["kind"], signs["value"], signs["agent"]) == ("text", "Lin signs it off.", "codex")
+    assert api.post("/api/forget/refuse", request=moved["code"]) == {"refused": True}
+    assert api.refused("POST", "/api/forget/preview", {"request": moved["code"]})[0] == 400
+    assert api.refused("POST", "/api/forget/preview", {})[0] == 400
+    shown = api.post("/api/forget/preview", request=signs["code"])
+    assert api.get("/api/forget")["requests"] == [signs]
+    done = api.post("/api/forget", preview=shown["preview"])
+    assert (done["complete"], api.get("/api/runs")[0]["about"]["agent"]) == (True, "codex")
+    assert "Lin" not in (api.root / NOTE).read_text()
+    assert api.get("/api/forget") == {"requests": [], "unfinished": []}
+
+
+def test_what_was_killed_is_carried_on(api: Api) -> None:
+    assert api.refused("POST", "/api/forget/resume", {})[0] == 409
+    memory = api.server.service.memory
+    shown = memory.forget(Selection("text", "Lin signs it off."), dry_run=True)
+    journal.add(memory.workspace, journal.previewed(shown))
+    assert len(api.get("/api/forget")["unfinished"]) == 1
+    assert api.post("/api/forget/resume")["complete"] is True
+    assert "Lin" not in (api.root / NOTE).read_text()
+    assert api.get("/api/forget")["unfinished"] == []
 
 
 def test_changes_are_undone_one_by_one_or_since_one(api: Api) -> None:

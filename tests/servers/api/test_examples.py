@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.api.conftest import Api
+from tests.servers.api.test_events import listening
 
 PAGE = Path(__file__).parents[3] / "docs" / "http-api.md"
 
@@ -23,6 +24,10 @@ def test_every_command_of_the_page_works(api: Api) -> None:
     assert len(asked) > 15
     last: dict[str, Any] = {}
     for words in asked:
+        if "-N" in words:
+            with listening(api) as stream:
+                assert stream.next() == ("ready", {})
+            continue
         options = dict(pairwise(words[1:]))
         address = next(word for word in words if word.startswith("$URL")).removeprefix("$URL")
         body = options.get("-d")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from commonplace.base.paths import Workspace
+from commonplace.memory import Memory, draft
 from commonplace.providers import costs
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
@@ -25,6 +26,13 @@ def test_a_search_answers_with_hits_and_what_made_their_scores(api: Api) -> None
     assert found["level"] == 2
     assert api.get("/api/search", q="deploy", collections=["memory"])["hits"][0]["docid"] == hit["docid"]
     assert api.get("/api/search", q="zebra crossing", strict="true")["hits"] == []
+
+
+def test_a_draft_asks_no_other_machine(workspace: Path) -> None:
+    overrides = {"embedding.provider": "ollama", "embedding.model": "nomic-embed-text"}
+    with Memory.open(workspace, overrides=overrides) as memory:
+        assert draft(memory, "deploy").mode == "lexical"
+        assert not memory.usage().questions
 
 
 def test_one_thing_is_called_the_same_everywhere(api: Api, run: Run) -> None:
@@ -61,7 +69,9 @@ def test_notes_are_listed_and_read(api: Api) -> None:
 
 
 def test_the_state_of_all_of_it_is_told(api: Api, workspace: Path) -> None:
-    api.get("/api/search", q="deploy")
+    found = api.get("/api/search", q="deploy")
+    drafted = api.get("/api/search", q="deploy", draft="true")
+    assert drafted["hits"] == found["hits"]
     api.get("/api/note", reference="memory/2026-02-13.md")
     assert api.get("/api/status")["notes"] == 3
     done = api.get("/api/activities", limit=2)

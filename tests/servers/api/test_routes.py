@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,17 +191,15 @@ def test_an_agents_server_writes_in_its_name_and_does_nothing_that_is_the_owners
     assert "by: agent; agent: codex" in (workspace / written["path"]).read_text()
     shown = api.post("/api/corrections/preview", old="Lin signs it off.", new="Mira signs it off.")
     assert "agent: codex" in shown["diff"]
-    for operation in (one for one in routes.OPERATIONS if one.owner):
-        bodies = {path: body for _, path, body in WRITES}
-        body = bodies.get(
-            operation.path,
-            {"selections": [{"kind": "text", "value": "a"}]} if "forget" in operation.path else {},
-        )
-        body = {"preview": "x"} if operation.path.endswith("reject") else body
-        assert (
-            api.refused(operation.method, operation.path, None if operation.method == "GET" else body)[0]
-            == 403
-        )
+    assert api.get("/api/caller") == {"agent": "codex", "owner": False, "writes": True}
+    bodies: dict[str, Any] = {path: body for _, path, body in WRITES} | {
+        "/api/forget/preview": {"selections": [{"kind": "text", "value": "a"}]},
+        "/api/forget/refuse": {"request": "x"},
+        "/api/consolidation/reject": {"preview": "x"},
+    }
+    for one in (one for one in routes.OPERATIONS if one.owner):
+        body = None if one.method == "GET" else bodies.get(one.path, {})
+        assert api.refused(one.method, one.path, body)[0] == 403, one.path
     assert api.refused("GET", "/api/events")[0] == 403
 
 

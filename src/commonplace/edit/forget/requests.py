@@ -10,12 +10,14 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import ClassVar
 
 from commonplace.base import atomic, paths, records, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Targets
-from commonplace.types.changes import Erased, Erasure, Selection
+from commonplace.redaction.redact import public
+from commonplace.types.changes import Erased, Erasure, Selection, SelectionKind
 from commonplace.types.store import Site
 
 LASTS = timedelta(days=7)
@@ -36,6 +38,23 @@ class Request:
     at: datetime
     agent: str = ""
     session: str = ""
+
+    JSON: ClassVar = "code at=when agent session kind value"
+
+    @property
+    def when(self) -> str:
+        """Its moment, as ISO 8601 has it."""
+        return self.at.isoformat()
+
+    @property
+    def kind(self) -> SelectionKind:
+        """What kind of thing is to go."""
+        return self.selection.kind
+
+    @property
+    def value(self) -> str:
+        """Its words as they may be shown: hosts of agents record what a terminal shows."""
+        return public(self.selection.value)
 
     @property
     def targets(self) -> Targets:

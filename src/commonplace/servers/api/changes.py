@@ -96,27 +96,67 @@ CORRECTIONS = (
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
+def _waiting(call: Call) -> object:
+    from commonplace.edit.forget import journal, requests
+    from commonplace.redaction.redact import public
+
+    workspace = call.memory.workspace
+    unfinished = [public(words) for words in journal.describe(workspace)]
+    return {"requests": requests.listed(workspace), "unfinished": unfinished}
+
+
 def _preview_forgetting(call: Call) -> object:
-    from commonplace.edit.forget import selection
+    from commonplace.edit.forget import requests, selection
     from commonplace.types import Selection
 
+    if ("request" in call.values) == ("selections" in call.values):
+        raise Refused(400, "name selections, or the request of an agent")
     chosen = [
         selection.of_reference(one["value"])
         if one["kind"] in ("lines", "note")
         else Selection(one["kind"], one["value"], tuple(one.get("also", ())))
-        for one in call.values["selections"]
+        for one in call.values.get("selections", ())
     ]
-    shown = call.memory.forget(chosen, dry_run=True)
-    return _shown(shown, call.offer("forget", shown) if shown.places else "")
+    request = requests.find(call.memory.workspace, call.values["request"]) if not chosen else None
+    shown = call.memory.forget(request.preview if request else chosen, dry_run=True)
+    return _shown(shown, call.offer("forget", (shown, request)) if shown.places else "")
 
 
 def _forget(call: Call) -> object:
-    shown = call.redeem("forget")
-    done = call.memory.forget(shown)
+    from commonplace.edit.forget import requests
+    from commonplace.types.changes import UNNAMED
+
+    shown, request = call.redeem("forget")
+    asked = {"agent": request.agent or UNNAMED, "session": request.session} if request else {}
+    done = call.memory.forget(shown, **asked)
+    if request:
+        requests.remove(call.memory.workspace, request)
     call.previews.clear()  # which may hold the words
     return done
 
 
+def _refuse(call: Call) -> object:
+    from commonplace.edit.forget import requests
+
+    requests.remove(call.memory.workspace, requests.find(call.memory.workspace, call.values["request"]))
+    return {"refused": True}
+
+
+def _resume(call: Call) -> object:
+    from commonplace.edit.forget import journal
+
+    if not journal.pending(call.memory.workspace):
+        raise Refused(409, "no forgetting is under way")
+    return call.memory.forget([])
+
+
+def _request_parts() -> schema.Schema:
+    from commonplace.edit.forget.requests import Request
+
+    return schema.of(Request)
+
+
+_REQUEST = text("The code of what an agent asks for.", least=1, most=20)
 _SELECTION = record(
     "kind value",
     kind={"enum": list(_KINDS)},
@@ -125,17 +165,35 @@ _SELECTION = record(
 )
 FORGETTING = (
     Operation(
+        "GET", "/api/forget", "waiting_forgetting",
+        "List what agents ask to have forgotten, and what was killed.",
+        _waiting,
+        answer(
+            requests=listed(_request_parts()),
+            unfinished=listed(text(), "What was begun and is not all forgotten, in the words of who asked."),
+        ),
+        refusals=(409,), lane="light", owner=True,
+    ),
+    Operation(
         "POST", "/api/forget/preview", "preview_forgetting", "Show every place that would go.",
         _preview_forgetting, answer(**schema.parts(Erasure), preview=_CODE),
         body=record(
-            "selections",
-            selections={**listed(_SELECTION, most=_MOST_SELECTIONS), "minItems": 1},
+            selections={**listed(_SELECTION, most=_MOST_SELECTIONS), "minItems": 1}, request=_REQUEST
         ),
         refusals=(404, 409), owner=True,
     ),
     Operation(
         "POST", "/api/forget", "forget", "Erase what was shown, for good.", _forget, schema.of(Erasure),
         body=_PREVIEW, refusals=(404, 409), owner=True,
+    ),
+    Operation(
+        "POST", "/api/forget/refuse", "refuse_forgetting", "Refuse what an agent asks to have forgotten.",
+        _refuse, answer(refused=flag()), body=record("request", request=_REQUEST), refusals=(409,),
+        owner=True,
+    ),
+    Operation(
+        "POST", "/api/forget/resume", "resume_forgetting", "Carry on what was killed before it was done.",
+        _resume, schema.of(Erasure), body=record(), refusals=(409,), owner=True,
     ),
 )  # fmt: skip
 

@@ -73,7 +73,7 @@ class Operation:
     `query` and `headers` describe what stands beside a body, by name; `body` an object. `lane` says behind
     what it waits: what is `light` behind nothing, what is `heavy` behind searches and other changes, an
     `entry` behind other entries; of what asks a `model`, and of examinations, one runs at a time. `owner` is
-    for nobody but the owner.
+    for nobody but the owner. A worker may answer a `search`.
     """
 
     method: str
@@ -88,6 +88,7 @@ class Operation:
     refusals: tuple[int, ...] = ()
     lane: Lane = "heavy"
     owner: bool = False
+    search: bool = False
     required: tuple[str, ...] = ()
     created: bool = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from commonplace.config.settings import LAYERS
@@ -40,10 +41,12 @@ def _hit(**more: schema.Schema) -> schema.Schema:
 
 
 def _search(call: Call) -> object:
+    from commonplace.memory import draft
     from commonplace.render.hits import to_data
 
     values = call.values
-    result = call.memory.search(
+    search = partial(draft, call.memory) if values.get("draft") else call.memory.search
+    result = search(
         values["q"],
         collections=values.get("collections", ()),
         **call.given("limit", "mode", "history", "as_of", "strict"),
@@ -73,8 +76,9 @@ SEARCHES = (
             "q": _QUESTION, "limit": number(1, _MOST_HITS), "mode": {"enum": list(MODES)},
             "collections": _COLLECTIONS, "history": flag("Struck statements too."), "as_of": _AS_OF,
             "strict": flag("Nothing rather than hits of which none clearly answers."),
+            "draft": flag("It is still typed: not recorded; no other machine and no reranker is asked."),
         },
-        required=("q",), refusals=(404, 503),
+        required=("q",), refusals=(404, 503), search=True,
     ),
     Operation(
         "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
@@ -84,7 +88,7 @@ SEARCHES = (
             "layer": {"enum": ["full", "mixed"]}, "as_of": _AS_OF,
             "strict": flag("Nothing rather than passages of which none clearly answers."),
         },
-        required=("q",), refusals=(404, 503),
+        required=("q",), refusals=(404, 503), search=True,
     ),
 )  # fmt: skip
 
@@ -231,7 +235,20 @@ def _cost_parts() -> schema.Schema:
     return schema.of(Costs)
 
 
+def _caller(call: Call) -> object:
+    return {"agent": call.agent, "owner": not call.agent, "writes": call.memory.workspace.reader is None}
+
+
 STATE = (
+    Operation(
+        "GET", "/api/caller", "caller", "Say who asks here, and what that one may do.", _caller,
+        answer(
+            agent=text("Whose name is written beside entries; empty for the owner."),
+            owner=flag("Whether what is the owner's is answered."),
+            writes=flag("Whether notes of this workspace may be written."),
+        ),
+        lane="light",
+    ),
     Operation(
         "GET", "/api/status", "status", "Describe the workspace and its index.",
         lambda call: call.memory.status(), schema.of(Status), refusals=(503,), lane="light",

@@ -18,13 +18,13 @@ from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm import schemas
-from commonplace.servers import http
+from commonplace.servers import guard, http, workers
 from commonplace.servers.api import changes, consolidation, document, errors, notes, questions
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Examine, Operation, Reply
 from commonplace.servers.api.schema import Schema, record
 from commonplace.servers.methods import LANE, WRITES, Service
-from commonplace.servers.protocol import Refusal, decode, encode
+from commonplace.servers.protocol import Connection, Refusal, decode, encode, mapping
 from commonplace.types.data import to_data
 from commonplace.types.progress import Cancelled, check, listening, silent
 
@@ -79,14 +79,14 @@ class Resource:
                 message = f"{request.method[:20]} does not go here; {', '.join(allowed)} do"
                 raise Refused(405, message, headers={"allow": ", ".join(allowed)})
             response = await self.answer(method, request)
-        except http.Unserved as error:
+        except guard.Unserved as error:
             response = errors.response(Refused(error.status, error.reason))
         except Refused as refused:
             response = errors.response(refused)
         await response(scope, receive, send)
 
     async def answer(self, method: str, request: Request) -> Response:
-        """Answer one request. Raises Refused, http.Unserved."""
+        """Answer one request. Raises Refused, guard.Unserved."""
         raise NotImplementedError
 
     def describe(self) -> Mapping[str, Any]:
@@ -129,9 +129,9 @@ class _Table(Resource):
         values = _checked(_of_query(request, operation.query), query)
         headers = {name: request.headers[name] for name in operation.headers if name in request.headers}
         _checked(headers, record(**operation.headers))
-        http.check_accepts(request)
+        guard.check_accepts(request)
         if operation.body is not None:
-            body = await http.read_body(request)
+            body = await guard.read_body(request)
             values = await anyio.to_thread.run_sync(_of_body, body, operation.body)
         sent = {name.lower(): value for name, value in headers.items()}
         return await self._door.answer(operation, values, sent, request)
@@ -141,58 +141,98 @@ class _Door:
     """One memory, the threads that answer for it, and the previews that wait."""
 
     def __init__(self, service: Service, beside: Workers | None, examine: Examine) -> None:
-        self._service, self._beside, self._examine = service, beside, examine
+        self._service, self._workers, self._examine = service, beside, examine
         self._previews: Confirmations[Any] = Confirmations()
         widths = {"light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1}
         self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
+        self._beside = anyio.CapacityLimiter(beside.most if beside else 1)
 
     async def answer(
         self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], request: Request
     ) -> Response:
         """Answer a request that fits its row, as long as the client is there to take it."""
-        job = http.Job()
+        job, limiter = http.Job(), self._limiters[operation.lane]
+        has_workers = operation.search and self._may_hand_on(limiter)
 
         def work() -> Response:
-            with remedies.spoken_here(remedies.WORDS), listening(silent, lambda: job.wanted):
-                return self._respond(operation, values, headers)
+            with listening(silent, lambda: job.wanted):
+                handed = self._answer_beside(operation, values) if has_workers and job.wanted else None
+                return handed or self._respond(operation, values, headers)
 
-        answering = anyio.to_thread.run_sync(work, limiter=self._limiters[operation.lane])
+        answering = anyio.to_thread.run_sync(work, limiter=self._beside if has_workers else limiter)
         try:
             response = await http.while_connected(answering, request, operation.lane != "light")
         finally:
             job.wanted = False
         return response if isinstance(response, Response) else Response(status_code=499)  # nobody is there
 
+    def _may_hand_on(self, limiter: anyio.CapacityLimiter) -> bool:
+        """Whether workers answer searches, which are started where some wait for others."""
+        if self._workers is None or self._service.place is None:
+            return False
+        if limiter.statistics().tasks_waiting >= workers.CROWD:
+            self._workers.start(self._service.place)
+        return self._workers.is_ready
+
+    def _answer_beside(self, operation: Operation, values: Mapping[str, Any]) -> Response | None:
+        assert self._workers is not None
+        assert self._service.place is not None
+        message = workers.operation(operation.name, values)
+        answer = mapping(self._workers.answer(self._service.place, Connection(), message))
+        return _response(answer["body"].encode(), answer["status"]) if "body" in answer else None
+
     def _respond(
         self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str]
     ) -> Response:
-        service, root = self._service, ""
-        lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
-        try:
-            with lane:
-                check()
-                memory = service.memory
-                root = str(memory.workspace.root)
-                if service.agent and operation.owner:
-                    raise Refused(403, f"{operation.name} is the owner's; this server is that of an agent")
-                if operation.writes:
-                    memory.workspace.check_writable()
-                call = Call(memory, values, self._previews, headers, service.agent, self._examine)
-                answer = operation.run(call)
-                reply = answer if isinstance(answer, Reply) else Reply(answer)
-                text = encode(to_data(reply.value))
-                if operation.writes and self._beside is not None and self._beside.is_ready:
-                    service.settle()
-        except CommonplaceError as error:
-            return errors.response(errors.translated(error, root or "/"))
-        except Cancelled:
-            return errors.response(Refused(503, "cancelled"))
-        except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
-            service.tell(f"{type(error).__name__} while answering {operation.name}")
-            return errors.response(Refused(500, "internal error"))
-        return Response(
-            text, reply.status, {**_NO_STORE, **(reply.headers or {})}, media_type="application/json"
-        )
+        response = _answer(self._service, operation, values, headers, self._previews, self._examine)
+        is_written = operation.writes and response.status_code < 400
+        if is_written and self._workers is not None and self._workers.is_ready:
+            self._service.settle()
+        return response
+
+
+def answer_beside(service: Service, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Answer a search for the server that this process is a worker of."""
+    operation = next(one for one in OPERATIONS if one.name == name)
+    response = _answer(service, operation, values, {}, Confirmations(), lambda online: ())
+    return {"status": response.status_code, "body": bytes(response.body).decode()}
+
+
+def _answer(
+    service: Service,
+    operation: Operation,
+    values: Mapping[str, Any],
+    headers: Mapping[str, str],
+    previews: Confirmations[Any],
+    examine: Examine,
+) -> Response:
+    """Run an operation; whatever goes wrong is an answer, too."""
+    root = ""
+    lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
+    try:
+        with remedies.spoken_here(remedies.WORDS), lane:
+            check()
+            memory = service.memory
+            root = str(memory.workspace.root)
+            if service.agent and operation.owner:
+                raise Refused(403, f"{operation.name} is the owner's; this server is that of an agent")
+            if operation.writes:
+                memory.workspace.check_writable()
+            answer = operation.run(Call(memory, values, previews, headers, service.agent, examine))
+            reply = answer if isinstance(answer, Reply) else Reply(answer)
+            text = encode(to_data(reply.value))
+    except CommonplaceError as error:
+        return errors.response(errors.translated(error, root or "/"))
+    except Cancelled:
+        return errors.response(Refused(503, "cancelled"))
+    except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
+        service.tell(f"{type(error).__name__} while answering {operation.name}")
+        return errors.response(Refused(500, "internal error"))
+    return _response(text, reply.status, reply.headers)
+
+
+def _response(text: bytes, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(text, status, {**_NO_STORE, **(headers or {})}, media_type="application/json")
 
 
 # --- what is asked --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from commonplace.servers import http
+from commonplace.servers import guard
 from commonplace.servers.api.document import refusals
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.routes import Resource
@@ -31,7 +31,7 @@ class Codes(Resource):
 
     async def answer(self, method: str, request: Request) -> Response:
         """Make one."""
-        http.check_accepts(request)
+        guard.check_accepts(request)
         return _json({"code": self._visitors.code(), "expires_s": CODE_S})
 
     def describe(self) -> Mapping[str, Any]:
@@ -50,9 +50,9 @@ class Visits(Resource):
         self._visitors = visitors
 
     async def answer(self, method: str, request: Request) -> Response:
-        """Let one in. Raises Refused, http.Unserved."""
+        """Let one in. Raises Refused, guard.Unserved."""
         try:
-            code = mapping(decode(await http.read_body(request))).get("code")
+            code = mapping(decode(await guard.read_body(request))).get("code")
         except Refusal as refusal:
             raise Refused(400, str(refusal)) from refusal
         if not isinstance(code, str) or len(code) > _LARGEST_CODE:

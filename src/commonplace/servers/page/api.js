@@ -22,6 +22,14 @@ export async function enter() {
   localStorage.setItem(KEY, key);
 }
 
+/** Who asks here, and what that one may do: `agent` is empty for the owner. */
+export const caller = { agent: "", owner: true, writes: true };
+
+/** Learn who asks. */
+export async function learn() {
+  Object.assign(caller, await get("/api/caller"));
+}
+
 /** The headers that let this browser in. */
 export function headers(more = {}) {
   const key = localStorage.getItem(KEY);

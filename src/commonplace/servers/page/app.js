@@ -1,6 +1,6 @@
 // The page: which view is shown, by the fragment of the address, and the keys that work everywhere.
 
-import { codeOf, enter, get, Problem } from "./api.js";
+import { caller, codeOf, enter, get, learn, Problem } from "./api.js";
 import { el, say } from "./dom.js";
 import { listen } from "./listen.js";
 import * as search from "./search.js";
@@ -12,11 +12,11 @@ const VIEWS = {
   notes: { key: "n", open: () => import("./notes.js") },
   timeline: { key: "t", open: () => import("./timeline.js") },
   memory: { key: "m", open: () => import("./memory.js") },
-  feed: { key: "f", open: () => import("./feed.js") },
-  review: { key: "r", open: () => import("./review.js") },
+  feed: { key: "f", owners: true, open: () => import("./feed.js") },
+  review: { key: "r", owners: true, open: () => import("./review.js") },
   sessions: { key: "e", open: () => import("./sessions.js") },
   charts: { key: "c", open: () => import("./charts.js") },
-  health: { key: "h", open: () => import("./health.js") },
+  health: { key: "h", owners: true, open: () => import("./health.js") },
 };
 const HIDDEN = { note: { under: "notes", open: () => import("./note.js") } };
 const THEMES = ["", "light", "dark"];
@@ -25,6 +25,9 @@ const views = document.getElementById("views");
 let current = {};
 let showing = 0;
 let pending = "";
+
+/** The views that are offered to who asks. */
+const offered = () => Object.entries(VIEWS).filter(([, { owners }]) => caller.owner || !owners);
 
 // --- views ---
 
@@ -39,6 +42,7 @@ async function show() {
   const { name, query } = route();
   current.leave?.();
   current = {};
+  for (const box of document.querySelectorAll("dialog[open]")) box.close(); // of the view that is left
   const under = HIDDEN[name]?.under ?? name;
   for (const link of document.querySelectorAll("#views a")) {
     if (link.dataset.view === under) {
@@ -47,7 +51,13 @@ async function show() {
     } else link.removeAttribute("aria-current");
   }
   const root = el("div", { class: `view view-${name}` });
+  if (VIEWS[name]?.owners && !caller.owner) {
+    main.replaceChildren(root);
+    root.append(el("h1", {}, t(`view_${name}`)), el("p", { role: "alert" }, t("owners_alone", { agent: caller.agent })));
+    return;
+  }
   main.setAttribute("aria-busy", "true");
+  countWaiting();
   try {
     const view = await (VIEWS[name] ?? HIDDEN[name]).open();
     if (mine !== showing) return;
@@ -75,20 +85,33 @@ function failed(root, error) {
 
 // --- the rail ---
 
+/** Fill the rail for who asks, in place of what was in it. */
 function rail() {
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   document.getElementById("skip").textContent = t("skip");
   views.setAttribute("aria-label", t("views"));
-  views.append(el("ul", {}, Object.entries(VIEWS).map(([name, { key }]) =>
+  document.querySelector(".as")?.remove();
+  if (caller.agent) document.querySelector(".brand").after(el("p", { class: "as muted", title: t("owners_alone", { agent: caller.agent }) }, t("as_agent", { agent: caller.agent })));
+  views.replaceChildren(el("ul", {}, offered().map(([name, { key }]) =>
     el("li", {}, el("a", { href: `#/${name}`, "data-view": name, title: `${t(`view_${name}`)} (g ${key})` }, icon(name), el("span", {}, t(`view_${name}`)))))));
   const theme = el("button", { type: "button", class: "quiet", onclick: () => theming(theme) });
   themed(theme);
-  document.getElementById("switches").append(
-    el("button", { type: "button", class: "main small", onclick: remember }, t("remember")),
+  document.getElementById("switches").replaceChildren(
+    caller.writes ? el("button", { type: "button", class: "main small", onclick: remember }, t("remember")) : "",
     theme,
     el("button", { type: "button", class: "quiet", lang: language === "zh" ? "en" : "zh-CN", onclick: () => choose(language === "zh" ? "en" : "zh") }, language === "zh" ? "English" : "中文"),
     el("button", { type: "button", class: "quiet keys", onclick: help }, t("keys")),
   );
+}
+
+/** Show in the rail how much waits for the owner's decision. */
+async function countWaiting() {
+  if (!caller.owner) return;
+  const { requests, unfinished } = await get("/api/forget").catch(() => ({ requests: [], unfinished: [] }));
+  const n = requests.length + unfinished.length;
+  const link = document.querySelector('#views a[data-view="review"]');
+  link?.querySelector(".badge")?.remove();
+  if (n) link?.append(el("span", { class: "badge" }, n, el("span", { class: "unseen" }, ` ${t("waiting")}`)));
 }
 
 const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", feed: "∿", review: "✓", sessions: "❝", charts: "▥", health: "♡" };
@@ -127,9 +150,11 @@ function focusSearch() {
 function help() {
   if (document.querySelector("dialog[open]")) return;
   const rows = [
-    ["/", "view_search"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["e", "edit"], ["c", "correct"],
-    ["y", "confirm"], ["d", "forget"], ["u", "undo"], ["n", "remember"], ["F", "key_forget_any"], ["Ctrl Enter", "key_send"], ["Esc", "key_leave"],
-    ...Object.entries(VIEWS).map(([name, { key }]) => [`g ${key}`, `view_${name}`]),
+    ["/", "view_search"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["m", "key_more"],
+    ...(caller.writes ? [["n", "remember"], ["c", "correct"], ["y", "confirm"]] : []),
+    ...(caller.owner ? [["e", "edit"], ["d", "forget"], ["u", "undo"], ["F", "key_forget_any"]] : []),
+    ["Ctrl Enter", "key_send"], ["Esc", "key_leave"],
+    ...offered().map(([name, { key }]) => [`g ${key}`, `view_${name}`]),
   ];
   const box = dialog(t("keys"), el("dl", { class: "keylist" }, rows.map(([key, name]) =>
     el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, t(name))))),
@@ -147,7 +172,7 @@ function pressed(event) {
   if (typing && !current.keys?.Escape) event.target.blur();
   if (pending === "g") {
     pending = "";
-    const view = Object.entries(VIEWS).find(([, { key }]) => key === event.key);
+    const view = offered().find(([, { key }]) => key === event.key);
     if (view) {
       event.preventDefault();
       location.hash = `#/${view[0]}`;
@@ -168,9 +193,11 @@ function pressed(event) {
 
 // --- start ---
 
-rail();
 document.addEventListener("keydown", pressed);
-document.addEventListener("changed", () => current.changed?.());
+document.addEventListener("changed", () => {
+  current.changed?.();
+  countWaiting();
+});
 window.addEventListener("unhandledrejection", (event) => {
   if (event.reason instanceof Problem) {
     event.preventDefault();
@@ -192,10 +219,12 @@ window.addEventListener("hashchange", async () => {
 async function start() {
   try {
     await enter();
+    await learn();
+    rail();
     await show();
-    await get("/api/collections");
-    listen();
+    if (caller.owner) listen();
   } catch (error) {
+    rail();
     failed(el("div", { class: "view" }), error);
   }
 }

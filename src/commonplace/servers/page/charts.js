@@ -4,24 +4,46 @@ import { get } from "./api.js";
 import { el, svg } from "./dom.js";
 import { number, t } from "./words.js";
 
+const MONTHS = 36, DAYS = 30; // that a chart shows
 const axis = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const MOST_NEVER = 50;
-const WIDTH = Math.max(300, Math.min(640, innerWidth - 32)), HEIGHT = 160, LEFT = 48, BOTTOM = 22;
+const WIDTH = Math.max(300, Math.min(640, innerWidth - 32)), HEIGHT = 160, LEFT = 48, BOTTOM = 22, LABEL = 46;
 
 export async function show(root) {
-  const [listing, usage, costs] = await Promise.all([get("/api/notes"), get("/api/usage", { days: 30 }), get("/api/costs", { by: "day", days: 30 })]);
+  const [listing, usage, costs] = await Promise.all([get("/api/notes"), get("/api/usage", { days: DAYS }), get("/api/costs", { by: "day", days: DAYS })]);
   const months = new Map();
   for (const { date } of listing.notes) if (date) months.set(date.slice(0, 7), (months.get(date.slice(0, 7)) ?? 0) + 1);
   const spared = usage.all_tokens ? Math.round(1000 * (1 - usage.tokens / usage.all_tokens)) / 10 : 0;
   root.append(el("h1", {}, t("view_charts")),
     el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
       figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
-    chart(t("notes_by_month"), [...months].sort().slice(-24).map(([name, n]) => ({ name, values: [n] })), [t("notes")]),
-    chart(t("questions_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.searches, one.recalls, one.gets] })), [t("did_search"), t("did_recall"), t("did_get")]),
-    chart(t("tokens_by_day"), usage.days.map((one) => ({ name: one.date, values: [one.tokens, Math.max(0, one.all_tokens - one.tokens)] })), [t("tokens_given"), t("tokens_all")]),
-    chart(t("costs_by_day"), costs.map((one) => ({ name: one.name, values: [one.cost] })), [t("dollars")], 4),
+    chart(t("notes_by_month"), monthsOf([...months.keys()].sort()).map((name) => ({ name, values: [months.get(name) ?? 0] })), [t("notes")]),
+    chart(t("questions_by_day"), daily(usage.days, "date", (one) => [one.searches, one.recalls, one.gets]), [t("did_search"), t("did_recall"), t("did_get")]),
+    chart(t("tokens_by_day"), daily(usage.days, "date", (one) => [one.tokens, Math.max(0, one.all_tokens - one.tokens)]), [t("tokens_given"), t("tokens_all")]),
+    chart(t("costs_by_day"), daily(costs, "name", (one) => [one.cost]), [t("dollars")], 4),
     uses(t("most_found"), usage.most_found, (one) => one.found), unanswered(usage.unanswered), neverFound(usage.never_found));
   return {};
+}
+
+/** Every month from the first to the last, or the newest of them. */
+function monthsOf(names) {
+  const all = [];
+  for (let name = names[0]; name && name <= names.at(-1); ) {
+    all.push(name);
+    const [year, month] = name.split("-").map(Number);
+    name = month < 12 ? `${year}-${String(month + 1).padStart(2, "0")}` : `${year + 1}-01`;
+  }
+  return all.slice(-MONTHS);
+}
+
+/** A row for each of the last days, nothing where there are no figures at all. */
+function daily(rows, name, valuesOf) {
+  if (!rows.length) return [];
+  const known = new Map(rows.map((row) => [row[name], valuesOf(row)]));
+  const none = valuesOf(rows[0]).map(() => 0);
+  const days = new Set(known.keys());
+  for (let n = 0; n < DAYS; n++) days.add(new Date(Date.now() - n * 86_400_000).toLocaleDateString("sv-SE")); // as ISO 8601 has it
+  return [...days].sort().slice(-DAYS).map((one) => ({ name: one, values: known.get(one) ?? none }));
 }
 
 function figure(value, name) {
@@ -49,7 +71,7 @@ function chart(title, rows, names, digits = 0) {
     });
   });
   const every = Math.ceil(72 / wide);
-  const labels = rows.map((row, n) => (n % every ? null : svg("text", { x: LEFT + n * wide + 1, y: HEIGHT - 6 }, row.name.length > 7 ? row.name.slice(5) : row.name)));
+  const labels = rows.map((row, n) => (n % every || LEFT + n * wide + LABEL > WIDTH ? null : svg("text", { x: LEFT + n * wide + 1, y: HEIGHT - 6 }, row.name.length > 7 ? row.name.slice(5) : row.name)));
   box.append(
     names.length > 1 ? el("p", { class: "legend" }, names.map((name, kind) => el("span", { class: `key kind-${kind}` }, name))) : "",
     svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${rows.map((row) => `${row.name} ${row.values.map(shown).join(" / ")}`).join("; ").slice(0, 2000)}` },

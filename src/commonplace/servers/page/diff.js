@@ -18,7 +18,7 @@ export function diff(text) {
 function row(line) {
   if (line.startsWith("--- ")) return el("div", { class: "diff-old" }, line.slice(4));
   if (line.startsWith("+++ ")) return el("div", { class: "diff-file" }, line.slice(4).replace(/^b\//, ""));
-  if (line.startsWith("@@")) return el("div", { class: "diff-at" }, line.replace(/^@@ (.*?) @@.*/, "$1"));
+  if (line.startsWith("@@")) return el("div", { class: "diff-at" }, t("from_line", { n: /\+(\d+)/.exec(line)?.[1] ?? "" }));
   const kind = { "+": "ins", "-": "del" }[line[0]];
   if (!kind) return el("div", { class: "diff-same" }, line.slice(1) || " ");
   return el(kind, { class: "diff-line" }, el("span", { class: "sign" }, line[0] === "+" ? "+" : "−"), line.slice(1) || " ");

@@ -27,6 +27,11 @@ export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
+/** A button that shows more of a list. */
+export function moreButton(label, run) {
+  return el("button", { type: "button", class: "more", onclick: run }, label);
+}
+
 /** Show a message for a while, with an action if there is one: `{label, run}`. */
 export function toast(text, { action, kind = "", lasts = 12000 } = {}) {
   const box = el("div", { class: `toast ${kind}` }, el("span", {}, text));
@@ -52,10 +57,12 @@ export function debounced(ms, run) {
   };
 }
 
-/** Mark words in the text of an element. */
+const WITHIN = "(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{N}_])"; // a word of letters begins where no other goes on
+
+/** Mark words in the text of an element, also where they are the beginning of a longer one. */
 export function mark(root, words) {
   if (!words.length) return root;
-  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).map((word) => (word.search(WIDE) < 0 ? `${WITHIN}${word}` : word));
   const pattern = new RegExp(escaped.join("|"), "giu");
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];

@@ -23,19 +23,11 @@ export async function show(root) {
     const groups = [];
     for (const event of [...before, ...heard]) {
       const last = groups.at(-1);
-      if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) join(last.events, event);
+      if (last && last.agent === event.agent && Date.parse(event.at) - Date.parse(last.events.at(-1).at) < NEAR_MS) last.events.push(event);
       else groups.push({ agent: event.agent, events: [event] });
     }
     list.replaceChildren(...groups.reverse().map(group));
     if (!groups.length) list.append(el("li", { class: "muted" }, t("quiet")));
-  }
-
-  /** A question that is typed grows letter by letter: only its last form is shown. */
-  function join(events, event) {
-    const last = events.at(-1);
-    const grows = last.kind === "search" && event.kind === "search" && last.question && event.question.startsWith(last.question);
-    if (grows) events.pop();
-    events.push(event);
   }
 
   function toggle() {
@@ -82,10 +74,10 @@ function group({ agent, events }) {
 }
 
 function row(event) {
-  const given = event.tokens ? ` · ${t("tokens_of", { n: number(event.tokens), all: number(event.all_tokens) })}` : "";
+  const given = event.tokens ? t("tokens_of", { n: number(event.tokens), all: number(event.all_tokens) }) : "";
   const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
   return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
     event.question ? el("q", {}, event.question) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
     event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("diff")) : null,
-    el("span", { class: "places" }, places), el("span", { class: "muted" }, event.count > 1 ? t(event.kind === "get" ? "count_lines" : "count", { n: event.count }) : "", given));
+    el("span", { class: "places" }, places), el("span", { class: "muted" }, [event.count > 1 && t(event.kind === "get" ? "count_lines" : "count", { n: event.count }), given].filter(Boolean).join(" · ")));
 }

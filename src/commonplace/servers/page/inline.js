@@ -2,7 +2,7 @@
 // No image is loaded, no tag is taken for one; links lead to the web, to mail, or to another note.
 
 import { el } from "./dom.js";
-import { t } from "./words.js";
+import { moment, t } from "./words.js";
 
 const LONGEST = 8000; // characters of a text that is looked at; what is longer is shown as it stands
 const DEEPEST = 6;
@@ -156,24 +156,24 @@ function comment(text, at) {
   return end < 0 ? null : { node: tags(text.slice(at + 4, end).trim()), end: end + 3 };
 }
 
+const BY = ["owner", "agent", "tool", "untrusted"]; // who may have written a line
+
 /** A comment as small tags: who wrote a line, since when it holds, how much it weighs. */
 export function tags(said) {
   let marks = [said];
   const isOurs = said.startsWith("cp:"); // of whoever struck the line; others are of whoever wrote it
   if (isOurs) marks = said.slice(3).trim().split(/\s+/);
   else if (said.startsWith("by:")) marks = said.split(";").map((one) => one.trim());
-  return marks.filter(Boolean).slice(0, 12).map((one) => tag(one.slice(0, 200), isOurs));
+  const isNamed = marks.some((one) => /^agent\s*[=:]/.test(one)); // who is named need not be said to be an agent
+  return marks.filter((one) => one && !(isNamed && /^by\s*[=:]\s*agent$/.test(one))).slice(0, 12).map((one) => tag(one.slice(0, 200), isOurs));
 }
-
-const WRITERS = ["owner", "agent", "tool", "untrusted"];
 
 function tag(said, isOurs) {
   const [, name, value] = /^([a-z_-]+)\s*[=:]\s*(.*)$/s.exec(said) ?? [null, "", said];
-  if (name === "by" && WRITERS.includes(value)) {
-    const who = t(`by_${value}`);
-    return el("span", { class: "tag", title: said }, isOurs ? t("struck_by", { who }) : `${t("tag_by")} ${who}`);
-  }
-  const known = t(`tag_${name}`);
-  const label = known === `tag_${name}` ? name : known;
-  return el("span", { class: "tag", title: said }, name ? `${label} ${value.replace(/%20/g, " ")}` : said);
+  if (/^(status:\s*)?tentative$/i.test(said)) return el("span", { class: "tag tentative", title: said }, t("label_tentative"));
+  if (isOurs && name === "by" && BY.includes(value)) return el("span", { class: "tag", title: said }, t("struck_by", { who: t(`by_${value}`) }));
+  const text = `tag_${name.replaceAll("-", "_")}`, known = t(text);
+  const label = known === text ? name : known;
+  const shown = name === "at" ? moment(value) : name === "by" && BY.includes(value) ? t(`by_${value}`) : value.replace(/%20/g, " ");
+  return el("span", { class: "tag", title: said }, name ? `${label} ${shown}` : said);
 }

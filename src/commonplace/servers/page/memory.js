@@ -1,28 +1,31 @@
 // Long-term memory, and what was changed in it and in all notes: what, why, when, by whom, as a diff; each change
 // can be taken back.
 
-import { get } from "./api.js";
+import { caller, get } from "./api.js";
 import { diff } from "./diff.js";
-import { el } from "./dom.js";
+import { el, moreButton } from "./dom.js";
 import * as note from "./note.js";
 import { explained, undo } from "./statements.js";
 import { moment, t } from "./words.js";
 
 const FILE = "MEMORY.md";
+const PAGE = 100; // changes that are listed, and listed further
 
 export async function show(root, query) {
   const left = el("div", { class: "left" }), right = el("aside", { class: "history", "aria-label": t("history") });
   root.append(left, right);
-  let onlyMemory = false;
+  let onlyMemory = false, limit = PAGE, more = null;
   const pick = el("input", { type: "checkbox", onchange: () => ((onlyMemory = pick.checked), list()) });
   const runs = el("ol", { class: "runs" });
   right.append(el("h2", {}, t("history")), el("label", { class: "check" }, pick, " ", t("only_memory")), runs);
 
   async function list() {
-    const all = await get("/api/runs", { limit: 200 });
+    const all = await get("/api/runs", { limit });
     const chosen = all.filter((one) => !onlyMemory || one.files.some((file) => file.path === FILE));
     const byId = new Map(all.map((one) => [one.id, one]));
     runs.replaceChildren(...chosen.map((one) => row(one, byId)));
+    more = all.length >= limit && limit < 1000 ? () => ((limit = Math.min(1000, limit + PAGE)), list()) : null;
+    if (more) runs.append(el("li", {}, moreButton(t("older_changes"), more)));
     if (!chosen.length) runs.append(el("li", { class: "muted" }, t("no_runs")));
   }
 
@@ -32,11 +35,11 @@ export async function show(root, query) {
     [page] = await Promise.all([note.show(left, asked), list()]);
   } catch (error) {
     if (error.status !== 404) throw error;
-    left.append(el("h1", {}, FILE), el("p", { class: "muted" }, t("no_memory")), el("a", { class: "button", href: "#/note?ref=MEMORY.md&new=1" }, t("new_note")));
+    left.append(el("h1", {}, FILE), el("p", { class: "muted" }, t("no_memory")), caller.owner && el("a", { class: "button", href: "#/note?ref=MEMORY.md&new=1" }, t("new_note")));
     await list();
   }
   if (query.get("run")) runs.querySelector(`[data-run="${CSS.escape(query.get("run"))}"] details`)?.setAttribute("open", "");
-  return { ...page, changed: async () => Promise.all([page.changed?.(), list()]) };
+  return { ...page, keys: { ...page.keys, m: () => more?.() }, changed: async () => Promise.all([page.changed?.(), list()]) };
 }
 
 /** What a change is: its kind, and where; of one that takes another back, which that was. */
@@ -72,7 +75,7 @@ function row(run, byId) {
     } catch (error) {
       shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
     }
-    if (run.kept && !run.undone && run.state !== "begun") {
+    if (caller.owner && run.kept && !run.undone && run.state !== "begun") {
       shown.append(el("button", { type: "button", onclick: () => undo(run.id) }, t("undo_this")));
     }
   }

@@ -1,10 +1,10 @@
 // A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
 
-import { get } from "./api.js";
+import { caller, get } from "./api.js";
 import { el, mark, say, toast, wordsOf } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks } from "./markdown.js";
-import { confirm, correct, forget } from "./statements.js";
+import { confirm, correct, forget, isElsewhere, isTentative } from "./statements.js";
 import { t } from "./words.js";
 
 const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
@@ -23,10 +23,11 @@ async function opened(reference) {
 /** A note with the comments of its lines, which say who wrote them, if it is one that can be edited. */
 async function whole(excerpt, first, last) {
   if (!(await isOfHome(excerpt.path))) return { ...excerpt, first, last, editable: false };
+  const editable = caller.owner;
   try {
     const lines = (await get("/api/source", { path: excerpt.path })).text.replace(/\n$/, "").split("\n");
     const isSame = lines.length === excerpt.lines.length; // else marks stand for several lines
-    return { ...excerpt, lines: isSame ? lines : excerpt.lines, first, last, editable: true };
+    return { ...excerpt, lines: isSame ? lines : excerpt.lines, first, last, editable };
   } catch (error) {
     if (error.name === "AbortError") throw error;
     return { ...excerpt, first, last, editable: false };
@@ -35,17 +36,18 @@ async function whole(excerpt, first, last) {
 
 /** Whether a note is one of the workspace itself, and not of a further collection, or of another workspace. */
 async function isOfHome(path) {
-  if (/^[^/]+:/.test(path)) return false;
+  if (isElsewhere(path)) return false;
   return !(await get("/api/collections")).some(({ name }) => name !== "memory" && path.startsWith(`${name}/`));
 }
 
 export async function show(root, query, { heading = "h1" } = {}) {
   const reference = query.get("ref") ?? "MEMORY.md";
-  if (query.get("new")) return edit(root, reference, { isNew: true });
+  if (query.get("new") && caller.owner) return edit(root, reference, { isNew: true });
   let note = await opened(reference);
-  if (query.get("edit")) return edit(root, note.path, { line: note.first, quote: note.lines[note.first - 1] });
+  if (query.get("edit") && caller.owner) return edit(root, note.path, { line: note.first, quote: note.lines[note.first - 1] });
 
   let selected = null;
+  const here = !isElsewhere(note.path);
   const folder = note.path.split("/").slice(0, -1).join("/");
   const body = el("div", { class: "body" });
   const bar = el("div", { class: "linebar", role: "toolbar", "aria-label": t("statement"), hidden: true });
@@ -58,7 +60,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
       el(heading, {}, el("span", { class: "path" }, note.path)),
       el("div", { class: "tools" }, modes,
         note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted" }, t("read_only")),
-        el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")))),
+        here && caller.owner ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")) : "")),
     changed, body, bar);
 
   function switchTo(mode) {
@@ -128,9 +130,9 @@ export async function show(root, query, { heading = "h1" } = {}) {
     const text = textOf(line);
     bar.replaceChildren(
       el("code", {}, place.slice(place.lastIndexOf("#") + 1)),
-      el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")),
-      /tentative/.test(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
-      el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")),
+      here && caller.writes ? el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")) : "",
+      here && caller.writes && isTentative(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
+      here && caller.owner ? el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")) : "",
       el("button", { type: "button", onclick: () => copy(place) }, t("copy_place")),
       el("button", { type: "button", class: "quiet", "aria-label": t("close"), onclick: () => select(null) }, "×"));
     say(line.textContent.slice(0, 200));
@@ -186,7 +188,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
 
   const act = {
     correct: () => selected && correct(placeOf(selected), textOf(selected)),
-    confirm: () => selected && confirm(placeOf(selected)),
+    confirm: () => selected && confirm(placeOf(selected), textOf(selected)),
     forget: () => selected && forget({ kind: "lines", value: placeOf(selected) }),
   };
   /** Tell of a change that is not shown yet, whoever made it. */

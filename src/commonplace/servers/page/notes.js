@@ -1,11 +1,11 @@
 // All notes, by collection, with a filter; and a new one.
 
-import { get } from "./api.js";
-import { debounced, el } from "./dom.js";
+import { caller, get } from "./api.js";
+import { debounced, el, moreButton } from "./dom.js";
 import { dialog } from "./statements.js";
 import { number, t } from "./words.js";
 
-const MOST = 300;
+const PAGE = 300; // notes that are listed, and listed further
 
 export async function show(root) {
   const { notes, total } = await get("/api/notes");
@@ -13,21 +13,24 @@ export async function show(root) {
   const list = el("div", { class: "notelist" });
   const count = el("p", { class: "muted", role: "status" });
   root.append(el("header", { class: "notehead" }, el("h1", {}, t("view_notes")), el("div", { class: "tools" },
-    el("button", { type: "button", class: "main", onclick: create }, t("new_note")))), filter, count, list);
+    caller.owner ? el("button", { type: "button", class: "main", onclick: create }, t("new_note")) : "")), filter, count, list);
+
+  let most = PAGE, more = null;
 
   function draw() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = notes.filter((one) => words.every((word) => `${one.path} ${one.title}`.toLowerCase().includes(word)))
       .sort((a, b) => (b.date ?? "9999").localeCompare(a.date ?? "9999") || a.path.localeCompare(b.path));
-    const groups = Map.groupBy ? Map.groupBy(chosen.slice(0, MOST), (one) => one.collection) : grouped(chosen.slice(0, MOST));
+    const groups = Map.groupBy ? Map.groupBy(chosen.slice(0, most), (one) => one.collection) : grouped(chosen.slice(0, most));
     count.textContent = t("notes_shown", { n: number(chosen.length), total: number(total) });
     list.replaceChildren(...[...groups].map(([name, members]) => el("section", {}, el("h2", {}, name), el("ul", { class: "plain" }, members.map(row)))));
-    if (chosen.length > MOST) list.append(el("p", { class: "muted" }, t("more_notes", { n: number(chosen.length - MOST) })));
+    more = chosen.length > most ? () => ((most += PAGE), draw()) : null;
+    if (more) list.append(moreButton(t("show_more", { n: number(chosen.length - most) }), more));
   }
 
-  filter.addEventListener("input", debounced(60, draw));
+  filter.addEventListener("input", debounced(60, () => ((most = PAGE), draw())));
   draw();
-  return { keys: { "/": () => filter.focus() }, changed: async () => {
+  return { keys: { "/": () => filter.focus(), m: () => more?.() }, changed: async () => {
     notes.splice(0, notes.length, ...(await get("/api/notes")).notes);
     draw();
   } };

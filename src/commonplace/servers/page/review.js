@@ -3,6 +3,7 @@
 import { post } from "./api.js";
 import { diff } from "./diff.js";
 import { el, toast } from "./dom.js";
+import { requests } from "./requests.js";
 import { explained, tell, undo } from "./statements.js";
 import { number, t } from "./words.js";
 
@@ -10,7 +11,8 @@ export async function show(root) {
   const days = el("input", { type: "number", min: "1", max: "366", value: "30", id: "days" });
   const go = el("button", { class: "main" }, t("propose"));
   const body = el("div", { class: "review", "aria-live": "polite" });
-  root.append(el("h1", {}, t("view_review")), el("p", {}, t("review_about")),
+  const asked = el("section", { class: "requests" });
+  root.append(el("h1", {}, t("view_review")), asked, el("h2", {}, t("consolidation")), el("p", {}, t("review_about")),
     el("form", { class: "inline", onsubmit: propose }, el("label", { for: "days" }, t("days_of_notes")), days, go), body);
   let code = "", at = -1;
 
@@ -90,6 +92,8 @@ export async function show(root) {
     for (const one of all) one.classList.toggle("selected", one === all[at]);
     all[at].focus();
   }
+  const list = () => requests(asked);
+  await list();
   const toggle = () => body.querySelector(".proposal.selected input")?.click();
-  return { keys: { j: () => select(at + 1), k: () => select(at - 1), x: toggle, a: () => code && accept() } };
+  return { keys: { j: () => select(at + 1), k: () => select(at - 1), x: toggle, a: () => code && accept() }, changed: list };
 }

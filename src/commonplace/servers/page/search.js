@@ -1,17 +1,19 @@
-// Search as you type: each hit with where it stands, its words marked, and what its score is made of.
+// Search as you type: each hit with where it stands, its words marked, and what its score is made of. What is typed
+// is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
-import { get, latest } from "./api.js";
+import { caller, get, latest } from "./api.js";
 import { debounced, el, mark, say, wordsOf } from "./dom.js";
 import { render } from "./markdown.js";
-import { confirm, correct, explained, forget, read, tell } from "./statements.js";
+import { confirm, correct, explained, forget, isElsewhere, isTentative, read, tell } from "./statements.js";
 import { day, number, t } from "./words.js";
 
 const TYPED_MS = 60;
+const RECORDED_MS = 400; // that a hit waits for its question to be recorded
 const FULL = 3; // a whole bar
 
 export async function show(root, query) {
   const ask = latest();
-  let hits = [], at = -1, opened = false;
+  let hits = [], at = -1, opened = false, requested = "", full = "";
   const collection = el("select", { id: "collection", "aria-label": t("collection"), onchange: () => run() }, el("option", { value: "" }, t("all_collections")));
   const history = el("input", { type: "checkbox", onchange: () => run() });
   const input = el("input", {
@@ -21,13 +23,17 @@ export async function show(root, query) {
   const results = el("ol", { class: "hits", "aria-label": t("results") });
   root.append(
     el("h1", { class: "unseen" }, t("view_search")),
-    el("form", { class: "ask", role: "search", onsubmit: (event) => (event.preventDefault(), open(Math.max(at, 0))) }, input,
+    el("form", { class: "ask", role: "search", onsubmit: (event) => (event.preventDefault(), submit()) }, input,
       el("div", { class: "filters" }, collection, el("label", { class: "check" }, history, " ", t("struck_too")))),
     count, results);
   input.value = query.get("q") ?? "";
 
-  async function run() {
-    const q = input.value.trim();
+  const asked = () => ({ q: input.value.trim(), limit: 20, collections: collection.value, history: history.checked });
+
+  async function run(draft = true) {
+    const question = asked(), { q } = question;
+    requested = JSON.stringify(question);
+    if (!draft) full = requested;
     window.history.replaceState(null, "", q ? `#/search?q=${encodeURIComponent(q)}` : "#/search");
     if (!q) {
       hits = [];
@@ -38,7 +44,7 @@ export async function show(root, query) {
       return;
     }
     try {
-      const answer = await ask("/api/search", { q, limit: 20, collections: collection.value, history: history.checked });
+      const answer = await ask("/api/search", { ...question, draft });
       root.querySelector(".teach")?.remove();
       shown(q, answer);
     } catch (error) {
@@ -63,6 +69,7 @@ export async function show(root, query) {
   }
 
   function row(hit, n, words) {
+    const here = !isElsewhere(hit.citation);
     const href = `#/note?ref=${encodeURIComponent(hit.citation)}&q=${encodeURIComponent(input.value.trim())}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
@@ -76,9 +83,9 @@ export async function show(root, query) {
       hit.others.length ? el("p", { class: "muted also" }, t("also"), " ", hit.others.map((one) => el("code", {}, typeof one === "string" ? one : one.citation ?? one.path))) : null,
       el("div", { class: "below" }, factors(hit),
         el("span", { class: "acts" },
-          act(t("correct"), () => correcting(hit)),
-          hit.labels.includes("tentative") ? act(t("confirm"), () => confirm(hit.citation)) : null,
-          act(t("forget"), () => forget({ kind: "lines", value: hit.citation })))));
+          here && caller.writes ? act(t("correct"), () => correcting(hit)) : null,
+          here && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, hit.text)) : null,
+          here && caller.owner ? act(t("forget"), () => forget({ kind: "lines", value: hit.citation })) : null)));
   }
 
   function select(n, focus = true) {
@@ -90,12 +97,33 @@ export async function show(root, query) {
     if (focus) chosen.scrollIntoView({ block: "nearest" });
   }
 
-  function open(n) {
-    if (hits[n]) location.hash = results.children[n].querySelector("a").getAttribute("href").slice(1);
+  async function submit() {
+    await run(false);
+    select(0);
+  }
+
+  /** Record the question whose hit is opened, unless it was asked in full. */
+  function record() {
+    if (full === requested) return null;
+    full = requested;
+    return get("/api/search", JSON.parse(requested)).catch(() => null);
+  }
+
+  async function open(n) {
+    if (!hits[n]) return;
+    const address = results.children[n].querySelector("a").getAttribute("href");
+    await Promise.race([record(), new Promise((done) => setTimeout(done, RECORDED_MS))]);
+    location.hash = address.slice(1);
   }
 
   const chosen = (run) => () => hits[at] && run(hits[at]);
-  input.addEventListener("input", debounced(TYPED_MS, run));
+  input.addEventListener("input", debounced(TYPED_MS, () => requested !== JSON.stringify(asked()) && run()));
+  results.addEventListener("click", (event) => {
+    if (!event.target.closest("h2 a")) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return void record();
+    event.preventDefault();
+    open(Number(event.target.closest(".hit").dataset.n));
+  });
   input.focus();
   get("/api/collections").then((all) =>
     collection.append(...all.filter(({ notes }) => notes).map(({ name }) => el("option", { value: name }, name))));
@@ -109,7 +137,7 @@ export async function show(root, query) {
         for (const one of results.querySelectorAll("details.factors")) one.open = opened;
       },
       e: chosen((hit) => (location.hash = `#/note?ref=${encodeURIComponent(hit.citation)}&edit=1`)),
-      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
+      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation, hit.text)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
       Escape: () => (document.activeElement === input ? input.blur() : input.focus()),
     },
     typed: (event) => {
@@ -118,7 +146,7 @@ export async function show(root, query) {
         select(0);
       }
     },
-    changed: run,
+    changed: () => run(),
   };
 }
 

@@ -1,7 +1,7 @@
 // What is done to a statement or a note: corrected, confirmed, forgotten, undone. Each is shown first; only a yes
 // does it, and what can be taken back is offered to be.
 
-import { get, post, Problem } from "./api.js";
+import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
 import { named, t } from "./words.js";
@@ -20,6 +20,17 @@ export function explained(error) {
   return error.remedy ? `${error.message} — ${error.remedy}` : error.message;
 }
 
+/** Whether a place is of another workspace than the one that is written. */
+export const isElsewhere = (place) => /^[^/]+:/.test(place);
+
+/** Return whether something is for who asks here, and the place for changes; say so if not. */
+function isAllowed(right, place = "") {
+  const elsewhere = isElsewhere(place);
+  if (caller[right] && !elsewhere) return true;
+  toast(elsewhere ? t("elsewhere") : caller.agent && right === "owner" ? t("owners_alone", { agent: caller.agent }) : t("only_read"), { kind: "bad" });
+  return false;
+}
+
 /** Open a dialog; return it. It is taken away once it is closed. */
 export function dialog(title, ...content) {
   const id = `title-${Math.random().toString(36).slice(2)}`;
@@ -30,8 +41,9 @@ export function dialog(title, ...content) {
   return box;
 }
 
-/** Ask for a yes with what would change; `preview()` returns `{content, code}`, `carry(code)` does it. */
-async function shownFirst(title, { form, preview, carry, yes, kind = "" }) {
+/** Ask for a yes with what would change; `preview()` returns `{content, code}`, `carry(code)` does it. What may be
+ * meant instead is chosen with `choose(place)`. */
+async function shownFirst(title, { form, preview, carry, yes, choose, kind = "" }) {
   const shown = el("div", { class: "preview", "aria-live": "polite" });
   const no = el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel"));
   const go = el("button", { type: "submit", class: kind || "main" }, form ? t("preview") : yes);
@@ -50,8 +62,10 @@ async function shownFirst(title, { form, preview, carry, yes, kind = "" }) {
       go.disabled = false;
       if (code) go.focus();
     } catch (error) {
-      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error));
+      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error, choose && error.near?.length > 1 && ((place) => (choose(place), ask()))));
       go.disabled = false;
+      go.hidden = !form;
+      shown.querySelector("button")?.focus();
     }
   };
   body.addEventListener("input", () => {
@@ -83,20 +97,24 @@ async function shownFirst(title, { form, preview, carry, yes, kind = "" }) {
   return box;
 }
 
-function near(error) {
+/** What is near to what was named, to choose from where that can be. */
+function near(error, take) {
   if (!error.near?.length) return "";
-  return el("ul", { class: "near" }, error.near.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)));
+  const row = (one) => [el("code", {}, one.citation), " ", one.text];
+  return el("ul", { class: "near" }, error.near.map((one) =>
+    el("li", {}, take ? el("button", { type: "button", class: "choice", onclick: () => take(one.citation) }, row(one)) : row(one))));
 }
 
 function finished({ message, run, irreversible }) {
   say(message);
-  const action = run && !irreversible ? { label: t("undo"), run: () => undo(run) } : null;
+  const action = run && !irreversible && caller.owner ? { label: t("undo"), run: () => undo(run) } : null;
   toast(message, { action, kind: "good" });
   document.dispatchEvent(new CustomEvent("changed"));
 }
 
 /** Correct a statement; `text` is what it says now. Of a passage of several the person chooses one. */
 export function correct(reference, text = "", { isPassage = false } = {}) {
+  if (!isAllowed("writes", reference)) return null;
   const [, path, first] = /^(.*)#L(\d+)/.exec(reference) ?? [];
   const lines = text.split("\n").map((line, n) => ({ line, place: `${path}#L${Number(first) + n}` })).filter(({ line }) => /[^\s#|:-]/.test(line) && !/^\s*(#{1,6}\s|```|~~~)/.test(line));
   const several = isPassage && lines.length > 1;
@@ -112,6 +130,7 @@ export function correct(reference, text = "", { isPassage = false } = {}) {
     el("label", { for: "why-text" }, t("why")), why);
   return shownFirst(t("correct"), {
     form,
+    choose: (place) => (reference = place),
     yes: t("correct_yes"),
     preview: async () => {
       const answer = await post("/api/corrections/preview", { old: reference, new: input.value.trim(), why: why.value });
@@ -127,14 +146,22 @@ export function correct(reference, text = "", { isPassage = false } = {}) {
   });
 }
 
+/** Whether a text says of a statement in it that it is a guess. */
+export const isTentative = (text) => /<!--\s*(status\s*:\s*)?tentative\s*-->|^\s*([-*+]\s+)?(\d\d:\d\d\s+)?(\*\*|__)?(tentative|暂定|待证)(\*\*|__)?\s?[:：]/im.test(text);
+
 /** The words of a line without its mark, its hour and its comments. */
 export function bare(text) {
   return text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").replace(/^\d\d:\d\d\s+/, "").replace(/\s*<!--[\s\S]*?-->/g, "").trim();
 }
 
-/** Let a tentative statement hold, or strike it. */
-export function confirm(reference) {
+/** Let a tentative statement hold; `text` is what stands at the place, where that may be several. */
+export function confirm(reference, text = "") {
+  if (!isAllowed("writes", reference)) return null;
+  const [, path, first] = /^(.*)#L(\d+)/.exec(reference) ?? [];
+  const guesses = text.split("\n").flatMap((line, n) => (isTentative(line) ? [`${path}#L${Number(first) + n}`] : []));
+  if (guesses.length === 1) [reference] = guesses;
   return shownFirst(t("confirm"), {
+    choose: (place) => (reference = place),
     yes: t("confirm_yes"),
     preview: async () => {
       const answer = await post("/api/confirmations/preview", { statement: reference });
@@ -147,13 +174,15 @@ export function confirm(reference) {
   });
 }
 
-/** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. */
-export function forget(selection = null) {
+/** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. `request` is the
+ * code of one that an agent asks for. */
+export function forget(selection = null, { request = "" } = {}) {
+  if (!isAllowed("owner", /^(lines|note)$/.test(selection?.kind) ? selection.value : "")) return null;
   const kind = el("select", { id: "forget-kind" },
     ["person", "session", "text", "lines", "note"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
   const value = el("input", { id: "forget-value", "aria-describedby": "forget-hint", required: true, autocomplete: "off", autofocus: true });
   const hint = el("p", { class: "muted", id: "forget-hint", hidden: true }, t("forget_hint"));
-  const form = selection ? null : el("div", {},
+  const form = selection || request ? null : el("div", {},
     el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value, hint);
   kind.addEventListener("change", () => (hint.hidden = kind.value !== "text"));
   return shownFirst(t("forget"), {
@@ -162,15 +191,21 @@ export function forget(selection = null) {
     kind: "danger",
     preview: async () => {
       const chosen = selection ?? { kind: kind.value, value: value.value };
-      const answer = await post("/api/forget/preview", { selections: [chosen] });
+      const answer = await post("/api/forget/preview", request ? { request } : { selections: [chosen] });
       return { content: erased(answer), code: answer.preview };
     },
-    carry: async (code) => {
-      const done = await post("/api/forget", { preview: code });
-      const left = done.left.length ? ` ${t("left", { n: done.left.length })}` : "";
-      return { message: t("forgotten", { n: counted(done.places) }) + left, irreversible: true };
-    },
+    carry: async (code) => ({ message: forgotten(await post("/api/forget", { preview: code })), irreversible: true }),
   });
+}
+
+function forgotten(done) {
+  const left = done.left.length ? ` ${t("left", { n: done.left.length })}` : "";
+  return t("forgotten", { n: counted(done.places) }) + left;
+}
+
+/** Carry on a forgetting that was killed before it was done. */
+export async function resume() {
+  finished({ message: forgotten(await post("/api/forget/resume", {})), irreversible: true });
 }
 
 const READ = ["notes", "transcripts", "spool"]; // what a person counts; the rest is made of it
@@ -209,6 +244,7 @@ function erased(answer) {
 
 /** Take a generated change back; the last one without an id. */
 export function undo(run = "") {
+  if (!isAllowed("owner")) return null;
   return shownFirst(t("undo"), {
     yes: t("undo_yes"),
     preview: async () => {
@@ -229,6 +265,7 @@ function warnings(answer) {
 
 /** Keep an entry: in the note of today, or in long-term memory. */
 export function remember() {
+  if (!isAllowed("writes")) return null;
   const input = el("textarea", { rows: "5", id: "entry-text", required: true, autofocus: true });
   const longTerm = el("input", { type: "checkbox", id: "entry-long" });
   const body = el("form", { method: "dialog" },

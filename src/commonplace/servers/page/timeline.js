@@ -1,12 +1,12 @@
 // Days and what was noted on them.
 
 import { get } from "./api.js";
-import { el } from "./dom.js";
+import { el, moreButton } from "./dom.js";
 import { render } from "./markdown.js";
 import { correct, forget, read } from "./statements.js";
 import { day, t } from "./words.js";
 
-const AROUND = 12;
+const AROUND = 12, FURTHER = 50; // moments around a day, and those that are shown on demand
 
 export async function show(root, query) {
   const days = [...new Set((await get("/api/notes")).notes.map((one) => one.date).filter(Boolean))].sort();
@@ -30,6 +30,8 @@ export async function show(root, query) {
     if (next) go(next);
   }
 
+  let moments = [], ends = { before: true, after: true };
+
   async function draw() {
     field.value = anchor;
     at = -1;
@@ -37,24 +39,54 @@ export async function show(root, query) {
       one.disabled = one.dataset.way === "-1" ? !days.some((d) => d < anchor) : !days.some((d) => d > anchor);
     }
     const answer = await get("/api/timeline", { anchor, before: AROUND, after: AROUND });
-    const groups = new Map();
-    for (const one of answer.moments) groups.set(one.date, [...(groups.get(one.date) ?? []), one]);
-    list.replaceChildren(...answer.warnings.map((one) => el("p", { class: "muted" }, one)), ...[...groups].map(([date, moments]) =>
-      el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), moments.map(row))));
-    if (!groups.size) list.append(el("p", { class: "muted" }, t("no_days")));
+    moments = answer.moments;
+    const first = moments.findIndex((one) => one.is_anchor), last = moments.findLastIndex((one) => one.is_anchor);
+    ends = first < 0 ? { before: moments.length > 0, after: moments.length > 0 } : { before: first >= AROUND, after: moments.length - 1 - last >= AROUND };
+    fill(answer.warnings);
     const here = list.querySelector(".here, .anchor");
     if (here) here.scrollIntoView({ block: "start" });
     else window.scrollTo(0, 0);
   }
 
+  function fill(warnings = []) {
+    const groups = new Map();
+    for (const one of moments) groups.set(one.date, [...(groups.get(one.date) ?? []), one]);
+    list.replaceChildren(...warnings.map((one) => el("p", { class: "muted" }, one)),
+      ends.before ? moreButton(t("earlier_entries"), () => further("before")) : "",
+      ...[...groups].map(([date, own]) =>
+        el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), own.map(row))),
+      ends.after ? moreButton(t("later_entries"), () => further("after")) : "");
+    if (!groups.size) list.append(el("p", { class: "muted" }, t("no_days")));
+  }
+
+  /** Show more before the first moment, or after the last. */
+  async function further(way) {
+    const edge = way === "before" ? moments[0] : moments.at(-1);
+    const answer = await get("/api/timeline", { anchor: edge.citation, before: 0, after: 0, [way]: FURTHER });
+    const known = new Set(moments.map(key));
+    const fresh = answer.moments.filter((one) => !known.has(key(one)) && (way === "before" ? one.date <= edge.date : one.date >= edge.date));
+    ends[way] = fresh.length > 0 && answer.moments.length >= FURTHER;
+    const height = document.documentElement.scrollHeight;
+    moments = way === "before" ? [...fresh, ...moments] : [...moments, ...fresh];
+    if (way === "before") at = at < 0 ? at : at + fresh.length;
+    fill();
+    if (way === "before") window.scrollBy(0, document.documentElement.scrollHeight - height);
+    if (at >= 0) select(at);
+  }
+
   function row(moment) {
     const trail = moment.headings.slice(1).join(" › ");
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
-      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || moment.path), el("code", {}, moment.citation)),
+      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null),
       el("div", { class: "passage" }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
   }
 
-  function select(n) {
+  async function select(n) {
+    if (n >= moments.length && ends.after) await further("after");
+    if (n < 0 && at === 0 && ends.before) {
+      await further("before");
+      n = at - 1;
+    }
     const all = [...list.querySelectorAll(".moment")];
     if (!all.length) return;
     at = Math.min(Math.max(n, 0), all.length - 1);
@@ -63,11 +95,12 @@ export async function show(root, query) {
     all[at].scrollIntoView({ block: "nearest" });
   }
 
+  const key = (one) => `${one.date} ${one.citation}`;
   const place = () => list.querySelector(".moment.selected")?.dataset.place;
   await draw();
   return {
     keys: {
-      j: () => select(at + 1), k: () => select(at - 1), h: () => step(-1), l: () => step(1),
+      j: () => select(at + 1), k: () => select(at - 1), m: () => ends.after && further("after"), h: () => step(-1), l: () => step(1),
       Enter: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}`),
       e: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}&edit=1`),
       c: async () => place() && correct(place(), await read(place()), { isPassage: true }),

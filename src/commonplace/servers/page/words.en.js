@@ -41,7 +41,7 @@ export const EN = {
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
   remember: "New entry", remember_yes: "Remember", entry: "What is to be remembered", long_term: "In MEMORY.md, for long", remembered: "Remembered in {place}",
   // lists
-  filter_notes: "Filter by name", notes_shown: "{n} of {total} notes", more_notes: "{n} more: filter them by name.", new_note: "New note", new_name: "Its path", lines: "{n} lines",
+  filter_notes: "Filter by name", notes_shown: "{n} of {total} notes", new_note: "New note", new_name: "Its path", lines: "{n} lines",
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed
@@ -50,7 +50,7 @@ export const EN = {
   run_consolidate: "consolidation", run_rollup: "rollup", run_correct: "correction", run_confirm: "confirmation", run_forget: "forgetting", run_import: "import", run_write: "edit", run_undo: "undo",
   run_reject: "rejection", run_of: "{run}: {what}", undo_of: "undo of {what}", not_kept: "What was there before is not kept.", and_more: " and {n} more", struck_by: "struck by {who}",
   why_edited_by_hand: "edited by hand", why_an_agent_edited_its_memory: "an agent edited its memory", why_an_agent_replaced_it: "an agent replaced it", why_an_agent_stored_it: "an agent stored it", why_the_originals_of_a_month_are_deleted: "the originals of a month are deleted",
-  group_versions: "Versions", group_sqlite: "SQLite", group_model: "Bundled model", group_settings: "Settings", group_providers: "Providers", group_workspace: "Workspace", group_notes: "Notes", group_index: "Index", group_stores: "Records", group_disk: "Disk", group_permissions: "Permissions", group_clients: "Clients",
+  group_versions: "Versions", group_schedule: "Schedule", group_sqlite: "SQLite", group_model: "Bundled model", group_settings: "Settings", group_providers: "Providers", group_workspace: "Workspace", group_notes: "Notes", group_index: "Index", group_stores: "Records", group_disk: "Disk", group_permissions: "Permissions", group_clients: "Clients",
   // review
   review_about: "A consolidation proposes what long-term memory should say, from daily notes. Nothing is written before you accept it, line by line.", days_of_notes: "Days of notes", propose: "Propose", proposing: "Notes are read; this may take a while…",
   no_model: "No language model is set, so only what notes say in so many words is proposed. Set one with: commonplace models use --llm PROVIDER/MODEL", proposed: "Lines proposed: {n}, from {candidates} statements.", reject_all: "Reject all", accept_chosen: "Accept the chosen", accepted: "Lines written: {n}.",
@@ -64,4 +64,7 @@ export const EN = {
   examine: "Examine again", examining: "Everything is examined…", online_too: "Call providers too", verdict_ok: "All is well.", verdict_warning: "It works. To look at: {n}.", verdict_wrong: "Wrong: {n}.", checks: "{n} checks",
   state_ok: "fine", state_warning: "warning", state_wrong: "wrong", state_skipped: "skipped", this_memory: "This memory", workspace: "Workspace", passages: "Passages", vectors: "Vectors", of_passages: "{n}, {pending} to come", index: "Index",
   collections: "Collections", folder: "Folder", models: "Models", model: "Model", embedding_model: "Vectors are computed by", calls: "Calls", tokens: "Tokens", no_calls: "No language model was called yet.",
+  owners_alone: "This is the owner's. This server answers for the agent {agent}.", as_agent: "as {agent}", only_read: "This memory may only be read here.", waiting: "to decide", requests: "Agents ask to have forgotten", requests_about: "You see every place that would go before anything does. Requests end by themselves after a week.", asks_to_forget: "asks to forget {kind}:", look: "Look at it", refuse: "Refuse", refused: "Refused. Nothing was changed.", unfinished: "A forgetting was killed before it was done:", resume: "Carry it on",
+  consolidation: "Consolidation", show_more: "Show {n} more", earlier_entries: "Show earlier entries", later_entries: "Show later entries", older_changes: "Show older changes", older_sessions: "Show older sessions", earlier_messages: "Show earlier messages", from_line: "From line {n}", key_more: "Show more of a list", tag_status: "status", tag_valid_until: "valid until",
+  elsewhere: "This is of another workspace, which is only read here.",
 };

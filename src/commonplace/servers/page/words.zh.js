@@ -23,19 +23,22 @@ export const ZH = {
   forget_hint: "只抹去这些字，句子的其余部分留下；要整句抹去，请选“笔记中的几行”。", forget_warns_made: "将永久抹去由此生成的索引、记录等，无法撤销。",
   where_notes: "笔记", where_links: "链接", where_transcripts: "会话记录", where_spool: "队列", where_history: "历史", where_usage: "使用记录", where_answers: "回答", where_vectors: "向量", where_index: "索引", where_marks: "标记", where_logs: "日志", where_leftovers: "残留文件", where_foreign: "其他程序", where_requests: "请求", where_copies: "副本",
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
-  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", more_notes: "还有 {n} 篇，请按名称筛选。", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
+  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "你和各个智能体的提问、阅读与写入：最近的，以及正在发生的。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "{n} / {all} token",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
   run_reject: "否决", run_of: "{run} {what}", undo_of: "撤销：{what}", not_kept: "改动前的内容没有保留。", and_more: "（另有 {n} 篇）", struck_by: "由{who}划掉",
   why_edited_by_hand: "手工编辑", why_an_agent_edited_its_memory: "智能体编辑自己的记忆", why_an_agent_replaced_it: "智能体重写", why_an_agent_stored_it: "智能体存入", why_the_originals_of_a_month_are_deleted: "删除这个月的原始笔记",
-  group_versions: "版本", group_sqlite: "SQLite", group_model: "内置模型", group_settings: "设置", group_providers: "模型服务", group_workspace: "笔记库", group_notes: "笔记", group_index: "索引", group_stores: "记录", group_disk: "磁盘", group_permissions: "权限", group_clients: "客户端",
+  group_versions: "版本", group_sqlite: "SQLite", group_model: "内置模型", group_settings: "设置", group_providers: "模型服务", group_workspace: "笔记库", group_notes: "笔记", group_index: "索引", group_stores: "记录", group_disk: "磁盘", group_permissions: "权限", group_clients: "客户端", group_schedule: "定时任务",
   review_about: "从每日笔记中提炼值得长期记住的内容；逐条看过、接受之后才会写入。", days_of_notes: "读最近多少天的笔记", propose: "提出建议", proposing: "正在读笔记，可能需要一会儿…", no_model: "没有设置语言模型，只能提出笔记中直接写明的内容。设置方法：commonplace models use --llm PROVIDER/MODEL", proposed: "从 {candidates} 条内容中提出 {n} 条建议。", reject_all: "全部拒绝", accept_chosen: "接受所选", accepted: "已写入 {n} 条。", rejected: "没有写入任何内容。",
   rejected_lines: "未通过检查的建议", conflicts: "相互矛盾的内容", orphans: "依据已不存在的内容", replaces: "取代", rests_on: "依据", none_chosen: "请先选择。", op_add: "新增", op_merge: "合并", op_supersede: "取代", op_expire: "过期", op_conflict: "矛盾", op_keep: "保留",
   no_sessions: "还没有添加会话记录。用法见：", last_turns: "最近 {n} 条消息。", role_user: "用户", role_assistant: "助手", role_tool: "工具", role_system: "系统", tool: "工具",
   notes: "笔记", questions_30: "30 天内提问", spared: "节省的 token", median: "搜索耗时（中位数）", cost_30: "30 天内模型费用", notes_by_month: "每月笔记", questions_by_day: "每日提问", tokens_by_day: "每日 token", tokens_given: "给出", tokens_all: "节省", costs_by_day: "每日费用", dollars: "美元", no_figures: "暂无数据。", figures: "数据", when: "时间", most_found: "最常找到", unanswered: "没有答案的问题", never_found: "从未被找到的笔记（{n}）",
   examine: "重新检查", examining: "正在检查…", online_too: "同时检查在线服务", verdict_ok: "一切正常。", verdict_warning: "运行正常，有 {n} 处需要留意。", verdict_wrong: "有 {n} 处问题。", checks: "{n} 项检查", state_ok: "正常", state_warning: "注意", state_wrong: "有误", state_skipped: "跳过",
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
+  owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
+  consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_valid_until: "有效至",
+  elsewhere: "这属于另一个笔记库，在此只读。",
 };
 
 // What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
@@ -51,6 +54,7 @@ export const NAMES = {
   "stores.ledger": "费用记录", "stores.usage": "使用记录", "stores.spool": "待写入的条目", "stores.spool_full": "待写入的条目太多", "stores.spool_damaged": "损坏的待写条目", "stores.history": "改动记录", "stores.foreign": "记录的签名", "stores.unsigned": "没有签名的记录", "stores.key": "签名密钥",
   "disk.space": "剩余空间", "disk.files": "剩余文件数", "permissions.settings": "设置文件", "permissions.keys": "密钥文件", "permissions.caches": "缓存文件夹", "permissions.folders": "私有文件夹", "permissions.owners": "文件归属",
   "clients.none": "接入的客户端", "clients.hooks": "钩子",
+  "schedule.night": "夜间整理", "schedule.watcher": "监视笔记的服务", "schedule.last": "上一次夜间整理", "schedule.strays": "多余的任务", "schedule.others": "未能查看的任务",
   "copies.backups": "其他磁盘和机器上的备份、快照和副本：请到那里删除，或等它们过期。", "copies.git": "git 历史：改写历史要由你自己来：先运行 git filter-repo --replace-text，再强制推送。", "copies.staged": "git 暂存区：先运行 git add 更新，再运行 git gc --prune=now。",
   "copies.providers": "发给在线模型的内容：请要求服务商删除。", "copies.batches": "正在由服务商计算向量的文本：请到服务商处取消。", "copies.collection": "其他集合里的文件：本程序不改它们，请到原处修改，或移除这个集合，然后运行 commonplace sync。",
 };

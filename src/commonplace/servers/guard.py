@@ -1,0 +1,137 @@
+"""Who and what is let in over HTTP: Host, Origin, token or visitor, and the size and kind of a body.
+
+It stands before all routes, and records who asked for what.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from commonplace.servers import access
+from commonplace.servers.access import Access, Denied
+from commonplace.servers.api import errors
+
+if TYPE_CHECKING:
+    from commonplace.servers.visitors import Visitors
+
+ENDPOINT, HEALTH = "/mcp", "/health"
+APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
+LARGEST = 4 << 20  # bytes of a body
+METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
+PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
+_ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
+Record = Callable[[str], None]
+
+
+class Guard:
+    """Stands before everything: lets in who may ask, and records who asked for what."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed: Access,
+        record: Record,
+        visitors: Visitors | None = None,
+        open_to_all: frozenset[str] = frozenset({HEALTH}),
+    ) -> None:
+        """Stand before an application; see `build`."""
+        self._app, self._allowed, self._record = app, allowed, record
+        self._visitors, self._open = visitors, open_to_all
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status, place = time.perf_counter(), 500, ""
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            # A header that must be alone and is not counts as nonsense.
+            headers = Headers(scope=scope)
+            doubled = [name for name in _ALONE if len(headers.getlist(name)) > 1]
+            single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
+            place = scope["path"].removesuffix(ENDPOINT)
+            place = place if place.startswith(APART) and place != scope["path"] else ""
+            is_open = scope["path"] in self._open or self._is_visitor(scope, single)
+            denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
+            if denied is None:
+                await self._app(scope, receive, noting)
+            else:
+                await _denial(denied, scope["path"])(scope, receive, noting)
+        finally:
+            took_ms = (time.perf_counter() - started) * 1000
+            # Only names that this program defines are recorded: anything else may be somebody's words.
+            is_ours = "route" in scope and not scope.get("path_params")
+            is_known = is_ours or PLACE in scope or scope["path"] in (ENDPOINT, HEALTH)
+            path = scope["path"].strip() if is_known else "-"
+            method = f" {scope[METHOD]}" if METHOD in scope else ""
+            self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
+
+    def _is_visitor(self, scope: Scope, headers: Mapping[str, str]) -> bool:
+        """Whether a browser asks that is in; who sends a token is asked for that one."""
+        if (
+            self._visitors is None
+            or not scope["path"].startswith(errors.PREFIX)
+            or "authorization" in headers
+        ):
+            return False
+        return self._visitors.admit(scope["method"], headers)
+
+
+def _denial(denied: Denied, path: str) -> Response:
+    """The answer to a request that is not let in."""
+    headers = {"www-authenticate": denied.challenge} if denied.challenge else {}
+    if path.startswith(errors.PREFIX):
+        return errors.response(errors.Refused(denied.status, denied.reason, headers=headers))
+    return JSONResponse({"error": denied.reason}, denied.status, headers=headers)
+
+
+class Unserved(Exception):
+    """A request that is not read: HTTP status and a line."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+async def read_body(request: Request) -> bytes:
+    """The body of a request; one that is too large is not read to its end. Raises `Unserved`."""
+    headers = request.headers
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Unserved(415, "the content type must be application/json")
+    check_accepts(request)
+    length, body = headers.get("content-length", "0"), bytearray()
+    large = not length.isdecimal() or int(length[:20]) > LARGEST
+    try:
+        if not large:
+            async for part in request.stream():
+                body += part
+                if large := len(body) > LARGEST:
+                    break
+    except ClientDisconnect as error:
+        raise Unserved(400, "the client went away") from error
+    if large:
+        raise Unserved(413, f"a body has {LARGEST:,} bytes at most")
+    return bytes(body)
+
+
+def check_accepts(request: Request) -> None:
+    """Refuse a request of a client that takes no JSON. Raises `Unserved`."""
+    header = request.headers.get("accept", "")
+    accepted = {part.partition(";")[0].strip().lower() for part in header.split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        raise Unserved(406, "answers are application/json; accept it")

@@ -1,0 +1,35 @@
+// What waits for the owner: what agents ask to have forgotten, and a forgetting that was killed before it was done.
+
+import { get, post } from "./api.js";
+import { el, toast } from "./dom.js";
+import { forget, resume, tell } from "./statements.js";
+import { moment, t } from "./words.js";
+
+/** List it in an element, which is empty where nothing waits. */
+export async function requests(root) {
+  const { requests: all, unfinished } = await get("/api/forget");
+  root.replaceChildren(...(unfinished.length ? [killed(unfinished)] : []),
+    ...(all.length ? [el("h2", {}, t("requests")), el("p", { class: "muted" }, t("requests_about")), el("ul", { class: "plain" }, all.map(row))] : []));
+}
+
+function killed(words) {
+  const go = el("button", { type: "button", class: "main", onclick: () => resume().catch(tell) }, t("resume"));
+  return el("div", { class: "notice" }, el("p", {}, t("unfinished"), " ", el("q", {}, words.join("; "))), go);
+}
+
+function row(one) {
+  const refuse = async () => {
+    try {
+      await post("/api/forget/refuse", { request: one.code });
+      toast(t("refused"));
+      document.dispatchEvent(new CustomEvent("changed"));
+    } catch (error) {
+      tell(error);
+    }
+  };
+  return el("li", { class: "request" },
+    el("p", {}, el("strong", {}, one.agent || t("by_agent")), " ", t("asks_to_forget", { kind: t(`forget_${one.kind}`) }), " ", el("q", {}, one.value)),
+    el("p", { class: "muted" }, moment(one.at), one.session ? ` · ${t("tag_session")} ${one.session}` : ""),
+    el("div", { class: "acts" }, el("button", { type: "button", class: "main", onclick: () => forget(null, { request: one.code }) }, t("look")),
+      el("button", { type: "button", onclick: refuse }, t("refuse"))));
+}
