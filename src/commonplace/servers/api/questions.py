@@ -41,7 +41,7 @@ def _hit(**more: schema.Schema) -> schema.Schema:
 
 
 def _search(call: Call) -> object:
-    from commonplace.memory import draft
+    from commonplace.memory import draft, question_words
     from commonplace.render.hits import to_data
 
     values = call.values
@@ -52,7 +52,8 @@ def _search(call: Call) -> object:
         **call.given("limit", "mode", "history", "as_of", "strict"),
     )
     shown = {name: getattr(result, name) for name in _RESULT.split()}
-    return {**shown, "hits": [to_data(hit, explain=True) for hit in result.hits]}
+    words = list(dict.fromkeys(question_words(values["q"])))
+    return {**shown, "words": words, "hits": [to_data(hit, explain=True) for hit in result.hits]}
 
 
 def _recall(call: Call) -> object:
@@ -71,7 +72,11 @@ _RECALL = "query text tokens all_tokens budget level left_out repeated tentative
 SEARCHES = (
     Operation(
         "GET", "/api/search", "search", "Find the passages that answer a question, best first.", _search,
-        answer(**schema.parts(SearchResult, _RESULT), hits=listed(_hit(factors=listed(_FACTOR)))),
+        answer(
+            **schema.parts(SearchResult, _RESULT),
+            words=listed(text("Of the question, to be marked in passages.")),
+            hits=listed(_hit(factors=listed(_FACTOR))),
+        ),
         {
             "q": _QUESTION, "limit": number(1, _MOST_HITS), "mode": {"enum": list(MODES)},
             "collections": _COLLECTIONS, "history": flag("Struck statements too."), "as_of": _AS_OF,

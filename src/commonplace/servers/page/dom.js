@@ -57,12 +57,14 @@ export function debounced(ms, run) {
   };
 }
 
-const WITHIN = "(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{N}_])"; // a word of letters begins where no other goes on
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+const LETTER = "[\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{N}_]"; // of words with blanks between them
 
-/** Mark words in the text of an element, also where they are the beginning of a longer one. */
+/** Mark words in the text of an element, also with an ending of English. */
 export function mark(root, words) {
-  if (!words.length) return root;
-  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).map((word) => (word.search(WIDE) < 0 ? `${WITHIN}${word}` : word));
+  const longest = words.filter((word) => word.length > 1 || WIDE.test(word)).sort((a, b) => b.length - a.length).slice(0, 60);
+  if (!longest.length) return root;
+  const escaped = longest.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).map((word) => (WIDE.test(word) ? word : `(?<!${LETTER})${word}(?:e?s|e?d|ing)?(?!${LETTER})`));
   const pattern = new RegExp(escaped.join("|"), "giu");
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];
@@ -78,17 +80,4 @@ export function mark(root, words) {
     if (parts.length) node.replaceWith(...parts, text.slice(from));
   }
   return root;
-}
-
-const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+/gu;
-
-/** The words of a question that are looked for in a text: those of letters, and pairs of Chinese characters. */
-export function wordsOf(question) {
-  const words = new Set();
-  for (const [run] of question.matchAll(WIDE)) {
-    if (run.length === 1) words.add(run);
-    for (let at = 0; at + 2 <= run.length; at++) words.add(run.slice(at, at + 2));
-  }
-  for (const [word] of question.replace(WIDE, " ").matchAll(/[\p{L}\p{N}_]{3,}|\p{N}+/gu)) words.add(word);
-  return [...words].sort((a, b) => b.length - a.length).slice(0, 40);
 }

@@ -1,7 +1,7 @@
 // A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
 
 import { caller, get } from "./api.js";
-import { el, mark, say, toast, wordsOf } from "./dom.js";
+import { el, mark, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks } from "./markdown.js";
 import { confirm, correct, forget, isElsewhere, isTentative } from "./statements.js";
@@ -111,7 +111,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
       one.classList.add("pointed");
       first ??= one;
     }
-    if (query.get("q")) for (const one of body.querySelectorAll(".pointed")) mark(one, wordsOf(query.get("q")));
+    for (const one of body.querySelectorAll(".pointed")) mark(one, query.getAll("word"));
     body.querySelector(".lines .pointed")?.scrollIntoView({ block: "center" });
     first?.scrollIntoView({ block: "center" });
     if (first?.classList.contains("line")) select(first, false);

@@ -2,7 +2,7 @@
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { caller, get, latest } from "./api.js";
-import { debounced, el, mark, say, wordsOf } from "./dom.js";
+import { debounced, el, mark, say } from "./dom.js";
 import { render } from "./markdown.js";
 import { confirm, correct, explained, forget, isElsewhere, isTentative, read, tell } from "./statements.js";
 import { day, number, t } from "./words.js";
@@ -46,7 +46,7 @@ export async function show(root, query) {
     try {
       const answer = await ask("/api/search", { ...question, draft });
       root.querySelector(".teach")?.remove();
-      shown(q, answer);
+      shown(answer);
     } catch (error) {
       if (error.name === "AbortError") return;
       hits = [];
@@ -55,12 +55,10 @@ export async function show(root, query) {
     }
   }
 
-  function shown(q, answer) {
+  function shown(answer) {
     hits = answer.hits;
     at = -1;
-    const words = wordsOf(q);
-    const most = Math.max(1, ...hits.map((hit) => hit.score));
-    results.replaceChildren(...hits.map((hit, n) => row(hit, n, words, most)));
+    results.replaceChildren(...hits.map((hit, n) => row(hit, n, answer.words)));
     if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
     const summary = hits.length ? t("found", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
     count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
@@ -70,7 +68,7 @@ export async function show(root, query) {
 
   function row(hit, n, words) {
     const here = !isElsewhere(hit.citation);
-    const href = `#/note?ref=${encodeURIComponent(hit.citation)}&q=${encodeURIComponent(input.value.trim())}`;
+    const href = `#/note?${new URLSearchParams([["ref", hit.citation], ...words.map((word) => ["word", word])])}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
     const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, folder: folderOf(hit.path) }));
