@@ -21,7 +21,7 @@ EVERYWHERE: Mapping[str, str] = {
     "tab": "next part of the pane",
     "escape": "back",
     "e": "open the note at the line in $EDITOR",
-    "c": "correct a statement: new wording (none strikes it), preview, yes or no",
+    "c": "correct: new wording (none strikes it), Ctrl+S, preview, yes or no",
     "t": "confirm a tentative statement",
     "d": "forget: preview, yes or no",
     "F": "forget a person, a session or words, wherever they stand",

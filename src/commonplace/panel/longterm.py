@@ -1,4 +1,4 @@
-"""MEMORY.md: its sections and statements, the changes that touched it, undo, review of a consolidation."""
+"""MEMORY.md: its sections and statements; the changes of all notes, undo, review of a consolidation."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from commonplace.render import screen
 from commonplace.types import Run, Statement
 
 MOST_RUNS = 100  # changes listed
-MOST_READ = 1000  # changes looked at for those of this file
 
 
 class MemoryPane(Pane):
-    """The statements, and the history."""
+    """The statements, and the history of the workspace."""
 
     NAME = "memory"
 
@@ -63,9 +62,7 @@ class MemoryPane(Pane):
         return corpus.statements(self._path) if self._path in corpus.paths else []
 
     def _history(self) -> list[Run]:
-        newest = islice(runs.newest_first(self.host.memory.workspace), MOST_READ)
-        touching = (run for run in newest if any(file.path == self._path for file in run.files))
-        return list(islice(touching, MOST_RUNS))
+        return list(islice(runs.newest_first(self.host.memory.workspace), MOST_RUNS))
 
     @property
     def run_under_cursor(self) -> Run | None:

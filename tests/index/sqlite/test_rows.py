@@ -95,8 +95,9 @@ def test_rows_hold_together_whatever_the_text(texts: list[str]) -> None:
     for passage in found.passages:
         note = next(row for row in found.notes if row[0] == passage[1])
         assert sections[passage[2]][1] == note[0]
-        assert note[11] <= passage[2] <= note[12]
-        assert note[13] <= passage[0] <= note[14]
+        first_section, last_section, first_passage, last_passage = note[-4:]
+        assert first_section <= passage[2] <= last_section
+        assert first_passage <= passage[0] <= last_passage
 
 
 def test_of_a_long_heading_only_the_beginning_stands_with_its_passages() -> None:

@@ -200,7 +200,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
   body.addEventListener("click", (event) => {
     if (event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;
     const line = event.target.closest(".line, .mode-source .sourceline");
-    if (line) select(line === selected ? null : line, false);
+    if (line) select(line, false);
   });
   document.addEventListener("heard", hear);
   draw();

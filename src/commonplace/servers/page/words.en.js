@@ -41,7 +41,7 @@ export const EN = {
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
   remember: "New entry", remember_yes: "Remember", entry: "What is to be remembered", long_term: "In MEMORY.md, for long", remembered: "Remembered in {place}",
   // lists
-  filter_notes: "Filter by name", notes_shown: "{n} of {total} notes", new_note: "New note", new_name: "Its path", lines: "{n} lines",
+  filter_notes: "Filter by name", notes_shown: "{n} of {total} notes", new_note: "New note", new_name: "Its path", one_line: "1 line", lines: "{n} lines",
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed

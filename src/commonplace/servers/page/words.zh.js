@@ -23,7 +23,7 @@ export const ZH = {
   forget_hint: "只抹去这些字，句子的其余部分留下；要整句抹去，请选“笔记中的几行”。", forget_warns_made: "将永久抹去由此生成的索引、记录等，无法撤销。",
   where_notes: "笔记", where_links: "链接", where_transcripts: "会话记录", where_spool: "队列", where_history: "历史", where_usage: "使用记录", where_answers: "回答", where_vectors: "向量", where_index: "索引", where_marks: "标记", where_logs: "日志", where_leftovers: "残留文件", where_foreign: "其他程序", where_requests: "请求", where_copies: "副本",
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
-  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
+  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", one_line: "1 行", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "你和各个智能体的提问、阅读与写入：最近的，以及正在发生的。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "{n} / {all} token",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
