@@ -257,12 +257,12 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
-        self._store.written(written.path)
+        number = self._store.written(written.path)
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written
         from commonplace.edit import resolve
 
-        near = resolve.standing(self.workspace, self._answerer, text, written, now.date())
+        near = resolve.standing(self.workspace, self._answerer, text, written, now.date(), since=number)
         return replace(written, near=near)
 
     def correct(

@@ -422,18 +422,25 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
 
 
 def standing(
-    workspace: paths.Workspace, answerer: Answerer, text: str, written: Written, today: date
+    workspace: paths.Workspace,
+    answerer: Answerer,
+    text: str,
+    written: Written,
+    today: date,
+    *,
+    since: int | None = None,
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
     Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
     to say. What cannot be asked or read counts as saying nothing, since the entry is written in any case.
+    What is written after the write of that number (`since`) need not be among them.
     """
     words = _matter(text)
     newest: dict[frozenset[str], _Near] = {}
     copies: dict[tuple[str, int], _Near] = {}
     known = cache(partial(_known, workspace))  # several hits may stand in one note
-    for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)):
+    for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT, since)):
         for statement, note in _stated(known(hit.path), hit):
             lines = range(written.start_line, written.end_line + 1)
             is_new = statement.path == written.path and statement.first in lines
@@ -554,11 +561,13 @@ def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited
     return [Cited(hit.citation, shortened(line)) for hit, line in zip(hits, near, strict=True)]
 
 
-def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:
+def _hits(
+    answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int, since: int | None = None
+) -> list[Hit]:
     """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
     try:
         words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
-        request = Request(words, count, mode, rerank="off", expand=False, complete=False)
+        request = Request(words, count, mode, rerank="off", expand=False, complete=False, since=since)
         return list(answerer.answer(request).hits)
     except CommonplaceError:
         return []

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
@@ -80,6 +81,8 @@ class Store:
         self._retry_at = 0.0
         self._holds_until, self._held = 0.0, 0
         self._written: set[str] = set()  # own notes that were written while that holds
+        self._writes, self._compared = count(1), 0  # numbers of writes; the last before files were compared
+        self._last = 0
         self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
@@ -157,7 +160,7 @@ class Store:
         if self._opened is not None:
             self._opened.index.close()
         self._opened = self._vectors = None
-        self._holds_until = 0.0  # what was found held for the index that was open
+        self._holds_until, self._compared = 0.0, 0  # what was found held for the index that was open
 
     def _take(self, opened: Opened) -> None:
         self.close()
@@ -210,13 +213,22 @@ class Store:
         """The files on disk, of all collections."""
         return scan(self.sources)
 
-    def freshen(self) -> int:
+    def freshen(self, since: int | None = None) -> int:
         """Re-read what changed on disk if that is cheap; return how many files are still stale.
 
         All collections are compared, also for a question about one: which collection a file belongs to
         depends on the others. An index that is empty, or in memory, reads all: nothing else can answer.
+        Nothing is read where that was done after the write that `since` is the number of.
         """
         self.settle()
+        if since is not None and since <= self._compared:
+            return self._held
+        last = self._last
+        stale = self._freshen()
+        self._compared = last
+        return stale
+
+    def _freshen(self) -> int:
         index = self.index
         if time.monotonic() < self._holds_until and self._read_written():
             return self._held
@@ -331,16 +343,18 @@ class Store:
             self._scout.dismiss()
         self._scout = None
 
-    def written(self, path: str = "") -> None:
+    def written(self, path: str = "") -> int:
         """Read an own note that was written at the next search; without a path compare all files.
 
-        Whatever the last comparison found.
+        Whatever the last comparison found. Returns the number of this write.
         """
         if path:
             self._written.add(path)
         else:
             self._holds_until = 0.0
         self.dismiss()
+        self._last = number = next(self._writes)
+        return number
 
     def stale(self) -> int:
         """How many files differ from what the index holds of them, by size and time.

@@ -203,7 +203,7 @@ class Answerer:
             if store.index is index and index.version == version:
                 return outcome, stale
         else:
-            stale = store.freshen() if compare else 0
+            stale = store.freshen(request.since) if compare else 0
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
