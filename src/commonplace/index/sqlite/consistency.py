@@ -15,6 +15,7 @@ _DISAGREEMENTS = {
     " WHERE n.id = s.note_id AND s.id BETWEEN n.first_section AND n.last_section)",
     "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
     " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
+    "notes are smaller than nothing": "SELECT count(*) FROM notes WHERE size < 0 OR quarters < 0",
     "passages belong to no section": "SELECT count(*) FROM passages WHERE section_id NOT IN"
     " (SELECT id FROM sections)",
     "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
