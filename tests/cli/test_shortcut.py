@@ -123,7 +123,7 @@ def test_serving_takes_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_every_caller_names_what_a_request_holds() -> None:
     """The question and its lines are no options; a recall has a number of hits and a threshold of its own."""
-    fields = {*Request._fields} - {"text", "lines", "complete"}
+    fields = {*Request._fields} - {"text", "lines", "complete", "since"}
     assert {*inspect.signature(Memory.search).parameters} == fields | {"self", "text"}
     assert {
         name: one.default or None

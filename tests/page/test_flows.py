@@ -342,7 +342,7 @@ def agents_asked(here: Opened, memory: Memory) -> None:
 
 def test_nobody_is_offered_what_is_not_theirs(opened: Open, workspace: Path, tmp_path: Path) -> None:
     here = opened(of=Service(lambda: Memory.open(workspace, agent="codex"), "codex"))
-    assert here.page.locator("#views a").count() == 6
+    assert here.page.locator("#views a").count() == 5
     here.go("health", "main [role=alert]")
     assert "the agent codex" in here.page.inner_text("main")
     here.go(f"note?ref={NOTE}%23L6&edit=1", ".line.selected")

@@ -16,6 +16,7 @@ from commonplace.types.results import WEAKLY
 
 if TYPE_CHECKING:
     import re
+    from contextlib import AbstractContextManager
 
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
     from commonplace.types.changes import Corrected, Erased, Erasure, Selection
@@ -45,11 +46,20 @@ class Caller:
 
     def __post_init__(self) -> None:
         """Take no secret in a name, and no name that says who wrote something rather than which agent did."""
+        from unicodedata import normalize
+
         from commonplace.redaction.redact import redact, strip_private
         from commonplace.types.changes import NO_AGENT
 
         agent = redact(strip_private(self.agent))[0]
-        object.__setattr__(self, "agent", "" if agent.strip().casefold() in NO_AGENT else agent)
+        plain = normalize("NFKC", agent).strip().casefold().removeprefix("the ")
+        object.__setattr__(self, "agent", "" if plain in NO_AGENT else agent)
+
+    def recorded(self) -> AbstractContextManager[None]:
+        """Record as this one's what the thread asks, until the block ends."""
+        from commonplace.search.journal import asked_by
+
+        return asked_by(self.name)
 
     @property
     def name(self) -> str:

@@ -133,7 +133,7 @@ def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Cal
         return answers.failed(
             f"{tool.name}: {problem.removeprefix('$').removeprefix('.').removeprefix(': ')}"
         )
-    with remedies.spoken_here(WORDS):
+    with remedies.spoken_here(WORDS), caller.recorded():
         try:
             return tool.run(memory, values, caller)
         except CommonplaceError as error:

@@ -135,12 +135,14 @@ def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None
     return workspace.derived if is_open else fallback_index(workspace.root, environ).parent
 
 
-def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None, agent: str = "") -> Path:
     """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
 
-    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
+    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows. A
+    server for an agent has another one, which lets nobody in where the owner serves the same workspace.
     """
-    digest = sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    served = os.fsencode(os.path.realpath(workspace.root)) + (b"\0" + os.fsencode(agent) if agent else b"")
+    digest = sha256(served).hexdigest()[:20]
     return user_config_dir(environ) / "servers" / f"{digest}.token"
 
 

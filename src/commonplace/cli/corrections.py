@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import datetime
 from itertools import islice
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.memory import Memory
     from commonplace.notes.writes import Copy
-    from commonplace.types import Confirmed, Corrected, Provenance, Run, Undone
+    from commonplace.types import Confirmed, Corrected, Run, Undone
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
 _COPIED_LINES = 3  # of a copy that is listed
@@ -66,7 +65,7 @@ def correct(
     body = session.words_to_write((new,))
     if new and not body.strip():
         raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
-    provenance = _provenance(ctx, of_session)
+    provenance = session.provenance(ctx, of_session)
     now = datetime.now().astimezone()  # of what is shown and of what is written
 
     def ask(what: str, look: bool, preview: Corrected | None = None) -> Corrected:
@@ -125,7 +124,7 @@ def confirm(
     from commonplace.edit.correct import confirm as confirming
 
     memory = session.open_memory(ctx)
-    by = _provenance(ctx, of_session)
+    by = session.provenance(ctx, of_session)
     who: dict[str, Any] = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
     now = datetime.now().astimezone()  # of what is shown and of what is written
 
@@ -141,15 +140,6 @@ def confirm(
         return
     session.write(reports.diff_text(outcome.diff, session.look(memory.settings)))
     session.note(reports.confirmed_text(outcome) if not dry_run else "nothing is changed yet")
-
-
-def _provenance(ctx: click.Context, of_session: str) -> Provenance | None:
-    """Who asks: the agent that the options or the environment name, or else the owner."""
-    from commonplace import config
-    from commonplace.types import Provenance
-
-    agent = session.agent(ctx) or os.environ.get(config.AGENT_VARIABLE, "")
-    return Provenance("agent", agent, of_session) if agent or of_session else None
 
 
 def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str, _Outcome]:

@@ -71,6 +71,7 @@ def remember(
         heading=heading,
         long_term=long_term,
         redact=False if no_redact else None,
+        provenance=session.provenance(ctx),
         tentative=tentative,
     )
     place = reports.written_text(written)

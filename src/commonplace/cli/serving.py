@@ -365,7 +365,9 @@ def _address(
         defaults.port if port is None else port,
         os.path.abspath(os.path.expanduser(named)) if named else "",
         defaults.hosts,
-        os.fspath(paths.server_token(workspace)) if defaults.require_token else "",
+        os.fspath(paths.server_token(workspace, agent=session.asking_agent(ctx)))
+        if defaults.require_token
+        else "",
         anew=anew,
         open=open,
     )

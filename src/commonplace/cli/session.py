@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.providers.llm.client import Client
     from commonplace.render.hits import Locate
     from commonplace.render.screen import Look
-    from commonplace.types import Hit
+    from commonplace.types import Hit, Provenance
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
 # The files behind an index smaller than this are compared in less time than a further process takes.
@@ -215,6 +215,14 @@ def asking_agent(ctx: click.Context) -> str:
     """Return the agent that asks, by the options or the environment; empty for none."""
     named = agent(ctx)
     return os.environ.get(AGENT_VARIABLE, "") if named is None else named
+
+
+def provenance(ctx: click.Context, of_session: str = "") -> Provenance | None:
+    """Return who writes: the agent that the options or the environment name; None for the owner."""
+    from commonplace.types import Provenance as Writer
+
+    named = asking_agent(ctx)
+    return Writer("agent", named, of_session) if named or of_session else None
 
 
 def _reach(ctx: click.Context) -> Reach:

@@ -58,6 +58,18 @@ CREATE TABLE IF NOT EXISTS openings(
 CREATE INDEX IF NOT EXISTS openings_by_time ON openings(at)
 """
 
+_asking = threading.local()
+
+
+@contextmanager
+def asked_by(agent: str) -> Iterator[None]:
+    """Record what this thread asks as an agent's, until the block ends, where a memory names none itself."""
+    former, _asking.agent = getattr(_asking, "agent", ""), agent
+    try:
+        yield
+    finally:
+        _asking.agent = former
+
 
 class Journal:
     """The record of one workspace; safe with many threads and processes."""
@@ -83,6 +95,10 @@ class Journal:
         return self.records and self._workspace.reader is None
 
     @property
+    def _asker(self) -> str:
+        return self._agent or getattr(_asking, "agent", "")
+
+    @property
     def path(self) -> Path:
         """Where the record lies, whether it exists or not."""
         return self._folder / self._workspace.usage.name if self._folder else place(self._workspace)
@@ -95,7 +111,7 @@ class Journal:
         now = time.time()
 
         def write(connection: apsw.Connection) -> None:
-            row = (now, kind, self._agent, question(answer.query), len(answer.hits), answer.tokens)
+            row = (now, kind, self._asker, question(answer.query), len(answer.hits), answer.tokens)
             connection.execute(
                 "INSERT INTO questions(at, kind, agent, question, hits, tokens, all_tokens, level, ms)"
                 " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -117,7 +133,7 @@ class Journal:
         if not (self._may_write and excerpts and _is_there(self.path)):
             return
         now = time.time()
-        rows = [(now, self._agent, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
+        rows = [(now, self._asker, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
         self._write(
             lambda connection: connection.executemany(
                 "INSERT INTO openings(at, agent, path, start_line, end_line, docid) VALUES(?, ?, ?, ?, ?, ?)",

@@ -212,7 +212,10 @@ def _answer(message: object, connection: Connection, service: Service, exchange:
         request = read(message, connection, exchange)
         if request is None or request.id is None:
             return None
-        with reported(request), service.lane_of(message):
+        from commonplace.agent.answers import Caller
+
+        caller = Caller(request.client or service.agent)
+        with reported(request), service.lane_of(message), caller.recorded():
             check()
             return _result(request, service)
     except Refusal as error:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 Writer = Literal["owner", "agent", "tool", "untrusted"]
 UNNAMED: Writer = "agent"  # what an agent is called that does not say its name
-NO_AGENT = frozenset({"owner", "agent", "tool", "untrusted", "user", "you", "me"})  # they say who, not which
+# What says who somebody is, and not which agent.
+NO_AGENT = frozenset("owner agent tool untrusted user you me 你 您 我 本人 主人 所有者 用户".split())
 
 
 @dataclass(frozen=True, slots=True)

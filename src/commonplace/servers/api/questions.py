@@ -265,7 +265,7 @@ STATE = (
     ),
     Operation(
         "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.", _usage, schema.of(Usage),
-        {"days": _DAYS}, refusals=(409, 503), lane="light",
+        {"days": _DAYS}, refusals=(409, 503), lane="light", owner=True,
     ),
     Operation(
         "GET", "/api/activities", "activities", "List what was done last, newest first.",
@@ -274,7 +274,7 @@ STATE = (
     Operation(
         "GET", "/api/costs", "costs", "Sum up what calls to models took and cost.", _costs,
         listed(_cost_parts()), {"days": _DAYS, "by": {"enum": ["day", "purpose", "model"]}},
-        refusals=(409,), lane="light",
+        refusals=(409,), lane="light", owner=True,
     ),
     Operation(
         "GET", "/api/health", "health", "Examine everything that can be wrong, as `commonplace doctor` does.",

@@ -15,7 +15,7 @@ const VIEWS = {
   feed: { key: "f", owners: true, open: () => import("./feed.js") },
   review: { key: "r", owners: true, open: () => import("./review.js") },
   sessions: { key: "e", open: () => import("./sessions.js") },
-  charts: { key: "c", open: () => import("./charts.js") },
+  charts: { key: "c", owners: true, open: () => import("./charts.js") },
   health: { key: "h", owners: true, open: () => import("./health.js") },
 };
 const HIDDEN = { note: { under: "notes", open: () => import("./note.js") } };
@@ -34,7 +34,7 @@ const offered = () => Object.entries(VIEWS).filter(([, { owners }]) => caller.ow
 /** The view that an address names, and its parameters. */
 function route() {
   const [name, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { name: VIEWS[name] || HIDDEN[name] ? name : "search", query: new URLSearchParams(query) };
+  return { name: Object.hasOwn(VIEWS, name) || Object.hasOwn(HIDDEN, name) ? name : "search", query: new URLSearchParams(query) };
 }
 
 async function show() {

@@ -57,6 +57,12 @@ export function debounced(ms, run) {
   };
 }
 
+/** A text of others on one line: no character turns the order of others round, and no more of it than is read. */
+export function plain(text, most = 200) {
+  const shown = text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  return shown.length > most ? `${shown.slice(0, most)}…` : shown;
+}
+
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 const LETTER = "[\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{N}_]"; // of words with blanks between them
 

@@ -1,7 +1,7 @@
 // What agents and people did in the memory last, and what they do, as it happens.
 
 import { get } from "./api.js";
-import { el } from "./dom.js";
+import { el, plain } from "./dom.js";
 import { heard, state } from "./listen.js";
 import { day, moment, number, t } from "./words.js";
 
@@ -69,7 +69,7 @@ const when = (at) => (/^[\d-]{10}$/.test(at) ? day(at) : moment(at, isToday(at))
 const same = (one) => [one.kind, one.at, one.agent, one.run, ...one.places].join(" ");
 
 function group({ agent, events }) {
-  return el("li", { class: "group" }, el("h2", {}, agent || t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, when(events.at(-1).at))),
+  return el("li", { class: "group" }, el("h2", {}, agent ? [plain(agent, 60), " ", el("span", { class: "chip" }, t("by_agent"))] : t("by_owner"), " ", el("time", { datetime: events.at(-1).at, class: "muted" }, when(events.at(-1).at))),
     el("ul", { class: "plain" }, [...events].reverse().map(row)));
 }
 
@@ -77,7 +77,7 @@ function row(event) {
   const given = event.tokens ? t("tokens_of", { n: number(event.tokens), all: number(event.all_tokens) }) : "";
   const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
   return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
-    event.question ? el("q", {}, event.question) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
+    event.question ? el("q", {}, plain(event.question, 500)) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
     event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("diff")) : null,
     el("span", { class: "places" }, places), el("span", { class: "muted" }, [event.count > 1 && t(event.kind === "get" ? "count_lines" : "count", { n: event.count }), given].filter(Boolean).join(" · ")));
 }

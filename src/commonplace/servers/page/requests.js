@@ -1,7 +1,7 @@
 // What waits for the owner: what agents ask to have forgotten, and a forgetting that was killed before it was done.
 
 import { get, post } from "./api.js";
-import { el, toast } from "./dom.js";
+import { el, plain, toast } from "./dom.js";
 import { forget, resume, tell } from "./statements.js";
 import { moment, t } from "./words.js";
 
@@ -28,8 +28,8 @@ function row(one) {
     }
   };
   return el("li", { class: "request" },
-    el("p", {}, el("strong", {}, one.agent || t("by_agent")), " ", t("asks_to_forget", { kind: t(`forget_${one.kind}`) }), " ", el("q", {}, one.value)),
-    el("p", { class: "muted" }, moment(one.at), one.session ? ` · ${t("tag_session")} ${one.session}` : ""),
+    el("p", {}, el("strong", {}, plain(one.agent, 60) || t("by_agent")), " ", t("asks_to_forget", { kind: t(`forget_${one.kind}`) }), " ", el("q", {}, plain(one.value))),
+    el("p", { class: "muted" }, moment(one.at), one.session ? ` · ${t("tag_session")} ${plain(one.session, 60)}` : ""),
     el("div", { class: "acts" }, el("button", { type: "button", class: "main", onclick: () => forget(null, { request: one.code }) }, t("look")),
       el("button", { type: "button", onclick: refuse }, t("refuse"))));
 }
