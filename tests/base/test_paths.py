@@ -56,6 +56,13 @@ def test_what_makes_a_workspace(tmp_path: Path, content: str, found: bool) -> No
     assert find_workspace(tmp_path / "deep" / "er") == (tmp_path if found else None)
 
 
+def test_an_agents_server_has_another_token(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    places = {paths.server_token(workspace, agent=agent) for agent in ("", "scout", "reader")}
+    assert len(places) == 3
+    assert len({place.parent for place in places}) == 1
+
+
 def test_nearest_workspace_wins(tmp_path: Path) -> None:
     make(tmp_path, "MEMORY.md", "inner/MEMORY.md", "inner/deep/")
     assert find_workspace(tmp_path / "inner" / "deep") == tmp_path / "inner"

@@ -29,6 +29,14 @@ def test_correct_shows_the_diff_and_says_what_it_did(run: Run, workspace: Path) 
     assert "~~" not in text(workspace)
 
 
+def test_what_an_agent_remembers_says_so(run: Run, workspace: Path) -> None:
+    place = run("--agent", "scout", "remember", "The queue moved.").stdout.partition(":")[0]
+    assert run("remember", "Tea at five.").exit_code == 0
+    note = (workspace / place).read_text("utf-8")
+    assert "The queue moved. <!-- by: agent; agent: scout; at: " in note
+    assert "Tea at five.\n" in note
+
+
 def test_json(run: Run) -> None:
     told = json.loads(run("correct", OLD, NEW, "--format", "json").stdout)
     assert told["struck"] == ["memory/2026-02-13.md#L5"]

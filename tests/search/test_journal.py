@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from commonplace import Memory
+from commonplace.agent import tools
 from commonplace.base.paths import Workspace
 from commonplace.search import journal
 from commonplace.search.journal import Journal
@@ -54,6 +55,20 @@ def test_a_question_is_kept_with_its_hits(root: Path, rows: Rows) -> None:
     ((least, most),) = rows("SELECT min(ms), max(:now - at) FROM questions")
     assert least > 0
     assert 0 <= most < 60
+
+
+def test_a_question_of_a_tool_is_that_of_who_calls_it(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        for agent in ("scout", "", "ｙｏｕ", "The Owner", "你"):
+            tools.call(memory, "memory_search", {"query": "deploy"}, agent=agent)
+        tools.call(memory, "memory_get", {"path": "memory/2026-02-14.md"}, agent="scout")
+        memory.search("deploy")
+    with Memory.open(root, agent="scribe") as memory:
+        tools.call(memory, "memory_search", {"query": "deploy"}, agent="scout")
+    asked = [agent for (agent,) in rows("SELECT agent FROM questions ORDER BY id")]
+    assert asked == ["", "scout", "agent", "agent", "agent", "agent", "", "scribe"]
+    assert rows("SELECT agent FROM openings") == [("scout",)]
 
 
 def test_several_notes_read_at_once_are_opened_one_by_one(root: Path, rows: Rows) -> None:
