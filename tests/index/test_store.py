@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from commonplace.base import errors
 from commonplace.base.errors import IndexUnavailable, ProviderError
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index import store
+from commonplace.index import store, sync
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
 from commonplace.memory import Lab
@@ -190,6 +191,33 @@ def test_a_write_is_found_and_read_once_however_many_came_after_it(kept: Store, 
     assert not finds(kept, "silver")
     kept.freshen()
     assert finds(kept, "silver")
+
+
+def test_a_note_that_is_written_again_while_it_is_looked_at_is_read_once(
+    kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(monkeypatch)
+    kept.freshen()
+    write(root, "a.md", "the walnut desk\n\nand a brass lamp")
+    kept.written("memory/a.md")
+    look_at, again, read = os.stat, ["memory/a.md"], list[int]()
+
+    def stat(path: Any, **named: Any) -> os.stat_result:
+        if again and str(path).endswith("/memory/a.md"):
+            kept.written(again.pop())  # by another thread
+        return look_at(path, **named)
+
+    def sync_text(index: Any, states: Any, *more: Any) -> Any:
+        read.append(len(states))
+        return synced(index, states, *more)
+
+    synced = sync.sync_text
+    monkeypatch.setattr(sync, "sync_text", sync_text)
+    monkeypatch.setattr(os, "stat", stat)
+    kept.freshen()
+    assert read == [1]
+    assert not again
+    assert finds(kept, "brass")
 
 
 def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path) -> None:

@@ -306,7 +306,7 @@ class Store:
         index, own = self.index, self.sources[0]
         if index.rebuild_reason is not None:
             return False
-        manifest, root, found = index.manifest(), os.path.realpath(own.root), []
+        manifest, root, found = index.manifest(), os.path.realpath(own.root), dict[str, FileState]()
         while self._written:
             path = self._written.pop()  # before it is looked at: another thread may write it again
             try:
@@ -315,9 +315,10 @@ class Store:
                 return False
             if (own.name, path) not in manifest or not S_ISREG(status.st_mode):
                 return False
-            found.append(FileState(own.name, path, f"{root}/{path}", status.st_mtime_ns, status.st_size))
-        difference = changes.Difference([], found, [])
-        return self._attempt(lambda: self._read(found, difference))
+            found[path] = FileState(own.name, path, f"{root}/{path}", status.st_mtime_ns, status.st_size)
+        states = [*found.values()]  # each once, though it was written again meanwhile
+        difference = changes.Difference([], states, [])
+        return self._attempt(lambda: self._read(states, difference))
 
     def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
