@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import config
-from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.base.errors import UnknownCollection
 from commonplace.cli import session
 from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config.loading import WEIGHTS, collection_name
-from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
+from commonplace.config.loading import WEIGHTS
+from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
 
 if TYPE_CHECKING:
@@ -61,17 +60,13 @@ def add(
     weight: str | None,
 ) -> None:
     """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
-    named = name is not None
-    name = collection_name(Path(os.path.expanduser(folder))) if name is None else name
-    if not name or (not named and name in {WORKSPACE_COLLECTION, *config.load(_root(ctx)).collections}):
-        told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
-        raise ConfigError("collection", f"{told}; give it one with --name")
     added = config.add_collection(
         _root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore, weight=weight
     )
-    session.write(f"added collection {name}: {added.path}; `commonplace sync` reads it")
+    session.write(f"added collection {added.name}: {added.path}; `commonplace sync` reads it")
     if weight is None and added.weight == "reference":
-        session.note(f"your own notes go before it: `commonplace collection weight {name} own` changes that")
+        own = f"`commonplace collection weight {added.name} own`"
+        session.note(f"your own notes go before it: {own} changes that")
 
 
 @command("list")

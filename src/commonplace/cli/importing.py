@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, completed, option
 from commonplace.render import count, reports, screen, to_json
@@ -39,7 +39,7 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
     """
     from commonplace.upkeep import intake
 
-    chosen = [(kind, Path(os.path.abspath(path))) for kind, path in _chosen(words)]
+    chosen = _chosen(words)
     memory = session.open_memory(ctx)
     with progress.shown() as bar, listening(bar, lambda: True):
         done = [
@@ -90,18 +90,8 @@ def _chosen(words: tuple[str, ...]) -> list[tuple[Kind, Path]]:
         if not (os.sep in words[0] or os.path.lexists(words[0]) or words[0].startswith("~")):
             names = ", ".join(one.name for one in kinds.KINDS)
             raise ConfigError("kind", f"{words[0]!r} is neither a kind nor a path; there are {names}")
-        return [(kinds.of(path), path) for path in map(_expanded, words)]
-    if not places:
-        return [(kind, kinds.usual(kind))]
-    chosen = [(kind, path) for path in map(_expanded, places)]
-    for _, path in chosen:
-        if not os.path.lexists(path):
-            raise NoteUnreadable(screen.one_line(str(path)), "no such file or folder")
-    return chosen
-
-
-def _expanded(path: str) -> Path:
-    return Path(os.path.expanduser(path))
+        return [kinds.chosen("", path) for path in words]
+    return [kinds.chosen(kind.name, path) for path in places or ("",)]
 
 
 def _footer(done: Import) -> str:

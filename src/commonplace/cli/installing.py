@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import config
-from commonplace.base import installation, paths
+from commonplace.base import paths
 from commonplace.base.errors import ConfigError, WorkspaceNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, completed, option
@@ -127,10 +126,8 @@ def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: boo
 
 def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bool) -> Door:
     """The way from a client to the workspace. Raises ConfigError, WorkspaceNotFound, AccessDenied."""
-    from commonplace.clients import entries
+    from commonplace.clients import installing
 
-    if not name or not all(character.isalnum() or character in "-_" for character in name):
-        raise ConfigError("--name", f"{name!r} is not allowed; use letters, digits, - and _")
     try:
         root = Path(session.workspace_root(ctx))
     except WorkspaceNotFound as error:
@@ -139,10 +136,7 @@ def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bo
         root = Path(session.workspace(ctx) or paths.default_workspace())
         if not dry_run:
             _create(root)
-    agent = session.agent(ctx) or client
-    if root.is_dir():
-        config.reach([os.fspath(root)], agent)  # what the client could not use is not entered
-    return entries.door(installation.program(), root, agent, name)
+    return installing.door(root, client, name, session.agent(ctx) or "")
 
 
 def _create(root: Path) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace import config
+from commonplace.base import installation, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
@@ -55,6 +56,19 @@ def find(name: str) -> Target:
     known = f"there are {', '.join(names)}"
     near = f"; {known}" if name == GENERIC else keys.near(name.lower(), names, known)  # which has no row
     raise ConfigError("client", f"{name!r} is not known{near}")
+
+
+def door(root: Path, client: str, name: str = "memory", agent: str = "") -> Door:
+    """Return the way from a client to a workspace; the agent is called as the client if nothing else is said.
+
+    Raises ConfigError for a name that is not allowed, AccessDenied for what the agent may not reach.
+    """
+    if not name or not all(character.isalnum() or character in "-_" for character in name):
+        raise ConfigError("--name", f"{name!r} is not allowed; use letters, digits, - and _")
+    agent = agent or client
+    if root.is_dir():
+        config.reach([os.fspath(root)], agent)  # what the client could not use is not entered
+    return entries.door(installation.program(), root, agent, name)
 
 
 def scopes(target: Target, where: Site, scope: Scope | None) -> list[Scope]:

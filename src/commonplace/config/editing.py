@@ -19,13 +19,14 @@ from commonplace.config.loading import (
     check_format,
     check_name,
     check_weight,
+    collection_name,
     contexts_in,
     load,
     normal_prefix,
     parse,
     user_file,
 )
-from commonplace.config.settings import DEFAULT_GLOBS, Collection
+from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Collection
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -213,7 +214,7 @@ def set_name(root: Path, name: str, *, environ: Mapping[str, str] | None = None)
 
 def add_collection(
     root: Path,
-    name: str,
+    name: str | None,
     path: str,
     *,
     glob: Sequence[str] = DEFAULT_GLOBS,
@@ -226,13 +227,19 @@ def add_collection(
 
     It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
     `path` is relative to the current folder; `format` is that of transcripts; `weight` is `own` where the
-    folder is in the workspace or has a format, otherwise `reference`. Raises ConfigError, NoteUnreadable.
+    folder is in the workspace or has a format, otherwise `reference`. Without a name it gets the folder's
+    own. Raises ConfigError, NoteUnreadable.
     """
+    known = load(root, environ).collections
+    if name is None:
+        name = collection_name(Path(os.path.expanduser(path)))
+        if not name or name in {WORKSPACE_COLLECTION, *known}:
+            told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
+            raise ConfigError("collection", f"{told}; give it one with --name")
     check_name(name)
     check_format(format)
     if weight is not None:
         check_weight(weight)
-    known = load(root, environ).collections
     if name in known:
         raise ConfigError(
             "collection", f"{name!r} is {known[name].path} already; remove or rename that first"

@@ -101,6 +101,26 @@ def of(path: Path) -> Kind:
     raise ConfigError("path", f"{paths.shown(path)} is not recognised; name its kind first: {names}")
 
 
+def chosen(name: str, path: str) -> tuple[Kind, Path]:
+    """Return a kind and where it lies: an empty name is recognised, an empty path the usual one.
+
+    Raises ConfigError for what is not known, NoteUnreadable for a path where nothing lies.
+    """
+    place = Path(os.path.abspath(os.path.expanduser(path))) if path else None
+    if not name:
+        if place is None:
+            raise ConfigError("path", "say what is to be imported")
+        return of(place), place
+    kind = find(name)
+    if kind is None:
+        raise ConfigError("kind", f"{name!r} is not known; there are {', '.join(one.name for one in KINDS)}")
+    if place is None:
+        return kind, usual(kind)
+    if not os.path.lexists(place):
+        raise NoteUnreadable(paths.shown(place), "no such file or folder")
+    return kind, place
+
+
 def usual(kind: Kind) -> Path:
     """Return where a kind lies if nobody says otherwise. Raises ConfigError where nothing lies there."""
     for place in kind.places:
