@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         Estimate,
         Excerpt,
         Gathered,
+        Hit,
         Mode,
         NoteInfo,
         Provenance,
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
         Written,
     )
 
-    _Answer = TypeVar("_Answer", "SearchResult", "Recall")
     _Found = TypeVar("_Found")
 
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
@@ -473,7 +473,7 @@ class Memory:
         )  # fmt: skip
         started = time.perf_counter()
         result = self._answer(request)
-        self._journal.asked("search", self._own(result), started)
+        self._journal.asked("search", result, self._own_hits(result.hits), started)
         return replace(result, warnings=(*result.warnings, *self._due_records()))
 
     def recall(
@@ -513,7 +513,7 @@ class Memory:
         )
         result = self._answer(request)
         recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
-        self._journal.asked("recall", self._own(recall), started)
+        self._journal.asked("recall", recall, self._own_hits(recall.hits), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
     def ask(
@@ -744,11 +744,9 @@ class Memory:
             self._others[name].memory.workspace.check_writable()
         return rest
 
-    def _own(self, answer: _Answer) -> _Answer:
-        """An answer as the record of use keeps it: others who use this workspace may not read the others."""
-        if not self._others:
-            return answer
-        return replace(answer, hits=tuple(hit for hit in answer.hits if hit.workspace == self.name))
+    def _own_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The hits that the record of use names: others who use this workspace may not read the others."""
+        return [hit for hit in hits if hit.workspace == self.name] if self._others else hits
 
     def _own_excerpts(self, excerpts: Sequence[Excerpt]) -> list[Excerpt]:
         return [one for one in excerpts if union.split(one.path, self._others) == ("", one.path)]

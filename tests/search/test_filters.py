@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from commonplace import Memory, config
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Collection
+from commonplace.edit.correct import confirm
 from commonplace.memory import Lab
 from commonplace.search import filters, query
 from commonplace.search.filters import Filter
@@ -318,6 +320,47 @@ def test_what_only_looks_like_a_filter_is_words_without_a_warning(plain: Memory,
     assert result.hits
     assert not any("key" in warning for warning in result.warnings)
     assert query.parse(text, lambda: frozenset({"status", "food"})).filters == ()
+
+
+def test_what_is_tentative_is_listed_until_it_is_confirmed_or_struck(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "MEMORY.md").write_text(
+        "# Memory\n\n- The proxy is slow. <!-- tentative -->\n- Deploys go out on Thursdays.\n- 暂定：三月搬家。\n"
+        "- The old pump is ours. <!-- superseded -->\n"
+        "- ~~The leak is in the pool.~~ <!-- tentative --> <!-- cp: until=2026-03-10 by=owner -->\n",
+        "utf-8",
+    )
+    (tmp_path / "memory" / "plan.md").write_text(
+        "---\nstatus: Done\n---\n# Plan\n\n- Ship it. <!-- tentative -->\n\nShipped.\n", "utf-8"
+    )
+    (tmp_path / "memory" / "guess.md").write_text("---\ntentative: true\n---\n# Guess\n\n- It may rain.\n")
+
+    def said(text: str, **how: Any) -> set[str]:
+        hits = memory.search(text, min_score=0, limit=50, now=NOW, **how).hits
+        words = ("proxy", "Deploys", "三月", "pump", "pool", "Ship it", "Shipped", "rain")
+        return {word for hit in hits for word in words if word in hit.text}
+
+    for provider in ("none", "fake"):
+        with Memory.open(tmp_path, overrides={"embedding.provider": provider}) as memory:
+            memory.sync()
+            guesses = {"proxy", "三月", "Ship it", "rain"}
+            for text in ("status:tentative", "Status：Tentative", "status:tentative status:tentative"):
+                assert said(text) == guesses
+            assert memory.search("status:tentative", now=NOW).listing
+            assert "proxy" in said("status:tentative proxy") <= guesses
+            assert "三月" in memory.search("三月搬家 status:tentative", now=NOW).hits[0].text
+            assert said("-status:tentative") == {"Deploys", "pump", "Shipped"}
+            assert said("status:superseded") == {"pump"}
+            assert said("status:done") == {"Ship it", "Shipped"}
+            assert said("status:tentative as-of:2026-03-01 path:MEMORY.md") == {"proxy", "三月", "pool"}
+            assert said("status:tentative path:MEMORY.md", history=True) == {"proxy", "三月", "pool"}
+            asked, other = memory.recall("status:tentative proxy", now=NOW), memory.recall("proxy", now=NOW)
+            assert ("proxy" in asked.text, asked.tentative) == (True, 0)
+            assert ("proxy" in other.text, other.tentative > 0) == (False, True)
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        confirm(memory.workspace, memory.settings, "The proxy is slow.")
+        confirm(memory.workspace, memory.settings, "三月搬家", reject=True)
+        assert said("status:tentative") == {"Ship it", "rain"}
 
 
 def test_a_dialogue_has_no_filters() -> None:

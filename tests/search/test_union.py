@@ -198,8 +198,12 @@ def test_only_the_home_records_and_only_what_is_its_own(memory: Memory, roots: l
     memory.recall("harbour heron")
     memory.get("two:MEMORY.md")
     memory.get("MEMORY.md")
-    [day] = memory.usage().days
-    assert (day.searches, day.recalls, day.gets) == (1, 1, 1)
+    assert {hit.workspace for hit in memory.search("green").hits} == {"two"}
+    memory.search("zeppelin")
+    used = memory.usage()
+    [day] = used.days
+    assert (day.searches, day.recalls, day.gets, used.answered) == (3, 1, 1, 1)
+    assert {one.question for one in used.unanswered} == {"harbour heron", "zeppelin"}
     memory.close()
     data = b"".join(path.read_bytes() for path in (roots[0] / ".commonplace").glob("usage.sqlite*"))
     assert b"heron" in data

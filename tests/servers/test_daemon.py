@@ -9,8 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -84,7 +86,8 @@ def test_start_state_and_end(workspace: Path, folder: Path) -> None:
     ]
     second = serve(workspace, "--daemon", "--port", "0")
     already = (
-        f"commonplace: error: serve: this workspace is served already at {found.url} (process {found.pid})\n"
+        f"commonplace: error: serve: this workspace is served already at {found.url} (process {found.pid}); "
+        "use it, or end it with `commonplace serve stop`, then run this again\n"
     )
     assert (second.returncode, second.stderr) == (1, already)
     assert serve(workspace, "--port", "0").stderr == already
@@ -396,6 +399,25 @@ def test_another_server_on_the_port_is_not_taken_for_it(tmp_path: Path) -> None:
         )
         assert not daemon.is_well(running, wait_s=0.2)
     assert not daemon.is_well(running, wait_s=0.2)
+
+
+def test_one_that_ends_is_waited_for_and_one_that_serves_is_not(tmp_path: Path) -> None:
+    with ExitStack() as serving:
+        bound = serving.enter_context(socket.socket())
+        bound.bind(("127.0.0.1", 0))
+        bound.listen()
+        pid, port = os.getpid(), bound.getsockname()[1]
+        running = Running(pid, daemon.started(pid), "x", "127.0.0.1", port, "now")
+        serving.enter_context(daemon.registered(tmp_path, running, lambda: None, lambda: None))
+        with pytest.raises(ConfigError, match=f"at {running.url} .*; use it, or end it with"):
+            daemon.check_alone(tmp_path)
+        bound.close()  # as one does that ends
+        waiting = threading.Thread(target=daemon.check_alone, args=(tmp_path,))
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+    waiting.join(30)
+    assert not waiting.is_alive()
 
 
 def test_processes_are_told_by_when_they_were_started(bystander: subprocess.Popen[bytes]) -> None:

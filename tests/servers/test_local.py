@@ -20,7 +20,7 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
-from commonplace.servers import local
+from commonplace.servers import local, local_server
 from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
 from tests.cli.conftest import SOURCE, command, environment
@@ -304,6 +304,22 @@ def test_changed_settings_hold_at_once(served: LocalServer, workspace: Path) -> 
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) > 1
     (workspace / "commonplace.toml").write_text("[search]\nlimit = 1\n")
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) == 1
+
+
+def test_a_server_waits_for_the_place_of_another_only_as_long_as_that_is_of_use(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_server, "_LOOKS_S", 0.05)
+
+    def refuse() -> None:
+        raise ConfigError("serve", "this workspace is served already")
+
+    makes = shortcut.services_of(str(workspace))
+    first, second = (LocalServer(str(workspace), makes, DOORS, idle_s=None) for _ in range(2))
+    with first.beside(refuse):
+        with pytest.raises(ConfigError, match="served already"), second.beside(refuse):
+            raise AssertionError
+        assert status(workspace)["pid"] == os.getpid()
 
 
 def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:

@@ -38,8 +38,9 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
     beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
-    before:, on:, as-of: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or
-    intent: say how each is to be asked. A single - reads the question from standard input.
+    before:, on:, as-of: and keys of front matter are filters; status:tentative lists the guesses. Lines that
+    begin with lex:, vec:, hyde: or intent: say how each is to be asked. A single - reads the question from
+    standard input.
     """
     state = ctx.ensure_object(State)
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))

@@ -119,7 +119,7 @@ def confirm(
     """Let a tentative statement hold from now on: the mark that it is a guess is taken away.
 
     It is named by its place (memory/2026-02-13.md#L12) or its words. Before that it is found by a search, and
-    never recalled.
+    never recalled; `commonplace search status:tentative` lists all.
     """
     from commonplace.edit.correct import confirm as confirming
 

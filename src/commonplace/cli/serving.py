@@ -246,7 +246,7 @@ def _serve(
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
     from commonplace.servers import running
-    from commonplace.servers.daemon import DETACHED_VARIABLE
+    from commonplace.servers.daemon import DETACHED_VARIABLE, check_alone
     from commonplace.servers.workers import Workers
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
@@ -267,7 +267,9 @@ def _serve(
             browser.show_page_soon(server, _secret(server))
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
-    with _local_server(ctx, None).beside():
+    alone = partial(check_alone, folder, new_token=new_token)
+    alone()
+    with _local_server(ctx, None).beside(alone):
         apart = shortcut.apart_of(asking)
         most = config.load(_home(ctx).root, agent=asking.agent).server.workers
         beside = Workers(WORKER, most) if most else None

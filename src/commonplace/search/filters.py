@@ -1,7 +1,8 @@
 """Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
 
 `as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
-`by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
+`by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them, and so does
+`status:` with a word of ours (`status:tentative`); with any other it is of front matter.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either, unless AND stands between; different ones must all hold, and so must dates
 and comparisons always.
@@ -24,7 +25,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
-from commonplace.markdown.comments import FILTERS, TAGS_IN_TEXT, TASKS_IN_TEXT
+from commonplace.markdown.comments import FILTERS, STATUSES, TAGS_IN_TEXT, TASKS_IN_TEXT
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from commonplace.index.base import Index
 
 DATES = ("after", "before", "on")
-AS_OF = "as-of"
+AS_OF, STATUS = "as-of", "status"
 BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
@@ -151,7 +152,8 @@ def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:
     if item := _built_in(match):
         return item
     key, sign, value = _parts(match)
-    if key not in keys and not (sign == ":" and key in KEYS):
+    known = key in KEYS or (key == STATUS and value.lower() in STATUSES)
+    if key not in keys and not (sign == ":" and known):
         return Filter(key, value) if match["key"] == "type" and sign == ":" else None
     if sign == ":" and value.startswith(_NO_VALUES):
         return None
@@ -174,6 +176,12 @@ def _parts(match: re.Match[str]) -> tuple[str, str, str]:
     """Key in lower case, sign, and the value without quotation marks."""
     value = next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None)
     return match["key"].lower(), match["sign"].replace("：", ":"), value.strip()
+
+
+def asks_for_guesses(text: str) -> bool:
+    """Whether a question asks by a filter for what is tentative."""
+    wanted = (one for one in split(text)[1] if one.key == STATUS and not one.negative)
+    return any(one.value.lower() == STATUSES[0] for one in wanted)
 
 
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
@@ -205,8 +213,8 @@ def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
     for (key, sign, negative, _), items in groups.items():
         if sign == ":" and key in _FIELDS:
             scope = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
-        elif key in FILTERS:
-            scope = _written(index, items)
+        elif key in FILTERS or (key == STATUS and any(item.value.lower() in STATUSES for item in items)):
+            scope = _said(index, items)
         else:
             of_notes.append(items)
             continue
@@ -220,12 +228,12 @@ def _of_notes(index: Index, groups: Sequence[Sequence[Filter]]) -> In:
     return In("note", frozenset(notes))
 
 
-def _written(index: Index, items: Sequence[Filter]) -> Scope:
-    """What some writer wrote, by entry; front matter speaks for passages that do not say it themselves."""
+def _said(index: Index, items: Sequence[Filter]) -> Scope:
+    """What entries say of themselves; front matter speaks for passages that do not say it."""
     key = items[0].key
     own = {
         passage: annotations[key]
-        for passage, text in facts.annotated(index, FILTERS[key])
+        for passage, text in facts.annotated(index, FILTERS.get(key, key))
         if key in (annotations := json.loads(text))
     }
     said = frozenset(p for p, value in own.items() if any(_compare(value, item) for item in items))

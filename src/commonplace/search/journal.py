@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.base.database import Database
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Usage as Settings
-    from commonplace.types import Excerpt, Recall, SearchResult
+    from commonplace.types import Excerpt, Hit, Recall, SearchResult
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
@@ -103,8 +103,11 @@ class Journal:
         """Where the record lies, whether it exists or not."""
         return self._folder / self._workspace.usage.name if self._folder else place(self._workspace)
 
-    def asked(self, kind: Kind, answer: SearchResult | Recall, started: float) -> None:
-        """Record an answer that was worked on since `started` (of `time.perf_counter`). Never raises."""
+    def asked(self, kind: Kind, answer: SearchResult | Recall, own: Sequence[Hit], started: float) -> None:
+        """Record an answer that was worked on since `started` (of `time.perf_counter`). Never raises.
+
+        Of its hits only those in notes of this workspace, `own`, are named; the others are counted with them.
+        """
         if not self._may_write:
             return
         ms = (time.perf_counter() - started) * 1000
@@ -117,12 +120,12 @@ class Journal:
                 " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*row, answer.all_tokens, answer.level, ms),
             )
-            own = connection.last_insert_rowid()
+            question_id = connection.last_insert_rowid()
             connection.executemany(
                 "INSERT INTO hits VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (own, rank, h.collection, h.path, h.start_line, h.end_line, h.docid, h.score)
-                    for rank, h in enumerate(answer.hits[:MOST_HITS], 1)
+                    (question_id, rank, h.collection, h.path, h.start_line, h.end_line, h.docid, h.score)
+                    for rank, h in enumerate(own[:MOST_HITS], 1)
                 ),
             )
 

@@ -69,8 +69,10 @@ def recall(
     if form not in FORMS:
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
     # Without what is tentative, unless wanted, and what no longer holds, unless nothing else answers.
-    hits = [hit for hit in result.hits if settings.tentative or "tentative" not in hit.labels]
-    guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
+    guesses = [hit for hit in result.hits if "tentative" in hit.labels]
+    if guesses and (settings.tentative or _asks_for_guesses(result.query)):
+        guesses = []
+    hits = [hit for hit in result.hits if hit not in guesses]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
     weak = result.weak or _says_less(hits, guesses)
     if weak:  # of a strict search comes what triggers and instructions call for though nothing answers
@@ -95,6 +97,12 @@ def recall(
         confidence=result.confidence,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
+
+
+def _asks_for_guesses(question: str) -> bool:
+    from commonplace.search import filters, query  # few blocks leave anything out
+
+    return query.may_filter(question) and filters.asks_for_guesses(question)
 
 
 def _says_less(hits: Sequence[Hit], guesses: Sequence[Hit]) -> bool:

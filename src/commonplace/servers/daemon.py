@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -126,16 +127,35 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def check_alone(folder: Path, *, new_token: bool = False) -> None:
-    """Raise ConfigError where a server of this workspace runs; `new_token` says that one was asked for."""
-    if other := find(folder):
-        raise _served_already(other, new_token=new_token)
+    """Raise ConfigError where a server of this workspace runs; `new_token` says that one was asked for.
+
+    One that is ending is waited for.
+    """
+    end = time.monotonic() + STOP_WAIT_S
+    while other := find(folder):
+        if not _is_ending(other) or time.monotonic() > end:
+            raise _served_already(other, new_token=new_token)
+        time.sleep(_PAUSE_S)
+
+
+def _is_ending(running: Running) -> bool:
+    """Whether a server takes no connections any more; one that starts does before it is noted."""
+    try:
+        socket.create_connection((running.reached_at, running.port), _HEALTH_S).close()
+    except OSError as error:
+        return isinstance(error, ConnectionRefusedError)
+    return False
 
 
 def _served_already(other: Running | None, *, new_token: bool = False) -> ConfigError:
     where = f" at {other.url} (process {other.pid})" if other else ""
     remedy = "end it with `commonplace serve stop`, then run this again"
-    keeps = f", and that server keeps its token until it ends; {remedy}" if new_token else ""
-    return ConfigError("serve", f"this workspace is served already{where}{keeps}")
+    rest = (
+        f", and that server keeps its token until it ends; {remedy}"
+        if new_token
+        else f"; use it, or {remedy}"
+    )
+    return ConfigError("serve", f"this workspace is served already{where}{rest}")
 
 
 def find(folder: Path) -> Running | None:

@@ -101,21 +101,27 @@ class LocalServer:
         self._listener: socket.socket | None = None
         self._path = ""
 
-    def listen(self, *, instead: bool = False) -> bool:
+    def listen(self, *, waits: Callable[[], None] | None = None) -> bool:
         """Take the socket; False where another server has it, or where there can be none.
 
-        `instead` of another one that a program started: that is asked to end, and waited for.
+        With `waits` one that a program started is asked to end, and waited for; `waits` is called now and
+        then meanwhile, and raises what ends that.
         """
         path = local.address(self.root)
         if path is None:
             return False
-        if instead and (other := local.reach(path, HELLO_S)) is not None:
+        if waits and (other := local.reach(path, HELLO_S)) is not None:
             with suppress(local.Unanswered):
                 local.ask(other, local.line(RETIRE, self.root, "", {}), HELLO_S)
-        try:
-            self._held.enter_context(locks.locked(f"{path}.lock", timeout_s=2 * _ENDS_S if instead else 0))
-        except NoteUnreadable:  # a LockTimeout as well
-            return False
+        end = time.monotonic() + 2 * _ENDS_S
+        while True:
+            try:
+                self._held.enter_context(locks.locked(f"{path}.lock", timeout_s=_LOOKS_S if waits else 0))
+                break
+            except NoteUnreadable as error:
+                if not waits or not isinstance(error, locks.LockTimeout) or time.monotonic() > end:
+                    return False
+                waits()
         self._lock_number = locks.number(f"{path}.lock")
         paths.root_of(path).unlink(path, missing_ok=True)  # of a server that was killed
         listener = socket.socket(socket.AF_UNIX)
@@ -143,9 +149,12 @@ class LocalServer:
             self.close()
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
-        """Serve in a thread, as long as the block runs; nothing where the socket cannot be had."""
-        if not self.listen(instead=True):
+    def beside(self, waits: Callable[[], None]) -> Iterator[None]:
+        """Serve in a thread, as long as the block runs; nothing where the socket cannot be had.
+
+        `waits` is that of `listen`.
+        """
+        if not self.listen(waits=waits):
             yield
             return
         thread = threading.Thread(target=self.serve, name="commonplace-local", daemon=True)

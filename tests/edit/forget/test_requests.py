@@ -82,13 +82,24 @@ def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory,
     assert len(list(folder.iterdir())) == 1
 
 
-def test_nobody_is_flooded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_flooded_and_no_agent_keeps_others_out(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(requests, "MOST", 3)
+    monkeypatch.setattr(requests, "MOST_IN_ALL", 5)
+
+    def ask(text: str, agent: str) -> None:
+        requests.keep(memory.workspace, Selection("text", text), Erasure(()), agent=agent)
+
     for number in range(3):
-        requests.keep(memory.workspace, Selection("text", f"{number}"), Erasure(()))
-    with pytest.raises(ConfigError, match="wait for the owner already"):
-        requests.keep(memory.workspace, Selection("text", "one more"), Erasure(()))
-    requests.keep(memory.workspace, Selection("text", "1"), Erasure(()))
+        ask(f"{number}", "eager")
+    with pytest.raises(ConfigError, match="3 requests of this agent wait for the owner already"):
+        ask("one more", "eager")
+    ask("1", "eager")
+    ask("vase", "")
+    ask("kiln", "helper")
+    with pytest.raises(ConfigError, match="5 requests wait for the owner already"):
+        ask("more", "helper")
 
 
 def test_what_is_forgotten_otherwise_takes_the_request_along(memory: Memory) -> None:

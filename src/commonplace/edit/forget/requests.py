@@ -21,7 +21,7 @@ from commonplace.types.changes import Erased, Erasure, Selection, SelectionKind
 from commonplace.types.store import Site
 
 LASTS = timedelta(days=7)
-MOST = 50  # that wait at once: nobody reads through more
+MOST, MOST_IN_ALL = 50, 500  # that wait at once, of one agent and of all: nobody reads through more
 _LARGEST = 4 << 20  # bytes of one
 _NAME = re.compile(r"[0-9a-f]{8}")
 _ENDING = ".json"
@@ -94,9 +94,12 @@ def keep(
         every = kept(workspace)  # a wrong clock removes nothing here
         waiting = [request for request in every if abs(now - request.at) <= LASTS]
         same = [request for request in every if request.selection == selection and request.agent == agent]
-        if not same and len(waiting) >= MOST:
-            reason = f"{MOST} requests wait for the owner already: {remedies.say('forget.pending')}"
-            raise ConfigError("forget", reason)
+        own = sum(request.agent == agent for request in waiting)
+        if not same and (own >= MOST or len(waiting) >= MOST_IN_ALL):
+            many = f"{MOST} requests of this agent" if own >= MOST else f"{MOST_IN_ALL} requests"
+            raise ConfigError(
+                "forget", f"{many} wait for the owner already: {remedies.say('forget.pending')}"
+            )
         code = same[0].code if same else secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
         path = folder(workspace) / f"{code}{_ENDING}"
