@@ -30,7 +30,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 
 
 @command("search", excluding=EXCLUDING, dashed=_DASHED)
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @flags()
 @click.pass_context
 def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - those of `searching.search`
@@ -47,7 +47,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
 
 
 @command("recall", dashed=_DASHED)
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @option(
     "--budget",
     type=click.IntRange(int(_BUDGET.low or 0), int(_BUDGET.high or 0)),
