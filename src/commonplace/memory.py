@@ -1017,6 +1017,20 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
     return held, file, places.format_of(held._store, shown)
 
 
+def known_filters() -> list[str]:
+    """Return the filters of a question that have a few values alone: `task:open`, `type:daily` and so on."""
+    from commonplace.markdown import comments, wiki
+    from commonplace.search.filters import STATUS, TYPES
+
+    values = {
+        STATUS: comments.STATUSES,
+        comments.TASKS_IN_TEXT: (wiki.OPEN, wiki.DONE),
+        "by": comments.WRITERS,
+        "type": TYPES,
+    }
+    return [f"{key}:{value}" for key, some in values.items() for value in some]
+
+
 def names(memory: Memory) -> tuple[str, ...]:
     """Return the names of the workspaces that questions are put to beside the home."""
     return tuple(memory._others)

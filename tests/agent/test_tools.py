@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -370,6 +371,10 @@ def test_a_guess_is_found_and_not_recalled(memory: Memory, workspace: Path) -> N
     call(memory, "memory_write", {"text": "The zeppelin may leave on Monday.", "tentative": True})
     (hit,) = call(memory, "memory_search", {"query": "zeppelin"}).data["hits"]
     assert "tentative" in hit["labels"]
+    line = (workspace / hit["path"]).read_text().split("\n")[hit["from"] - 1]
+    written = re.search(r"^- (\d\d:\d\d) .*; at: \S+T(\d\d:\d\d):\d\d -->$", line)
+    assert written, line
+    assert written[1] == written[2]
     assert "zeppelin" not in memory.recall("When does the zeppelin leave?").text
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
+from commonplace.render.screen import cells
 from tests.cli.conftest import Program, called
 from tests.cli.test_terminal import ended_on_a_terminal, on_a_terminal
 
@@ -60,6 +61,23 @@ def test_a_timeline_has_numbers_too_and_joins_what_an_editor_broke(workspace: Pa
     assert "zeppelin" in on_a_terminal(workspace, *both, "get", str(len(heads)))
 
 
+def test_a_list_has_numbers_too(workspace: Path, tmp_path: Path) -> None:
+    team = tmp_path / "team"
+    (team / "memory").mkdir(parents=True)
+    for name in ("a", "b"):
+        (workspace / "memory" / f"{name}.md").write_text("# Twice\n\nThe same.\n")
+    (team / "memory" / "zeppelin.md").write_text("# Zeppelin\n\nIt is green.\n")
+    both = ("-w", str(team))
+    shown = on_a_terminal(workspace, *both, "ls", NO_COLOR="1", COLUMNS="80").splitlines()
+    assert [line.split()[0] for line in shown] == [str(number) for number in range(1, len(shown) + 1)]
+    assert max(map(cells, shown)) <= 80
+    number = {line.split()[1]: line.split()[0] for line in shown}
+    assert "It is green" in on_a_terminal(workspace, *both, "get", number["team:memory/zeppelin.md"])
+    assert "white tea" in on_a_terminal(workspace, *both, "get", number["MEMORY.md"])
+    told = ended_on_a_terminal(workspace, *both, "get", number["memory/b.md"])[2]
+    assert "other notes have the text of that one; name it by its path" in told
+
+
 def test_what_is_piped_knows_no_numbers(workspace: Path, searched: str, program: Program) -> None:
     told = program("get", "2")
     assert (told.returncode, told.stdout) == (1, b"")
@@ -78,8 +96,8 @@ def test_notes_that_are_called_so_are_reached(workspace: Path, searched: str) ->
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        ("0", "the last search or timeline had 3 hits; a note of this name is ./0"),
-        ("4", "had 3 hits"),
+        ("0", "the last search, timeline or list had 3 numbers; a note of this name is ./0"),
+        ("4", "had 3 numbers"),
         ("2026", "no such note"),
     ],
 )
@@ -94,12 +112,12 @@ def test_a_hit_whose_note_changed_is_told(workspace: Path, searched: str) -> Non
         note.write_text(f"# Another\n\n{note.read_text()}")
     code, shown, errors = ended_on_a_terminal(workspace, "get", "1")
     assert (code, shown) == (1, "")
-    assert "1: the note of that hit has changed since the search, or is gone; search again" in errors
+    assert "1: the note of that number has changed since, or is gone; search or list again" in errors
 
 
 def test_a_search_that_found_nothing_is_the_last_one_too(workspace: Path, searched: str) -> None:
     assert ended_on_a_terminal(workspace, "search", "zeppelin")[0] == 3
-    assert "the last search or timeline had 0 hits" in ended_on_a_terminal(workspace, "get", "1")[2]
+    assert "the last search, timeline or list had 0 numbers" in ended_on_a_terminal(workspace, "get", "1")[2]
 
 
 def test_without_a_search_and_after_an_old_one_it_is_told(workspace: Path, tmp_path: Path) -> None:
@@ -128,7 +146,7 @@ def test_a_hit_of_another_workspace_is_found_where_that_is_named(workspace: Path
     alone = [ended_on_a_terminal(workspace, "get", number) for number in ("1", "2")]
     assert sorted(code for code, _, _ in alone) == [0, 1]
     assert any(
-        "that hit is of the workspace 'team'; name it again with -w" in errors for _, _, errors in alone
+        "that number is of the workspace 'team'; name it again with -w" in errors for _, _, errors in alone
     )
 
 

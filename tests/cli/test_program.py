@@ -83,7 +83,7 @@ def test_bad_input_gets_one_line(run: Run) -> None:
         (["get", "a\0b"], 1, ""),
         (["get", "the", "deploy"], 2, "words in quotation marks are one: `commonplace get 'the deploy'`"),
         (["get", "the deploy"], 1, "no such note; `commonplace search 'the deploy'` looks for words"),
-        (["get", "7"], 1, "7: no such note; hits have numbers at a terminal alone"),
+        (["get", "7"], 1, "7: no such note; hits and notes have numbers at a terminal alone"),
         (["export", "all.zip"], 2, "a file is named with --to"),
         (["sessions", "show", "nope"], 1, "no such session; `commonplace sessions list` shows all"),
         (["forget", "Lin signs"], 1, "words wherever they stand: `commonplace forget --text 'Lin signs'`"),

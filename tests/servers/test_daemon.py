@@ -22,7 +22,8 @@ from click.testing import CliRunner
 from commonplace.base import atomic, paths
 from commonplace.base.errors import ConfigError
 from commonplace.cli.application import cli
-from commonplace.servers import daemon
+from commonplace.config.credentials import Secret
+from commonplace.servers import access, daemon, running
 from commonplace.servers.daemon import Running
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
@@ -199,15 +200,37 @@ def test_what_cannot_be_served_is_one_line(workspace: Path, folder: Path) -> Non
         assert told in done.stderr
 
 
-def test_beyond_this_machine_with_a_token(workspace: Path, folder: Path) -> None:
+def test_beyond_this_machine_with_a_token_that_of_an_agent_made_from_the_one_named(
+    workspace: Path, folder: Path
+) -> None:
     token = "0123456789abcdef-token"
-    done = serve(workspace, "--daemon", "--port", "0", "--host", "0.0.0.0", COMMONPLACE_SERVER_TOKEN=token)
+    named = {"COMMONPLACE_SERVER_TOKEN": token, "COMMONPLACE_AGENT": "codex"}
+    done = serve(workspace, "--daemon", "--port", "0", "--host", "0.0.0.0", **named)
     assert done.returncode == 0, done.stderr
+    assert "TOKEN is made from that in $COMMONPLACE_SERVER_TOKEN (--show-token)" in done.stdout
     found = daemon.find(folder)
     assert found is not None
     assert found.url.startswith("http://127.0.0.1:")
     assert daemon.is_well(found)
-    assert token not in (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + done.stdout
+    own = access.part(Secret(token), "/agents/codex").reveal()
+    assert [ask(found.url, one) for one in (own, token)] == [200, 401]
+    for asking in (named, {"COMMONPLACE_SERVER_TOKEN": token}):
+        shown = serve(workspace, "status", "--show-token", **asking).stdout
+        assert shown.endswith(f"\nAuthorization: Bearer {own}\n")
+    known = (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + done.stdout
+    assert not [one for one in (token, own) if one in known]
+
+
+def test_the_owner_and_an_agent_have_tokens_of_their_own_from_one_file(tmp_path: Path) -> None:
+    named, kept = tmp_path / "named", tmp_path / "kept"
+    named.write_text("0123456789abcdef-token")
+    named.chmod(0o600)
+    owner = running.Address("", 0, os.fspath(named), own_token=os.fspath(kept))
+    agent = owner._replace(part="/agents/codex")
+    tokens = [running._token(one, owner.token_file).reveal() for one in (owner, agent)]
+    assert tokens == [named.read_text(), access.part(Secret(named.read_text()), "/agents/codex").reveal()]
+    own = [running._token(one, owner.own_token).reveal() for one in (owner, agent)]
+    assert own == [kept.read_text().strip()] * 2  # a file of its own needs no part
 
 
 def test_the_token_is_made_kept_and_changed(workspace: Path, folder: Path) -> None:

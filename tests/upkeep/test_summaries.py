@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.markdown.document import parse
 from commonplace.providers.llm.client import Client
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep import prose
+from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.summaries import Summarizer, foreign_turns, written
 from tests.providers.conftest import server  # noqa: F401
 from tests.providers.llm.conftest import answer, model_at, refusal
@@ -332,6 +333,13 @@ def test_a_note_that_cannot_be_written_leaves_it_pending(memory: Memory) -> None
     blocked.rmdir()
     assert summarizer.summarize("s1")
     assert note(memory).count("Asked – ") == 1
+
+
+def test_a_moment_is_the_same_with_its_zone_and_without() -> None:
+    here = datetime(2026, 2, 13, 10, 22, 5)
+    for zone in (None, UTC, timezone(timedelta(hours=9))):
+        assert summaries.moment(here.astimezone(zone).isoformat()) == "2026-02-13T10:22:05"
+    assert summaries.moment("soon") == summaries.moment("0001-01-01T00:00:00+14:00") == ""
 
 
 def test_marks_that_are_deleted_are_read_from_the_notes(memory: Memory) -> None:

@@ -70,12 +70,9 @@ class Caller:
 
     def provenance(self) -> Provenance:
         """Say of something that is written now that this agent wrote it."""
-        from datetime import datetime
-
         from commonplace.types import Provenance
 
-        at = datetime.now().astimezone().isoformat(timespec="seconds")
-        return Provenance("agent", self.agent, self.session, at)
+        return Provenance("agent", self.agent, self.session)
 
 
 @dataclass(frozen=True, slots=True)

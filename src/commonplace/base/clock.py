@@ -1,4 +1,4 @@
-"""When a day begins where this machine is."""
+"""The time where this machine is."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def began(day: date) -> float:
     Clocks may change on the day: the offset is the one that holds when it begins.
     """
     return datetime.combine(day, time.min).timestamp() if day.year > 1970 else 0.0
+
+
+def local(moment: datetime) -> datetime:
+    """Return a moment by the clock of this machine, without a zone."""
+    return moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment

@@ -7,7 +7,7 @@ import sys
 import click
 
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, flags, format_option, option
+from commonplace.cli.options import command, completed, flags, format_option, option
 from commonplace.config import keys
 from commonplace.render import reports, to_json
 
@@ -24,7 +24,7 @@ UNSAID = "the notes that come nearest do not say it"
 
 
 @command("ask")
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @option("--model", metavar="M", help="The language model, as MODEL or PROVIDER/MODEL.")
 @option("--base-url", metavar="URL", help="Where it is, for a server that speaks OpenAI's chat completions.")
 @option(

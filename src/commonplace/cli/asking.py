@@ -30,7 +30,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 
 
 @command("search", excluding=EXCLUDING, dashed=_DASHED)
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @flags()
 @click.pass_context
 def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - those of `searching.search`
@@ -47,7 +47,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
 
 
 @command("recall", dashed=_DASHED)
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @option(
     "--budget",
     type=click.IntRange(int(_BUDGET.low or 0), int(_BUDGET.high or 0)),
@@ -107,7 +107,7 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
     """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
 
     Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block". At a
-    terminal a number is that hit of the last search or timeline; a note called 2 is ./2.
+    terminal a number is that row of the last search, timeline or `ls`; a note called 2 is ./2.
     """
     from commonplace.memory import flowing_lines
 

@@ -128,15 +128,21 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
 @format_option(("text", "json"))
 @click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
-    """List notes with date, size and title: all, those of a collection or folder, or that a glob matches."""
-    from commonplace.memory import listing
+    """List notes with date, size and title: all, those of a collection or folder, or that a glob matches.
+
+    At a terminal each has a number, which `get`, `open` and `edit` take.
+    """
+    from commonplace.memory import listing, names
 
     memory = session.open_memories(ctx)
     notes, warnings = listing(memory, under)
     for message in warnings:
         failures.warn(message)
-    session.answer(form, notes, lambda: reports.notes_text(notes, session.look(memory.settings)))
+    look = session.look(memory.settings)
+    session.answer(form, notes, lambda: reports.notes_text(notes, look, numbered=picks.MOST))
     if form == "text":
+        if look.width is not None:
+            picks.keep(session.asking(ctx), picks.of_notes(notes, names(memory)))
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
     if not notes:
         ctx.exit(failures.NOTHING_FOUND)

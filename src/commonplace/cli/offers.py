@@ -64,6 +64,13 @@ def _sections(ctx: click.Context) -> Iterable[str]:
     return re.findall(r"(?m)^##[ \t]+(\S.*?)[ \t]*$", text)
 
 
+def _filters(ctx: click.Context) -> Iterable[str]:
+    """Filters of a question that have a few values alone."""
+    from commonplace.memory import known_filters
+
+    return [*known_filters(), *(f"in:{name}" for name in _collections(ctx))]
+
+
 def _keys(ctx: click.Context) -> Iterable[str]:
     from commonplace.config import KEYS
 
@@ -99,6 +106,7 @@ _KINDS: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
     "agents": _agents,
     "clients": _clients,
     "collections": _collections,
+    "filters": _filters,
     "imports": _imports,
     "keys": _keys,
     "notes": _notes,

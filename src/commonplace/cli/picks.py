@@ -1,4 +1,4 @@
-"""Hits by their numbers: the last search or timeline of a person at a terminal in a workspace, for `get 2`.
+"""Hits and notes by their numbers, as a person at a terminal saw them last in a workspace, for `get 2`.
 
 Kept in the user's cache, a small file a workspace and agent: a reference on each line, which is the start of
 a note's hash and lines of it, so that no word of a note lies there and a note that changed is not found.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -20,13 +21,13 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.cli.session import Caller
     from commonplace.memory import Memory
-    from commonplace.types import Excerpt, Hit, Moment
+    from commonplace.types import Excerpt, Hit, Moment, NoteInfo
 
-MOST = 100  # hits that have a number
 _DIGITS = 3
+MOST = 10**_DIGITS - 1  # rows that have a number
 KEPT_S = 86_400.0  # after which a search is not the last one that anybody remembers
-_LARGEST = 32_000  # bytes
-_AGAIN = "search again, at a terminal"
+_LARGEST = 128_000  # bytes
+_AGAIN = "search or list again, at a terminal"
 
 
 def references(hits: Sequence[Hit], home: str) -> list[str]:
@@ -40,13 +41,26 @@ def references(hits: Sequence[Hit], home: str) -> list[str]:
 
 def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
     """Return the same for the first passages of a timeline, of these workspaces beside the home."""
-    of = ((one.path.partition(":"), one) for one in moments[:MOST])
-    named = ((f"{name}:" if colon and name in names else "", one) for (name, colon, _), one in of)
-    return [f"{name}#{one.docid}:{one.start_line}-{one.end_line}" for name, one in named]
+    return [
+        f"{_workspace(one.path, names)}#{one.docid}:{one.start_line}-{one.end_line}" for one in moments[:MOST]
+    ]
+
+
+def of_notes(notes: Sequence[NoteInfo], names: Collection[str]) -> list[str]:
+    """Return the same for the first notes of a list; nothing for one whose text another has as well."""
+    named = [f"{_workspace(one.path, names)}#{one.docid}" for one in notes]
+    count = Counter(named)
+    return [name if count[name] == 1 else "" for name in named[:MOST]]
+
+
+def _workspace(path: str, names: Collection[str]) -> str:
+    """What a reference begins with for a path in one of these workspaces beside the home."""
+    name, colon, _ = path.partition(":")
+    return f"{name}:" if colon and name in names else ""
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:
-    """Note the hits of a search; where that cannot be done there are no numbers, and nothing else is lost."""
+    """Note what has a number; where that cannot be done there are no numbers, and nothing else is lost."""
     from contextlib import suppress
 
     from commonplace.base import records
@@ -81,10 +95,10 @@ def find(asking: Caller, text: str) -> str:
     if when:
         raise NoteNotFound(text, reason=f"the last search of this workspace {when}; {_AGAIN}")
     if not 1 <= int(text) <= len(named):
-        hits = "1 hit" if len(named) == 1 else f"{len(named)} hits"
-        raise NoteNotFound(
-            text, reason=f"the last search or timeline had {hits}; a note of this name is ./{text}"
-        )
+        last = f"the last search, timeline or list had {len(named)} numbers"
+        raise NoteNotFound(text, reason=f"{last}; a note of this name is ./{text}")
+    if not named[int(text) - 1]:
+        raise NoteNotFound(text, reason="other notes have the text of that one; name it by its path")
     return named[int(text) - 1]
 
 
@@ -98,13 +112,13 @@ def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
     except NoteNotFound as error:
         if reference == text:
             if text.isdecimal() and len(text) <= _DIGITS:
-                told = f"{NO_NOTE}; hits have numbers at a terminal alone"
+                told = f"{NO_NOTE}; hits and notes have numbers at a terminal alone"
                 raise NoteNotFound(text, error.suggestions, told) from error
             raise
         name = reference.partition("#")[0].rstrip(":")
-        told = f"the note of that hit has changed since the search, or is gone; {_AGAIN}"
+        told = f"the note of that number has changed since, or is gone; {_AGAIN}"
         if name and name not in memories.names(memory):
-            told = f"that hit is of the workspace {name!r}; name it again with -w, as in the search"
+            told = f"that number is of the workspace {name!r}; name it again with -w, as before"
         raise NoteNotFound(text, error.suggestions, told) from error
 
 

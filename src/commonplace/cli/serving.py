@@ -359,7 +359,7 @@ def _address(
     """Where to listen and with which token, by the options and the settings where they say nothing."""
     from commonplace.servers.running import Address
 
-    workspace = _home(ctx)
+    workspace, agent = _home(ctx), session.asking_agent(ctx)
     defaults = config.load(workspace.root, agent=session.agent(ctx)).server
     named = token_file or defaults.token_file
     return Address(
@@ -367,11 +367,10 @@ def _address(
         defaults.port if port is None else port,
         os.path.abspath(os.path.expanduser(named)) if named else "",
         defaults.hosts,
-        os.fspath(paths.server_token(workspace, agent=session.asking_agent(ctx)))
-        if defaults.require_token
-        else "",
+        os.fspath(paths.server_token(workspace, agent=agent)) if defaults.require_token else "",
         anew=anew,
         open=open,
+        part=f"/agents/{agent}" if agent else "",
     )
 
 
@@ -399,7 +398,8 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
             session.write(f"{server.url}{one}/mcp  {_header(server, one)}")
         return
     shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
-    session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
+    found = f"is made from that in {shown} (--show-token)" if server.part else f"is in {shown}"
+    session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN {found}")
     if apart:
         each = ", ".join(f"{one}/mcp" for one in apart)
         session.write(f"by themselves, each with a token of its own (--show-token): {each}")
@@ -423,7 +423,7 @@ def _secret(server: Running) -> Secret:
     token = access.token("" if server.token.startswith("$") else server.token)
     if not token:
         raise ConfigError("serve", f"the server has its token from {server.token}, which is not set here")
-    return token
+    return access.part(token, server.part) if server.part else token
 
 
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base import paths
+from commonplace.base import clock, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
@@ -118,7 +118,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
-    at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
+    at = clock.local(entry.at)
     (lines, heading), kinds = placed(
         entry.text, entry.heading, dated(entry.provenance, at), f"{at:%H:%M}" if times else None
     )
@@ -136,10 +136,10 @@ def placed(
 
 
 def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
-    """Say when, where a writer did not."""
+    """Say when, where a writer did not: by the clock of this machine, as the day and the hour of an entry."""
     if provenance is None or provenance.at:
         return provenance
-    return replace(provenance, at=at.isoformat(timespec="seconds"))
+    return replace(provenance, at=clock.local(at).isoformat(timespec="seconds"))
 
 
 def check_closed(text: str, name: str) -> None:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
@@ -178,18 +179,23 @@ def written_text(written: Written) -> str:
     return screen.place(written.path, written.start_line, written.end_line)
 
 
-def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
-    """List notes: path, date, size, title; on a terminal paths and titles that are too long are cut."""
+def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN, *, numbered: int = 0) -> str:
+    """List notes: path, date, size, title; on a terminal paths and titles that are too long are cut.
+
+    There the first ones, `numbered` of them, have their numbers.
+    """
     fields = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
     rows = [tuple(map(screen.one_line, row)) for row in fields]
+    lead = numbers(min(len(rows), numbered), look)
+    beside = len(str(len(lead))) + 1 if any(lead) else 0
     if look.width is not None and rows:
         path, *others, title = (max(screen.cells(row[column]) for row in rows) for column in range(4))
-        room = (
-            look.width - sum(others) - 2 * 3
-        )  # cells for a path and a title, with two before each further one
+        # Cells for a path and a title, with two before each further one.
+        room = look.width - beside - sum(others) - 2 * 3
         path = min(path, max(room - title, room * 3 // 5))
         rows = [(screen.middle(row[0], path), *row[1:3], screen.shorten(row[3], room - path)) for row in rows]
-    return "\n".join(screen.table(rows, right=(2,)))
+    table = screen.table(rows, right=(2,))
+    return "\n".join(map("".join, zip_longest(lead, table, fillvalue=" " * beside)))
 
 
 def gathered_text(

@@ -36,8 +36,8 @@ class Running(NamedTuple):
     """A server: its process, when that was started, the id that `/health` returns, where it listens.
 
     `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
-    none. `asked` is what it was started with: the workspace (`root`), the `agent`, and what a request says
-    beside that.
+    none; where there is a `part`, clients send what `access.part` makes of it. `asked` is what it was started
+    with: the workspace (`root`), the `agent`, and what a request says beside that.
     """
 
     pid: int
@@ -48,6 +48,7 @@ class Running(NamedTuple):
     since: str
     token: str = ""
     asked: Mapping[str, Any] | None = None
+    part: str = ""
 
     @property
     def reached_at(self) -> str:

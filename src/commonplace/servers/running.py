@@ -56,7 +56,8 @@ class Address(NamedTuple):
     """Where to listen, which token to ask for, and further host names of this machine.
 
     The token is that of `token_file`, of the environment, or of `own_token`, a file that is made where it is
-    missing, or `anew`; with none of them no token is asked for.
+    missing, or `anew`; with none of them no token is asked for. Of one that is named, which others may have
+    as well, that of a `part` is asked for, if there is one.
     """
 
     host: str
@@ -66,6 +67,7 @@ class Address(NamedTuple):
     own_token: str = ""
     anew: bool = False
     open: bool = False
+    part: str = ""
 
 
 def serve(
@@ -96,7 +98,10 @@ def serve(
         host, port = bound.getsockname()[:2]
         since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         pid = os.getpid()
-        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place, asked)
+        part = address.part if place not in ("", address.own_token) else ""
+        running = Running(
+            pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place, asked, part
+        )
         log = logging.getLogger("commonplace.server")
 
         def restored() -> None:
@@ -149,7 +154,10 @@ def _token(address: Address, place: str) -> Secret:
         return access.own_token(Path(place), new=address.anew) if place else NO_KEY
     if address.anew and place:
         raise ConfigError("serve", f"--new-token makes one of our own, but {place} holds the one that is set")
-    return access.token(address.token_file) if place else NO_KEY
+    if not place:
+        return NO_KEY
+    named = access.token(address.token_file)
+    return access.part(named, address.part) if address.part else named
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
-from commonplace.base import paths
+from commonplace.base import clock, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs
 from commonplace.config.settings import WORKSPACE_COLLECTION
@@ -232,7 +232,7 @@ class Activities:
         if before.stated is not None:
             return _digest(statement) not in before.stated
         at = _parsed(statement.said.get("at", ""))
-        return at is not None and at.astimezone().replace(tzinfo=None) >= self._began
+        return at is not None and clock.local(at) >= self._began
 
     @staticmethod
     def _data(source: Source, inner: str) -> bytes:
@@ -285,8 +285,8 @@ def _writer(statement: Statement) -> str:
 def _time(statement: Statement, now: str) -> str:
     """When an entry says it was written, else `now`, else the day of its note and its hour."""
     said, day = statement.said.get("at", ""), os.path.basename(statement.path)[:10]
-    if _parsed(said):
-        return said
+    if at := _parsed(said):
+        return at.isoformat(timespec="seconds")
     return now or (f"{day}T{statement.hour}" if statement.hour else day)
 
 
@@ -326,6 +326,6 @@ def _seconds(text: str) -> float:
 
 
 def _parsed(text: str) -> datetime | None:
-    with suppress(ValueError):
-        return datetime.fromisoformat(text)
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(text).astimezone()
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from commonplace.base import paths
+from commonplace.base import clock, paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import additions, diffs, runs, transaction
@@ -258,7 +258,7 @@ def _compose_facts(
 
 def _moment(fact: Fact) -> datetime | None:
     """When it was, on this machine's clock."""
-    return fact.at.astimezone().replace(tzinfo=None) if fact.at and fact.at.tzinfo else fact.at
+    return fact.at and clock.local(fact.at)
 
 
 def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appends.Placed | None:

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.base import paths
+from commonplace.base import clock, paths
 from commonplace.base.paths import APPLICATION
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
@@ -189,7 +189,7 @@ class _Report(NamedTuple):
         lines = [self._title(bool(error)), self._facts(bool(error), mended)]
         # Once more: what stands together now may read as a secret.
         text = excerpts.public("\n".join(lines if alone else [*lines, *self._excerpt(error)]))
-        at = execution.at.astimezone().replace(tzinfo=None) if execution.at.tzinfo else execution.at
+        at = clock.local(execution.at)
         by = Provenance(
             "untrusted" if self.is_foreign else "tool",
             execution.agent,

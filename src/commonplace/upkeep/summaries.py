@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.base import paths
+from commonplace.base import clock, paths
 from commonplace.base.errors import (
     BudgetExceeded,
     CommonplaceError,
@@ -257,7 +257,7 @@ class Summarizer:
         mark = self.pending.read(session)
         if mark is None:
             done = self._recovered(session, turns).done
-        elif mark.writing and mark.at in moments(self.memory, session, [mark.at]):
+        elif mark.writing and moment(mark.at) in moments(self.memory, session, [mark.at]):
             done = mark.writing
         else:
             done = mark.done
@@ -275,13 +275,13 @@ class Summarizer:
 
     def _write(self, session: str, agent: str, draft: Draft, turns: Sequence[Turn]) -> Written:
         """Write down what is about to be written, then the entry; the mark is moved on afterwards."""
-        at = moment(turns[-1].at) or datetime.now().astimezone().isoformat(timespec="seconds")
+        at = moment(turns[-1].at) or datetime.now().isoformat(timespec="seconds")
         self.pending.update(session, lambda mark: replace(mark, agent=agent, writing=len(turns), at=at))
         return self.memory.remember(
             draft.text,
             heading=HEADINGS[draft.language],
             redact=True,
-            now=local(at),
+            now=datetime.fromisoformat(at),
             provenance=Provenance("agent", agent, session, at),
         )
 
@@ -339,17 +339,11 @@ def _is_of_memory(path: str) -> bool:
 
 
 def moment(at: str) -> str:
-    """Return when something was said, to the second; empty where that is no time."""
+    """Return when something was said by the clock of this machine, to the second; empty for no time."""
     try:
-        return datetime.fromisoformat(at).isoformat(timespec="seconds")
-    except ValueError:
+        return clock.local(datetime.fromisoformat(at)).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
         return ""
-
-
-def local(at: str) -> datetime:
-    """Return a moment by the clock of this machine, which says whose day it belongs to."""
-    said_at = datetime.fromisoformat(at)
-    return said_at.astimezone().replace(tzinfo=None) if said_at.tzinfo else said_at
 
 
 def day_note(memory: Memory, day: date) -> str:
@@ -364,13 +358,15 @@ def day_note(memory: Memory, day: date) -> str:
 
 def moments(memory: Memory, session: str, ats: Iterable[str]) -> Collection[str]:
     """Return up to when a session is summed up in the notes of the days of these times."""
-    days = {local(told).date() for told in map(moment, ats) if told}
+    days = {datetime.fromisoformat(told).date() for told in map(moment, ats) if told}
     wanted = comments.take([comments.of_provenance(Provenance("agent", session=session))])[1].get("session")
     found = set()
     for day in sorted(days):
         lines = list(_summaries(day_note(memory, day).splitlines()))
         found |= {
-            said.get("at", "") for said in comments.take(lines).values() if said.get("session") == wanted
+            moment(said.get("at", ""))
+            for said in comments.take(lines).values()
+            if said.get("session") == wanted
         }
     return found - {""}
 

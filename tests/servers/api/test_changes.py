@@ -121,8 +121,11 @@ def test_changes_are_undone_one_by_one_or_since_one(api: Api) -> None:
         shown = api.post("/api/corrections/preview", old=old, new=new)
         runs.append(api.post("/api/corrections", preview=shown["preview"])["run"])
     shown = api.post("/api/undo/preview", run=runs[0], since=True)
-    assert shown["undoes"] == runs[::-1]
-    assert len(api.post("/api/undo", preview=shown["preview"])["runs"]) == 2
+    assert [run["id"] for run in shown["runs"]] == runs[::-1]
+    done = api.post("/api/undo", preview=shown["preview"])
+    assert [run["about"]["undoes"] for run in done["runs"]] == runs[::-1]
+    assert shown.keys() - done.keys() == {"preview"}
+    assert (shown["dry_run"], done["dry_run"], shown["diff"]) == (True, False, done["diff"])
     assert (api.root / NOTE).read_bytes() == before
     assert api.refused("POST", "/api/undo/preview", {"since": True})[0] == 400
     assert api.refused("POST", "/api/undo/preview", {})[0] == 409

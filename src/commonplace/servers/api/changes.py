@@ -10,7 +10,7 @@ from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
-from commonplace.types import Confirmed, Corrected, Erasure, Run
+from commonplace.types import Confirmed, Corrected, Erasure, Run, Undone
 
 _MOST_WORDS, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1000, 50
 _KINDS = ("text", "lines", "note", "person", "session")
@@ -225,13 +225,12 @@ def _preview_undo(call: Call) -> object:
         raise Refused(400, "since needs the run to begin with", "/api/runs lists them")
     shown = call.memory.undo(run, since=since, dry_run=True)
     code = call.offer("undo", (shown, since))
-    return {"undoes": [one.id for one in shown.runs], "diff": shown.diff, "preview": code}
+    return _shown(shown, code)
 
 
 def _undo(call: Call) -> object:
     shown, since = call.redeem("undo")
-    done = call.memory.undo(shown.runs[-1].id, since=since, preview=shown)
-    return {"runs": done.runs, "withdrawn": [" ".join(filter(None, one)) for one in done.withdrawn]}
+    return call.memory.undo(shown.runs[-1].id, since=since, preview=shown)
 
 
 _ID = text("The id of a run, or the beginning of it.", most=100)
@@ -247,17 +246,13 @@ LOG = (
     ),
     Operation(
         "POST", "/api/undo/preview", "preview_undo", "Show what undoing would change.", _preview_undo,
-        answer(undoes=listed(text()), diff=text(), preview=_CODE),
+        answer(**schema.parts(Undone), preview=_CODE),
         body=record(run=_ID, since=flag("All that was generated after it as well.")),
         refusals=(404, 409), owner=True,
     ),
     Operation(
         "POST", "/api/undo", "undo", "Take generated changes back.", _undo,
-        answer(
-            runs=listed(schema.of(Run)),
-            withdrawn=listed(text(), "Collections and contexts of an import that are removed."),
-        ),
-        body=_PREVIEW, refusals=(404, 409), owner=True,
+        schema.of(Undone), body=_PREVIEW, refusals=(404, 409), owner=True,
     ),
 )  # fmt: skip
 OPERATIONS = (*CORRECTIONS, *FORGETTING, *LOG)

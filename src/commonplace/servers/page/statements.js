@@ -249,7 +249,7 @@ export function undo(run = "") {
     yes: t("undo_yes"),
     preview: async () => {
       const answer = await post("/api/undo/preview", run ? { run } : {});
-      return { content: [el("p", { class: "muted" }, t("undoes", { n: answer.undoes.length })), diff(answer.diff)], code: answer.preview };
+      return { content: [el("p", { class: "muted" }, t("undoes", { n: answer.runs.length })), diff(answer.diff)], code: answer.preview };
     },
     carry: async (code) => {
       await post("/api/undo", { preview: code });
