@@ -23,6 +23,7 @@ from commonplace.base import errors, installation
 from commonplace.cli.application import cli
 from commonplace.config import KEYS, keys
 from commonplace.search import confidence, expansion, filters, query, query_document, ranking, terms
+from commonplace.types import changes
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -204,10 +205,22 @@ def test_what_methods_raise_can_be_imported_from_the_package() -> None:
 def test_every_field_and_error_is_described() -> None:
     text = (DOCS / "python-api.md").read_text("utf-8")
     results = ["SearchResult", "Hit", "Factor", "Recall", "Excerpt", "Written", "SyncReport", "FileFailure"]
-    results += ["Status", "CollectionInfo"]
+    results += [
+        "Status",
+        "CollectionInfo",
+        "Answer",
+        "Gathered",
+        "NoteInfo",
+        "Timeline",
+        "Usage",
+        "Corrected",
+    ]
+    results += ["Run", "Undone", "Entry", "Provenance"]
     for name in results:
-        for field in dataclasses.fields(getattr(types, name)):
-            assert f"`{field.name}`" in text, f"{name}.{field.name}"
+        # Of a type that the page has a paragraph for, there; of one that stands in another's, anywhere.
+        told = re.search(rf"^\*\*{name}\*\*.*?(?=^\*\*[A-Z]|^#)", text, re.MULTILINE | re.DOTALL)
+        for field in dataclasses.fields(getattr(types, name, None) or getattr(changes, name)):
+            assert f"`{field.name}`" in (told[0] if told else text), f"{name}.{field.name}"
     tree = [
         name
         for name, value in vars(errors).items()

@@ -293,7 +293,7 @@ def test_a_memory_without_vectors_says_that_full_text_answered(
         found = memory.search("walnut desk")
         assert found.hits
         assert found.level == memory.status().level == 2
-        assert "1 passages have no vector yet" in found.warnings[0]
+        assert "1 passage has no vector yet" in found.warnings[0]
 
 
 def test_a_rebuild_in_passing_keeps_the_vectors(root: Path) -> None:

@@ -230,7 +230,7 @@ def test_a_question_waits_for_nothing_but_its_own_vector(
         found = memory.search("brass lamp")
         assert found.hits[0].path == "memory/new.md"
         assert len(server.inputs) == paid + 1
-        assert "1 passages have no vector yet" in found.warnings[0]
+        assert "1 passage has no vector yet" in found.warnings[0]
         assert memory.sync().embedded == 1
 
 

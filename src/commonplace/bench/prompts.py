@@ -18,6 +18,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named
 from commonplace.markdown.document import decode
 from commonplace.memory import Memory
+from commonplace.render import count
 
 DAYS = 7  # of notes that a host without a search loads into every prompt
 NEEDS = "every [[question]] needs text and expect = [{ path = …, contains = … }]"
@@ -162,10 +163,11 @@ def as_text(measured: Measured) -> str:
     counts = [f"{name} {found[name]} of {asked[name]}" for name in sorted(asked) if name]
     languages = f" ({', '.join(counts)})" if counts else ""
     lines = [
-        f"{len(answers)} questions, budget {measured.budget:,} tokens",
+        f"{count(len(answers), 'question')}, budget {measured.budget:,} tokens",
         f"a block             {measured.mean_tokens:,.0f} tokens on average "
         f"(median {statistics.median(tokens):,.0f}, most {max(tokens):,})",
-        f"MEMORY.md + {DAYS} days  {measured.loaded_tokens:,} tokens: a block has {measured.saved:.1%} fewer",
+        f"MEMORY.md + {DAYS} days  {measured.loaded_tokens:,} tokens: a block has "
+        f"{abs(measured.saved):.1%} {'fewer' if measured.saved >= 0 else 'more'}",
         f"evidence            in {measured.found} of {len(answers)}{languages} blocks; "
         f"MEMORY.md + {DAYS} days hold that of {sum(answer.loaded for answer in answers)}",
         f"time                {statistics.median(a.milliseconds for a in answers):.0f} ms a block (median)",

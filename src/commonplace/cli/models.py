@@ -191,13 +191,14 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     active model does not answer.
     """
     settings = session.settings_of(ctx)
-    if reranker and (name or llm):
-        raise ConfigError("models", "--reranker tries the reranker that is set, and nothing else")
+    if reranker and name:
+        raise ConfigError("models", "--reranker tries the reranker that is set; leave out the name")
     root = session.root_for_settings(ctx)
-    if llm:
-        trials = _try_language_model(root, settings, name)
-    elif reranker:
-        trials = _try_reranker(root, settings)
+    if llm or reranker:
+        trials = Trials(
+            llm=_try_language_model(root, settings, name) if llm else None,
+            reranking=_try_reranker(root, settings) if reranker else None,
+        )
     else:
         trials = _try_all(root, settings, name)
     text = trials.text(session.look(settings))
@@ -232,22 +233,22 @@ class Trials(NamedTuple):
         return "\n".join(filter(None, (table, _ranked(self.reranking, look) if self.reranking else "")))
 
 
-def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trials:
+def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trial | None:
     """Try a language model that is named, or the one that is set. Raises ConfigError where none is."""
     chosen = selection.select_llm(name, settings.llm) if name else settings.llm
     if chosen.provider == NONE:
         raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
-    return Trials(llm=try_llm(root, settings._replace(llm=chosen)))
+    return try_llm(root, settings._replace(llm=chosen))
 
 
-def _try_reranker(root: Path, settings: Settings) -> Trials:
+def _try_reranker(root: Path, settings: Settings) -> Trial:
     """Try the reranker that is set. Raises ConfigError where none is."""
     with accounts(root) as opened:
         trial = probe.reranker(settings, opened)
     if trial is None:
         remedy = "`commonplace config set reranking.provider NAME` sets one"
         raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
-    return Trials(reranking=trial)
+    return trial
 
 
 def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:

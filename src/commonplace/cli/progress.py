@@ -53,12 +53,13 @@ def shown(stream: IO[str] | None = None, *, lines: bool = False) -> Iterator[Pro
 
 def _lines(stream: IO[str], *, ends: bool) -> Progress:
     """Write a line every few seconds while a stage lasts, and when one `ends` if that is wanted."""
-    due = time.monotonic() + LINE_EVERY_S
+    due, last = time.monotonic() + LINE_EVERY_S, ""
 
     def tell(stage: str, done: int, total: int) -> None:
-        nonlocal due
-        if total and ((ends and done >= total) or time.monotonic() >= due):
-            due = time.monotonic() + LINE_EVERY_S
-            print(f"  {stage}: {done:,} of {total:,}", file=stream, flush=True)
+        nonlocal due, last
+        line = f"  {stage}: {done:,} of {total:,}"
+        if total and line != last and ((ends and done >= total) or time.monotonic() >= due):
+            due, last = time.monotonic() + LINE_EVERY_S, line
+            print(line, file=stream, flush=True)
 
     return tell

@@ -38,7 +38,7 @@ def _chat(name: str, about: str, base_url: str, *keys: str, model: str = "", loc
 
 # fmt: off
 EMBEDDERS = (
-    Provider("builtin", ".embedding.builtin:load", "the bundled model, English; nothing to set up",
+    Provider("builtin", ".embedding.builtin:load", "bundled, English and Chinese; nothing to set up",
              model="all-MiniLM-L6-v2"),
     Provider("onnx", ".local:load_onnx",
              "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json"),

@@ -257,7 +257,7 @@ def estimate_text(estimate: Estimate) -> str:
     fresh = estimate.texts - estimate.known
     if not fresh:
         return f"nothing to embed with {screen.one_line(estimate.model)}"
-    parts = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
+    parts = [f"{count(fresh, 'text')} to embed with {screen.one_line(estimate.model)}"]
     if estimate.known:
         parts.append(f"{estimate.known:,} more are known from the cache")
     if estimate.local:

@@ -14,6 +14,7 @@ from commonplace.index import facts
 from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
 from commonplace.providers.embedding.base import gives_words
+from commonplace.render import count
 from commonplace.search import confidence, pipeline, query, ranking, references
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import LateInteraction, Readers
@@ -396,7 +397,8 @@ class QuestionModel:
         if current.model is not None and not self._store.vectors.serves(current.model):
             return [f"{OTHER_VECTORS}: {self._sync()}"]
         pending = self._store.index.vectors.pending()
-        return [f"{pending} passages have no vector yet: {self._sync()}"] if pending else []
+        have = "has" if pending == 1 else "have"
+        return [f"{count(pending, 'passage')} {have} no vector yet: {self._sync()}"] if pending else []
 
     def _sync(self) -> str:
         """What brings the vectors that are missing."""
