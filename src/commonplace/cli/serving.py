@@ -245,8 +245,8 @@ def _serve(
         return
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
+    from commonplace.servers import daemon as background
     from commonplace.servers import running
-    from commonplace.servers.daemon import DETACHED_VARIABLE
     from commonplace.servers.workers import Workers
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
@@ -254,7 +254,7 @@ def _serve(
         server = _in_background(ctx, address, structured=structured)
         _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page(server, _secret(server))
+            browser.show_page(server, _secret(server), background.key(_folder(ctx)))
         return
 
     def tell(server: Running) -> None:
@@ -264,9 +264,9 @@ def _serve(
             session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
             _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page_soon(server, _secret(server))
+            browser.show_page_soon(server, _secret(server), background.key(folder))
 
-    detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
+    detached, folder = bool(os.environ.pop(background.DETACHED_VARIABLE, "")), _folder(ctx)
     with _local_server(ctx, None).beside():
         apart = shortcut.apart_of(asking)
         most = config.load(_home(ctx).root, agent=asking.agent).server.workers
@@ -307,7 +307,8 @@ def web(ctx: click.Context, no_browser: bool) -> None:
     if running is None:
         address = _address(ctx, None, None, None, anew=False, open=False)
         running = _in_background(ctx, address, structured=False)
-    browser.show_page(running, _secret(running), opens=not no_browser)
+    key = daemon.key(_folder(ctx))
+    browser.show_page(running, _secret(running), key, opens=not no_browser)
 
 
 def _work() -> None:
