@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.servers.api.errors import Refused
@@ -70,6 +71,7 @@ def _steps(call: Call, target: Target) -> list[Edit]:
 
 
 def _preview(call: Call) -> object:
+    from commonplace.base import paths
     from commonplace.changes import diffs
     from commonplace.clients import installing
     from commonplace.redaction.redact import redact
@@ -79,8 +81,9 @@ def _preview(call: Call) -> object:
     changes = installing.preview(_steps(call, target), os.environ, remove=remove)
     differs = [one for one in changes if one.before != one.after]
     code = call.offer("client", (name, remove, changes)) if differs else ""
+    named = [replace(one, path=paths.shown(f"/{one.path}")) for one in changes]
     return {
-        "diff": redact(diffs.of_changes(changes))[0],  # of settings of others, which may hold keys of theirs
+        "diff": redact(diffs.of_changes(named))[0],  # of settings of others, which may hold keys of theirs
         "starts": "" if remove else shlex.join(_door(call, name).argv("mcp")),
         "preview": code,
     }
