@@ -102,7 +102,7 @@ export async function shownFirst(title, { form, preview, carry, yes, choose, liv
   body.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
   });
-  if (form) (body.querySelector("[autofocus], input:checked") ?? body.querySelector("textarea, input")).focus();
+  if (form) (body.querySelector("[autofocus]") ?? body.querySelector("input:checked") ?? body.querySelector("textarea, input")).focus();
   if (!form || live) await ask();
   return box;
 }
