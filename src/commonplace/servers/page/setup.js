@@ -5,7 +5,7 @@ import { ask, get, post } from "./api.js";
 import { diff } from "./diff.js";
 import { el, plain, say, toast } from "./dom.js";
 import { dialog, explained, finished, shownFirst, tell } from "./statements.js";
-import { number, t } from "./words.js";
+import { named, number, t } from "./words.js";
 
 const OWN = "memory"; // the collection of the workspace itself
 const LOOK_MS = 700; // between two looks at how far the reading is
@@ -167,7 +167,8 @@ function change({ name, title }, remove) {
     carry: async (code) => {
       const done = await post("/api/clients", { preview: code });
       const message = t(remove ? "setup_taken_out" : "setup_installed", { title, n: done.changed.length });
-      return { message: done.by_hand ? `${message} ${t("setup_by_hand", { what: done.by_hand })}` : message };
+      const next = done.by_hand && (named(`client.${name}`) ?? done.by_hand);
+      return { message: next ? `${message} ${t("setup_by_hand", { what: next })}` : message };
     },
   });
 }
@@ -188,7 +189,7 @@ async function importing(root) {
   const path = el("input", { id: "import-path", autocomplete: "off", spellcheck: "false", "aria-describedby": "import-hint" });
   const kind = el("select", { id: "import-kind" }, el("option", { value: "" }, t("setup_kind_auto")), kinds.map((one) => el("option", { value: one.name }, one.title)));
   const hint = el("p", { class: "muted", id: "import-hint" }, t("setup_folder_hint"));
-  kind.addEventListener("change", () => (hint.textContent = kinds.find((one) => one.name === kind.value)?.what ?? t("setup_folder_hint")));
+  kind.addEventListener("change", () => (hint.textContent = named(`import.${kind.value}`) ?? kinds.find((one) => one.name === kind.value)?.what ?? t("setup_folder_hint")));
   root.append(el("form", { class: "row", onsubmit: (event) => (event.preventDefault(), bring(path.value.trim(), kind.value)) },
     field(t("setup_import_path"), path), field(t("setup_kind"), kind), el("button", { class: "main" }, t("setup_import_show")), hint));
 }

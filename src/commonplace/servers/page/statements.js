@@ -171,7 +171,7 @@ export function correct(reference, { text, words = [] } = {}) {
 function correcting(reference, text, words) {
   const all = statementsIn(reference, text);
   const at = Math.max(0, bestOf(all, words));
-  if (all.length > 1) ({ place: reference, text } = all[at]);
+  if (all.length) ({ place: reference, text } = all[at]);
   const old = all.length > 1
     ? choosing(t("which"), all, at, (one) => ((reference = one.place), (input.value = bare(one.text))))
     : el("blockquote", { class: "old" }, text || reference);

@@ -51,8 +51,13 @@ export const ZH = {
   elsewhere: "这属于另一个笔记库，在此只读。",
 };
 
-// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
+// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting,
+// what is left to do in a client, what is imported.
 export const NAMES = {
+  "client.claude-code": "请新开一个会话，用 /mcp 和 /hooks 可以查看", "client.codex": "启动 codex，在它询问时（或在 /hooks 里）信任新的钩子，否则钩子不会运行", "client.cursor": "在 Cursor 中打开 Customize > MCPs，确认服务器已开启", "client.vscode": "运行命令 MCP: List Servers，启动服务器并信任它",
+  "client.gemini": "用 /permissions 信任你工作的文件夹，在其他文件夹里 Gemini CLI 不会启动服务器", "client.openclaw": "重启网关：openclaw gateway restart", "client.nanobot": "如果网关正在运行，请重启：nanobot gateway",
+  "import.commonplace": "本程序自己的导出：由 export 生成的 JSON", "import.claude-mem": "claude-mem.db，或它所在的文件夹", "import.qmd": "含有集合和说明的 index.yml", "import.nanobot": "工作区（USER.md、memory/*.md、memory/history.jsonl），或 ~/.nanobot", "import.openclaw": "工作区（MEMORY.md、USER.md、memory/*.md），或 ~/.openclaw",
+  "import.obsidian": "笔记库：含有 .obsidian 的文件夹", "import.mem0": "导出文件：含有记忆列表的 JSON", "import.chats": "导出文件：conversations.json，或它所在的 zip、文件夹", "import.basic-memory": "项目：带有 permalink 和 observation 的 Markdown",
   "versions.commonplace": "本程序", "versions.python": "Python", "versions.programs": "PATH 里的 commonplace", "versions.extras": "未安装的附加项",
   "sqlite.version": "SQLite 版本", "sqlite.fts5": "全文检索", "sqlite.json": "JSON 支持", "sqlite.extension": "向量扩展", "sqlite.files": "文件系统", "sqlite.wal": "WAL 模式",
   "model.model": "模型文件", "model.tokenizer": "分词文件", "model.encoder": "编码器文件", "model.pieces": "子词表", "model.lexicon": "词表", "model.vectors": "试算向量",
