@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 Lane = Literal["light", "heavy", "entry", "model", "examination", "reading"]
 Examine = Callable[[bool], Iterable["Finding"]]
-BEYOND = (
-    "this reaches beyond the workspace, so only a page that `commonplace web` opened on this machine may ask"
-)
 LOST = "this preview is used, too old, or of something else; nothing was changed"
 
 
@@ -74,8 +71,9 @@ class Call:
     def check_reach(self, command: str) -> None:
         """Raise Refused where who asks may not reach beyond the workspace, with the command that may."""
         if not self.reaches:
-            remedy = f"open it with `commonplace web`, or use the command line: {command}"
-            raise Refused(403, BEYOND, remedy)
+            only = "only a page that `commonplace web` opened on this machine may ask"
+            remedy = f"open it so, or use the command line: {command}"
+            raise Refused(403, f"this reaches beyond the workspace, so {only}", remedy)
 
 
 @dataclass(frozen=True, slots=True)
