@@ -247,6 +247,7 @@ def _serve(
     service = shortcut.service_of(asking, structured=structured)
     from commonplace.servers import daemon as background
     from commonplace.servers import running
+    from commonplace.servers.daemon import DETACHED_VARIABLE
     from commonplace.servers.workers import Workers
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
@@ -266,7 +267,7 @@ def _serve(
         if opens:
             browser.show_page_soon(server, _secret(server), background.key(folder))
 
-    detached, folder = bool(os.environ.pop(background.DETACHED_VARIABLE, "")), _folder(ctx)
+    detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     with _local_server(ctx, None).beside():
         apart = shortcut.apart_of(asking)
         most = config.load(_home(ctx).root, agent=asking.agent).server.workers
