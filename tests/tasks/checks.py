@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from commonplace import Memory
+from commonplace.upkeep import export
 from commonplace.upkeep.consolidation import consolidate
 
 QUIET = {"embedding.provider": "none", "usage.record": False}
@@ -64,12 +65,19 @@ def _consolidation(root: Path) -> None:
         assert consolidate(home, None, accept=True).run
 
 
+def _export(root: Path) -> None:
+    with memory(root.parent / "old") as other:
+        exported = export.export(other, "json")
+    export.write(other, root.parent / "old.json", exported)
+
+
 EVENTS: Mapping[str, Callable[[Path], None]] = {
     "another program writes": _another_program,
     "an agent writes": _agent,
     "an agent writes while you edit": _agent_while_you_edit,
     "a consolidation was accepted": _consolidation,
     "you edit and leave the editor": lambda root: None,
+    "the other memory is exported to ../old.json": _export,
 }
 MEMORY = "MEMORY.md"
 POSTGRESQL = "- The queue of Kestrel lives in PostgreSQL."
@@ -112,7 +120,7 @@ CHECKS: Mapping[int, Check] = {
     36: Check(note=MEMORY, says=["\n- Four disks has the NAS.\n"], says_not=["~~Four disks"]),
     37: Check(["recipes"]),
     38: Check(["10 notes written"]),
-    39: Check(["1 entry in 1 note"], note="memory/MEMORY-commonplace.md", says=["Ishigaki"]),
+    39: Check(note="memory/MEMORY-commonplace.md", says=["Ishigaki"]),
     40: Check(["codex"]),
 }
 

@@ -142,6 +142,7 @@ class Answerer:
                     s.ignore,
                     *counts.collections.get(s.name, (0, 0)),
                     weight=noted[s.name].weight if s.name in noted else "own",
+                    by_default=noted[s.name].by_default if s.name in noted else True,
                 )
                 for s in store.sources
             ),

@@ -14,14 +14,14 @@ from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.routes import Resource
 from commonplace.servers.api.schema import answer, record, text
 from commonplace.servers.protocol import Refusal, decode, encode, mapping
-from commonplace.servers.visitors import CODE_S, Visitors, is_own_page
+from commonplace.servers.visitors import CODE_S, KEY, Visitors, is_own_page
 
 CODES, VISITS = "/api/codes", "/api/visits"
 _LARGEST_CODE = 100
 
 
 class Codes(Resource):
-    """Makes codes for those who have the token."""
+    """Makes codes for those who have the token; programs of the user send the server's key as well."""
 
     path, methods = CODES, ("POST",)
 
@@ -32,7 +32,8 @@ class Codes(Resource):
     async def answer(self, method: str, request: Request) -> Response:
         """Make one."""
         guard.check_accepts(request)
-        return _json({"code": self._visitors.code(), "expires_s": CODE_S})
+        code = self._visitors.code(request.headers.get(KEY, ""))
+        return _json({"code": code, "expires_s": CODE_S})
 
     def describe(self) -> Mapping[str, Any]:
         """Its description."""

@@ -32,6 +32,16 @@ export const ZH = {
   group_versions: "版本", group_sqlite: "SQLite", group_model: "内置模型", group_settings: "设置", group_providers: "模型服务", group_workspace: "笔记库", group_notes: "笔记", group_index: "索引", group_stores: "记录", group_disk: "磁盘", group_permissions: "权限", group_clients: "客户端", group_schedule: "定时任务",
   review_about: "从每日笔记中提炼值得长期记住的内容；逐条看过、接受之后才会写入。", days_of_notes: "读最近多少天的笔记", propose: "提出建议", proposing: "正在读笔记，可能需要一会儿…", no_model: "没有设置语言模型，只能提出笔记中直接写明的内容。设置方法：commonplace models use --llm PROVIDER/MODEL", proposed: "从 {candidates} 条内容中提出 {n} 条建议。", reject_all: "全部拒绝", accept_chosen: "接受所选", accepted: "已写入 {n} 条。", rejected: "没有写入任何内容。",
   rejected_lines: "未通过检查的建议", conflicts: "相互矛盾的内容", orphans: "依据已不存在的内容", replaces: "取代", rests_on: "依据", none_chosen: "请先选择。", op_add: "新增", op_merge: "合并", op_supersede: "取代", op_expire: "过期", op_conflict: "矛盾", op_keep: "保留",
+  view_setup: "设置", reach_alone: "这会影响笔记库以外的内容（其他文件夹、其他程序的设置），只有通过 commonplace web 打开、且服务只在本机监听的页面才可以使用。", key_add_folder: "在设置中添加文件夹",
+  setup_folders: "参与搜索的文件夹", setup_folders_about: "可以添加本机上任何存放 Markdown 的文件夹。文件留在原处；在这里移除也不会改动它们。", setup_folder: "文件夹路径", setup_folder_hint: "完整路径、以 ~ 开头，或相对于笔记文件夹，例如 ../recipes", setup_name: "另起名称", setup_weight: "其中的笔记",
+  weight_auto: "按默认处理", weight_own: "是我自己的", weight_reference: "是参考资料，排在自己的笔记之后", setup_add: "添加", setup_reading: "正在读取 {name}… 已读 {n} 篇笔记", setup_embedding: "{name}：已读 {n} 篇笔记，待计算向量 {pending} 个", setup_read: "现在可以搜索 {name} 了：{n} 篇笔记，{passages} 个段落。", setup_unread: "无法读取的文件：{n} 个",
+  setup_by_default: "默认搜索", setup_remove: "移除", setup_remove_named: "移除 {name}", setup_remove_asks: "不再搜索 {name}？文件会原样保留：{root}", setup_removed: "不再搜索 {name}。", setup_holds: "笔记 {n} 篇，段落 {passages} 个", setup_own: "你的笔记", setup_mine: "自己的",
+  setup_clients: "让智能体使用这份记忆", setup_clients_about: "把工具、钩子和技能写入客户端的用户级设置（客户端支持哪些就写哪些）。写入之前会列出每个文件的改动。", setup_here: "本机已安装", setup_not_here: "本机未找到", setup_install: "接入", setup_install_in: "接入 {title}", setup_uninstall: "移出", setup_uninstall_of: "从 {title} 移出", setup_has: "{what}：{path}", setup_leads_to: "指向另一份记忆：{others}",
+  part_server: "工具", part_hooks: "钩子", part_skill: "技能", setup_starts: "它将启动：", setup_no_change: "没有需要改动的内容。", setup_installed: "{title} 已接入这份记忆，改动了 {n} 个文件。", setup_taken_out: "这份记忆已从 {title} 移出，改动了 {n} 个文件。", setup_by_hand: "接下来：{what}。", setup_backups: "旧版本保留 30 天。", setup_generic: "其他客户端", setup_generic_about: "把下面的内容粘贴到它的 MCP 服务器设置里：", setup_copy: "复制", setup_copied: "已复制。",
+  setup_import: "导入另一份记忆", setup_import_about: "先列出会写入什么、写到哪里。密钥和私密内容不会导入。", setup_import_path: "要导入的路径", setup_kind: "种类", setup_kind_auto: "自动识别", setup_import_show: "先看内容", setup_import_yes: "导入", setup_import_nothing: "没有新内容。", setup_imported: "已导入：{entries} 条内容，{notes} 篇笔记。", setup_left_out: "未导入：{n} 处", setup_brings: "将从 {source} 写入：",
+  outcome_new: "新增", outcome_changed: "更新", outcome_same: "没有变化", outcome_edited: "在这里改过，保持不变", outcome_gone: "在这里已删除，不再写入", outcome_taken: "位置已被占用，不写入", setup_entries: "新增 {added} 条", setup_updated: "更新 {updated} 条", setup_collection: "集合", setup_context: "说明",
+  setup_export: "导出笔记", setup_export_about: "把你自己的全部笔记放进一个文件：便于阅读的 Markdown、可以再导入的 JSON，或原样打包的 zip。", setup_private: "保留私密内容和密钥（zip 总是保留）", form_md: "Markdown", form_json: "JSON", form_zip: "Zip", setup_exported: "已将 {n} 篇笔记写入 {name}。",
+  which_goes: "抹去哪些", passage_whole: "整段，{place}", entry_guess: "暂定：还不确定", entry_heading: "放在哪个标题下", entry_heading_none: "不指定",
   no_sessions: "还没有添加会话记录。用法见：", last_turns: "最近 {n} 条消息。", role_user: "用户", role_assistant: "助手", role_tool: "工具", role_system: "系统", tool: "工具",
   notes: "笔记", questions_30: "30 天内提问", spared: "节省的 token", median: "搜索耗时（中位数）", cost_30: "30 天内模型费用", notes_by_month: "每月笔记", questions_by_day: "每日提问", tokens_by_day: "每日 token", tokens_given: "给出", tokens_all: "节省", costs_by_day: "每日费用", dollars: "美元", no_figures: "暂无数据。", figures: "数据", when: "时间", most_found: "最常找到", unanswered: "没有答案的问题", never_found: "从未被找到的笔记（{n}）",
   examine: "重新检查", examining: "正在检查…", online_too: "同时检查在线服务", verdict_ok: "一切正常。", verdict_warning: "运行正常，有 {n} 处需要留意。", verdict_wrong: "有 {n} 处问题。", checks: "{n} 项检查", state_ok: "正常", state_warning: "注意", state_wrong: "有误", state_skipped: "跳过",
@@ -41,8 +51,13 @@ export const ZH = {
   elsewhere: "这属于另一个笔记库，在此只读。",
 };
 
-// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
+// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting,
+// what is left to do in a client, what is imported.
 export const NAMES = {
+  "client.claude-code": "请新开一个会话，用 /mcp 和 /hooks 可以查看", "client.codex": "启动 codex，在它询问时（或在 /hooks 里）信任新的钩子，否则钩子不会运行", "client.cursor": "在 Cursor 中打开 Customize > MCPs，确认服务器已开启", "client.vscode": "运行命令 MCP: List Servers，启动服务器并信任它",
+  "client.gemini": "用 /permissions 信任你工作的文件夹，在其他文件夹里 Gemini CLI 不会启动服务器", "client.openclaw": "重启网关：openclaw gateway restart", "client.nanobot": "如果网关正在运行，请重启：nanobot gateway",
+  "import.commonplace": "本程序自己的导出：由 export 生成的 JSON", "import.claude-mem": "claude-mem.db，或它所在的文件夹", "import.qmd": "含有集合和说明的 index.yml", "import.nanobot": "工作区（USER.md、memory/*.md、memory/history.jsonl），或 ~/.nanobot", "import.openclaw": "工作区（MEMORY.md、USER.md、memory/*.md），或 ~/.openclaw",
+  "import.obsidian": "笔记库：含有 .obsidian 的文件夹", "import.mem0": "导出文件：含有记忆列表的 JSON", "import.chats": "导出文件：conversations.json，或它所在的 zip、文件夹", "import.basic-memory": "项目：带有 permalink 和 observation 的 Markdown",
   "versions.commonplace": "本程序", "versions.python": "Python", "versions.programs": "PATH 里的 commonplace", "versions.extras": "未安装的附加项",
   "sqlite.version": "SQLite 版本", "sqlite.fts5": "全文检索", "sqlite.json": "JSON 支持", "sqlite.extension": "向量扩展", "sqlite.files": "文件系统", "sqlite.wal": "WAL 模式",
   "model.model": "模型文件", "model.tokenizer": "分词文件", "model.encoder": "编码器文件", "model.pieces": "子词表", "model.lexicon": "词表", "model.vectors": "试算向量",
