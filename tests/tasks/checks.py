@@ -14,10 +14,15 @@ QUIET = {"embedding.provider": "none", "usage.record": False}
 EDITED = "- Bread on Saturdays."
 EDITOR = """import pathlib, sys
 note = pathlib.Path(sys.argv[1])
-old = note.with_name("read-before")
-text = (old if old.exists() else note).read_text("utf-8")
+text = note.read_text("utf-8")
+sign = note.with_name("agent-writes")
+if sign.exists():  # while the note is open
+    from commonplace import Memory
+    sign.unlink()
+    with Memory.open(note.parent) as agents:
+        agents.remember("The gate is green.", long_term=True, section="Tea")
 note.write_text(text + "- Bread on Saturdays.\\n", "utf-8")
-"""  # as one that read the note before somebody else wrote into it, where `read-before` has that
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,7 @@ def _agent(root: Path) -> None:
 
 
 def _agent_while_you_edit(root: Path) -> None:
-    (root / "read-before").write_bytes((root / "MEMORY.md").read_bytes())
-    _agent(root)
+    (root / "agent-writes").touch()
 
 
 def _consolidation(root: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from textual.app import SuspendNotSupported
 
-from commonplace.base import editors, paths
+from commonplace.base import editors
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
@@ -20,8 +20,12 @@ from commonplace.base.errors import (
     NoteUnreadable,
     PreviewOutdated,
 )
+from commonplace.base.paths import Workspace
+from commonplace.changes import diffs
 from commonplace.edit import correct as correcting
+from commonplace.edit import merge
 from commonplace.edit.forget import selection
+from commonplace.edit.merge import Overwritten
 from commonplace.edit.resolve import Corpus, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
@@ -216,27 +220,50 @@ async def write(host: Host) -> None:
 
 
 async def edit(host: Host, place: Place) -> None:
-    """Open the note at the line in the editor; the panel comes back when that ends."""
-    _, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
+    """Open the note at the line in the editor; the panel comes back when that ends.
+
+    What this memory wrote meanwhile and the editor saved over is shown, and put back if that is wanted.
+    """
+    held, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
     if format_:
         raise NoteUnreadable(place.path, "a transcript, which only the program that writes it changes")
-    before = _state(str(path))
     argv = editors.command_line(path, place.first, os.environ)
-    try:
-        with host.suspend():
-            editors.run(argv)
-    except SuspendNotSupported as error:
-        raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
+    with merge.Editing(held.workspace, path) as editing:
+        try:
+            with host.suspend():
+                editors.run(argv)
+        except SuspendNotSupported as error:
+            raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
     host.refresh(layout=True)
-    if _state(str(path)) == before:
-        host.tell(f"{place.path}: {UNCHANGED}")
+    found, said = await host.ask(editing.overwritten)
+    if found is not None:
+        outcome = await _put_back(host, held.workspace, place.path, found)
+    elif editing.after == editing.before:
+        host.tell("; ".join([f"{place.path}: {UNCHANGED}", *said]))
+        return
     else:
-        _tell(host, f"{place.path}: changed")
+        added, removed = diffs.counted(editing.before, editing.after)
+        outcome = f"{place.path}: {count(added, 'line')} added, {removed:,} removed"
+        if editing.added:
+            outcome += f"; {count(editing.added, 'line')} of them written by this memory meanwhile"
+    _tell(host, outcome, warnings=said)
 
 
-def _state(path: str) -> tuple[int, int]:
-    stat = paths.root_of(path).stat(path)
-    return stat.st_mtime_ns, stat.st_size
+async def _put_back(host: Host, workspace: Workspace, path: str, found: Overwritten) -> str:
+    """Show what the editor saved over, and put it back if that is wanted; return what came of it."""
+    lines = [
+        text.plain("While the editor was open, this memory wrote into the note. The editor saved its own"),
+        text.plain("version over that. Your changes stand; this puts the other ones beside them:"),
+        text.plain(""),
+        *text.diff(found.diff),
+    ]
+    review = Review(f"{path}: saved over what was written meanwhile", lines, "Put it back?")
+    if await host.push_screen_wait(review):
+        number = await host.ask(partial(merge.put_back, workspace, found))
+        back = f"{count(number, 'line')} put back" if number else "what was written meanwhile is put back"
+        return f"{path}: {back}; both changes stand"
+    kept = "; `commonplace restore` has the lines that are gone" if found.copies else ""
+    return f"{path}: left as the editor saved it{kept}"
 
 
 # --- changes taken back ---------------------------------------------------------------------------------
