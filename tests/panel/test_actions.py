@@ -98,13 +98,30 @@ def test_the_same_words_and_those_for_what_changed_meanwhile_are_not_written_and
     assert rest == other.partition("- No coffee")[2]
 
 
-def test_of_several_statements_of_a_hit_one_is_chosen(play: Play, workspace: Path) -> None:
+def test_of_several_statements_of_a_hit_one_is_chosen_first_the_one_that_is_shown(
+    play: Play, workspace: Path
+) -> None:
     async def scene(person: Person) -> None:
-        await person.search("deploy Thursday Lin")
+        await person.search("Lin signs")
+        await person.press("d")
+        await asked(person, Choice)
+        texts = [row.shown.plain for row in person.rows("lines").rows]
+        assert [text.split("  ")[0] for text in texts] == [
+            "this line",
+            "this line",
+            "these lines",
+            "the whole note",
+        ]
+        await person.press("enter")
+        await asked(person, Review)
+        assert "Lin signs it off." in person.screen
+        assert "The deploy moved to Thursday." not in person.screen.partition("cannot be undone")[2]
+        await person.press("n")
+        await person.until(lambda: not isinstance(person.panel.screen, Review))
         await person.press("c")
         await asked(person, Choice)
         assert "memory/2026-02-13.md#L6" in person.screen
-        await person.press("j", "enter")
+        await person.press("enter")
         await reword(person, "Mira signs it off.")
         await asked(person, Review)
         await person.press("y")

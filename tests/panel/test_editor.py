@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.cli.conftest import command, environment
 from tests.panel.conftest import LONGEST_S, Person, Play
 
-
 EDITOR = """import sys
 from commonplace import Memory
 with open(sys.argv[1]) as note:

@@ -151,7 +151,7 @@ def _stands(versions: _Versions, now: bytes) -> bool:
 
 
 def _with(versions: _Versions, document: Document) -> Document:
-    """A note with a write in it: at its place, or at the end of its section where others changed that place."""
+    """A note with a write in it: at its place, or at the end of its section where that place was changed."""
     before, after = versions
     with suppress(diffs.Overlap):
         return Document.read(diffs.revert(after, before, document.data), document.path)

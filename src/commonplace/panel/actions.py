@@ -69,8 +69,15 @@ async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
     if len(found) == 1:
         return found[0]
     rows = [Row(text.joined((one.citation, "dim"), " ".join(one.text.split())), one) for one in found]
-    picked = await host.push_screen_wait(Choice(title, rows))
+    picked = await host.push_screen_wait(Choice(title, rows, _meant(found, place)))
     return picked if isinstance(picked, Statement) else None
+
+
+def _meant(found: Sequence[Statement], place: Place) -> int:
+    """Which of several statements a place shows, the first if it shows none of them alone."""
+    shown = " ".join(place.shown.split())
+    texts = [" ".join(statement.text.split()) for statement in found]
+    return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), 0)
 
 
 def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:
@@ -182,20 +189,20 @@ async def _forget(host: Host, selected: Selection) -> None:
 
 
 async def _what_goes(host: Host, place: Place) -> str:
-    """The reference of what is to go: these lines, one of their statements, or the whole note."""
+    """The reference of what is to go: a statement, all lines of a passage, or the whole note."""
     lines = cite(place.path, place.first, place.last)
-    rows = [Row(text.joined(("these lines", "bold"), lines), lines)]
     try:
         stated = await host.ask(partial(statements, host, place))
     except CommonplaceError:  # another kind of file: its lines can be forgotten all the same
         stated = []
-    rows += [
-        Row(text.joined(("a statement", "bold"), one.citation, " ".join(one.text.split())), one.citation)
+    rows = [
+        Row(text.joined(("this line", "bold"), one.citation, " ".join(one.text.split())), one.citation)
         for one in stated
-        if one.citation != lines
     ]
+    if lines not in {one.citation for one in stated}:
+        rows.append(Row(text.joined(("these lines", "bold"), lines), lines))
     rows.append(Row(text.joined(("the whole note", "bold"), place.path), place.path))
-    picked = await host.push_screen_wait(Choice("Forget what?", rows))
+    picked = await host.push_screen_wait(Choice("Forget what?", rows, _meant(stated, place)))
     return picked if isinstance(picked, str) else ""
 
 

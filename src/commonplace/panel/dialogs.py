@@ -55,10 +55,10 @@ class Choice(ModalScreen[object]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
 
-    def __init__(self, title: str, rows: Sequence[Row]) -> None:
-        """Take the rows to choose from."""
+    def __init__(self, title: str, rows: Sequence[Row], at: int = 0) -> None:
+        """Take the rows to choose from, and the one that the cursor is on."""
         super().__init__()
-        self._title, self._rows = title, rows
+        self._title, self._rows, self._at = title, rows, at
 
     def compose(self) -> ComposeResult:
         """Show the rows."""
@@ -70,7 +70,7 @@ class Choice(ModalScreen[object]):
     def on_mount(self) -> None:
         """Fill the list."""
         rows = self.query_one(Rows)
-        rows.put(self._rows)
+        rows.put(self._rows, self._at)
         rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -205,7 +205,9 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
     matched = [sum(b - a for a, b in screen.matches(text.line(line), pattern)) for line in lines]
-    best = [lines[matched.index(max(matched))]] if any(matched) else lines[:_LINES]
+    line = lines[matched.index(max(matched))] if any(matched) else ""
+    best = [line] if line else lines[:_LINES]
     said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
-    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)
+    place = Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line)
+    return Row(shown, hit, place, 2)
