@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from commonplace import Memory
+from commonplace.upkeep import export
 from commonplace.upkeep.consolidation import consolidate
 
 QUIET = {"embedding.provider": "none", "usage.record": False}
@@ -63,6 +64,11 @@ def _agent_while_you_edit(root: Path) -> None:
     (root / "agent-writes").touch()
 
 
+def _export_of_another(root: Path) -> None:
+    with memory(root.parent / "old") as other:
+        export.write(other, root.parent / "old.json", export.export(other, "json"))
+
+
 def _consolidation(root: Path) -> None:
     with memory(root) as home:
         assert consolidate(home, None, accept=True).run
@@ -72,6 +78,7 @@ EVENTS: Mapping[str, Callable[[Path], None]] = {
     "another program writes": _another_program,
     "an agent writes": _agent,
     "an agent writes while you edit": _agent_while_you_edit,
+    "the other memory was exported": _export_of_another,
     "a consolidation was accepted": _consolidation,
     "you edit and leave the editor": lambda root: None,
 }

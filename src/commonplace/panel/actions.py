@@ -285,5 +285,7 @@ async def undo(host: Host, run: Run) -> None:
         host.tell(UNCHANGED)
         return
     done = await host.ask(partial(memory.undo, run.id, preview=shown, agent=agent))
+    if done.withdrawn:
+        await host.reopen()
     removed = [f"{kind} {name or '(all)'} is removed" for kind, name in done.withdrawn]
     _tell(host, "; ".join([*(one.about.title for one in done.runs), *removed]))

@@ -1,4 +1,4 @@
-"""The panel: five panes behind a line of names, the keys, the themes."""
+"""The panel: six panes behind a line of names, the keys, the themes."""
 
 from __future__ import annotations
 
@@ -70,6 +70,9 @@ class Panel(Host):
         Binding("h", "history"),
         Binding("u", "undo"),
         Binding("r", "review"),
+        Binding("a", "set_up('add')"),
+        Binding("i", "set_up('import')"),
+        Binding("x", "set_up('export')"),
         Binding("T", "theme"),
         Binding("question_mark", "keys"),
         Binding("q", "quit"),
@@ -80,14 +83,18 @@ class Panel(Host):
         memory: Memory,
         examine: Examine,
         *,
+        reopen: Callable[[], Memory] | None = None,
         now: Callable[[], datetime] = datetime.now,
         agent: str = "",
         theme: str = "",
     ) -> None:
-        """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`."""
+        """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`.
+
+        `reopen` opens the memory with settings that were changed; without it they hold from the next start.
+        """
         super().__init__(memory, now=now, agent=agent)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
-        self._examine = examine
+        self._examine, self._reopen = examine, reopen
         if not theme:
             is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
             theme = "terminal" if is_plain else "light" if _is_light(os.environ) else "dark"
@@ -121,6 +128,10 @@ class Panel(Host):
             from commonplace.panel.live import LivePane
 
             return LivePane(self)
+        if name == "setup":
+            from commonplace.panel.setup import SetupPane
+
+            return SetupPane(id=name)
         from commonplace.panel.health import HealthPane
 
         return HealthPane(self._examine)
@@ -136,6 +147,13 @@ class Panel(Host):
     def changed(self) -> None:
         """Read the pane anew that is shown; others are when they are gone to."""
         self.pane.renew()
+
+    async def reopen(self) -> None:
+        """Open the memory anew: settings were changed. The live feed, which follows the former, goes."""
+        if self._reopen is not None:
+            former, self.memory = self.memory, await self.ask(self._reopen)
+            await self.screen_stack[0].query("#live").remove()
+            await self.ask(former.close)
 
     # --- keys ---------------------------------------------------------------------------------------
 
@@ -248,6 +266,13 @@ class Panel(Host):
             self.act(review(self))
         elif self.pane.NAME == "health":
             self.pane.renew()
+
+    def action_set_up(self, kind: str) -> None:
+        """Add a folder, bring in, or export."""
+        from commonplace.panel.setup import SetupPane
+
+        if isinstance(self.pane, SetupPane):
+            self.pane.do(kind)
 
     def action_theme(self) -> None:
         """Take the next theme."""

@@ -1,7 +1,9 @@
-"""Windows above the panes: a question with a preview, a choice, a text to write, an entry, the keys."""
+"""Windows above the panes: a question with a preview, a choice, a text or a path, an entry, the keys."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
@@ -10,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.suggester import Suggester
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
 from commonplace.panel import text
@@ -281,6 +284,94 @@ class Entry(ModalScreen[Draft | None]):
         )
         heading = self.query_one("#heading", Input).value.strip()
         self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss(None)
+
+
+# --- paths ----------------------------------------------------------------------------------------------
+
+
+class Paths(Suggester):
+    """Completes a path by the first folder, or file, whose name goes on from what is typed."""
+
+    def __init__(self, *, folders: bool) -> None:
+        """Say whether `folders` alone are meant."""
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._folders = folders
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """Look into the folder that is typed so far."""
+        return await asyncio.to_thread(self._next, value)
+
+    def _next(self, value: str) -> str | None:
+        head, slash, begun = value.rpartition("/")
+        try:
+            entries = sorted(os.scandir(os.path.expanduser(head + slash) or "."), key=lambda one: one.name)
+            for entry in entries:
+                is_shown = entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
+                if is_shown and (entry.is_dir() or not self._folders):
+                    return f"{head}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
+        except OSError:  # no such folder, or not ours to look into
+            return None
+        return None
+
+
+class Completed(Input):
+    """A field in which tab takes what is suggested, and otherwise leads on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
+
+    def action_complete(self) -> None:
+        """Take the suggestion, or go to the next field."""
+        before = self.value
+        self.action_end()
+        self.action_cursor_right()
+        if self.value == before:
+            self.screen.focus_next()
+
+
+class Located(NamedTuple):
+    """A path, and a name for what lies there; empty for none."""
+
+    path: str = ""
+    name: str = ""
+
+
+_NOTHING = Located()
+
+
+class Location(ModalScreen[Located | None]):
+    """A path, and a name where one can be given; None for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+
+    def __init__(
+        self, title: str, hint: str, name: str = "", typed: Located = _NOTHING, *, folders: bool = False
+    ) -> None:
+        """Take what is asked, an example, what a name would be, what is typed; complete `folders` alone."""
+        super().__init__()
+        self._title, self._hint, self._named = title, hint, name
+        self._typed, self._folders = typed, folders
+
+    def compose(self) -> ComposeResult:
+        """Show the fields."""
+        with Vertical(classes="window short"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            suggester = Paths(folders=self._folders)
+            path, name = self._typed
+            yield Completed(path, self._hint, suggester=suggester, compact=True, id="path")
+            if self._named:
+                yield Input(name, self._named, compact=True, id="name")
+            keys = "enter takes it · tab completes the path · escape leaves"
+            yield Static(text.plain(keys, "bold"), markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed; without a path nothing."""
+        event.stop()
+        path, *name = (field.value.strip() for field in self.query(Input))
+        self.dismiss(Located(path, "".join(name)) if path else None)
 
     def action_leave(self) -> None:
         """Take nothing."""

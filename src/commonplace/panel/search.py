@@ -60,7 +60,7 @@ class SearchPane(Pane):
     def __init__(self, host: Host) -> None:
         """Ask nothing yet."""
         super().__init__(id=self.NAME)
-        self._memory, self._host = host.memory, host
+        self._host = host
         self._timer: Timer | None = None
         self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
         self._is_searching = self._has_struck = False
@@ -131,10 +131,10 @@ class SearchPane(Pane):
             self._is_searching = False
 
     def _search(self, question: _Question) -> SearchResult:
-        today = self.host.now().date()
+        memory, today = self.host.memory, self.host.now().date()
         if question.in_full:
-            return self._memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
-        return draft(self._memory, question.text, limit=MOST_HITS, now=today, history=self._has_struck)
+            return memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
+        return draft(memory, question.text, limit=MOST_HITS, now=today, history=self._has_struck)
 
     # --- showing ------------------------------------------------------------------------------------
 

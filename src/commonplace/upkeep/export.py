@@ -61,6 +61,12 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     return Export(write(notes, texts).encode("utf-8", "replace"), len(files), failures)
 
 
+def form_of(target: Path) -> Form:
+    """Return the form that the ending of a file's name says; of any other ending Markdown."""
+    ending = target.suffix.lower().removeprefix(".")
+    return next((form for form in FORMS if form == ending), "md")
+
+
 def write(memory: Memory, target: Path, exported: Export, *, force: bool = False) -> None:
     """Write an export to a file outside the workspace and its collections, whole or not at all.
 
