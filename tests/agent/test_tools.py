@@ -308,6 +308,10 @@ def test_a_timeline_marks_its_anchor(memory: Memory) -> None:
     assert [moment["date"] for moment in answer.data["moments"]] == ["2026-02-13", "2026-02-13", "2026-02-14"]
     assert [moment.get("anchor", False) for moment in answer.data["moments"]] == [True, False, False]
     assert "Nothing but rain" in answer.text
+    call(memory, "memory_write", {"text": "The zeppelin may leave on Monday.", "tentative": True})
+    answer = call(memory, "memory_timeline", {"anchor": "today", "before": 1})
+    assert [moment.get("labels", []) for moment in answer.data["moments"]] == [[], ["tentative"]]
+    assert "  tentative\n" in answer.text
 
 
 def test_a_timeline_is_bounded_around_its_anchor(memory: Memory, workspace: Path) -> None:

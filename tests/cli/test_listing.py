@@ -53,6 +53,18 @@ def test_a_timeline_takes_a_day_a_note_and_a_docid(days: Path, run: Run) -> None
     assert moments(run, f"#{docid}:10-10", "--before", "0", "--after", "0") == whole[1:]
 
 
+def test_a_timeline_says_what_is_a_guess_or_holds_no_more(days: Path, run: Run) -> None:
+    (days / "memory" / "2026-02-16.md").write_text(
+        "# 2026-02-16\n\n## Move\n\n- 暂定：三月搬家。\n- The flat is ours.\n- By tram. <!-- superseded -->\n",
+        "utf-8",
+    )
+    data = json.loads(run("timeline", "2026-02-16", "--before", "0", "--format", "json").stdout)
+    assert [one["labels"] for one in data["moments"]] == [["tentative"], [], ["superseded"]]
+    shown = run("timeline", "2026-02-16", "--before", "0").stdout
+    assert "memory/2026-02-16.md:5  tentative · Move\n" in shown
+    assert "memory/2026-02-16.md:6  Move\n" in shown
+
+
 def test_a_day_without_a_note_stands_between_its_neighbours(days: Path, run: Run) -> None:
     (days / "memory" / "2026-02-12.md").unlink()
     around = ["memory/2026-02-11.md#L3", f"{DAY}#L5-L6"]

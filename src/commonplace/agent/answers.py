@@ -247,6 +247,7 @@ def around(timeline: Timeline) -> Answer:
             **_place(moment.path, moment.start_line, moment.end_line),
             "date": moment.date,
             "headings": list(moment.headings),
+            **({"labels": list(moment.labels)} if moment.labels else {}),
             "text": moment.text,
             **({"anchor": True} if moment.is_anchor else {}),
         }

@@ -217,13 +217,16 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = No
             day = moment.date
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
         headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
-        below = f"  {' › '.join(headings)}" if headings else ""
+        below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
         text = moment.text
         if flow and look.width is not None:
             text = "\n".join(line.text for line in flow(text.split("\n")))
         rows = passage(text, look, None, None)
-        lines += [f"{number}{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
+        lines += [
+            f"{number}{mark}{where}{'  ' * bool(below)}{below}",
+            *(INDENT + row for row in rows if row.strip()),
+        ]
     return "\n".join(lines)
 
 

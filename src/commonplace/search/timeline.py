@@ -17,7 +17,7 @@ from commonplace.index.store import Store
 from commonplace.language import dates
 from commonplace.language.dates import Span
 from commonplace.markdown.references import Reference, lines, parse_reference
-from commonplace.search import candidates, references
+from commonplace.search import candidates, ranking, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
@@ -32,7 +32,8 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     for one that is not indexed and for lines that it does not have.
     """
     stale, index = store.freshen(), store.index
-    if (span := _span(store, anchor, now)) is None:
+    today = now or date.today()
+    if (span := _span(store, anchor, today)) is None:
         try:
             reference = parse_reference(anchor)
             key = references.key_of(store, references.find(store, reference)[0])
@@ -45,22 +46,29 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             days = [str(note.date) for note in notes]
             first = bisect_left(days, span.first.isoformat())
             last = bisect_right(days, span.last.isoformat())
-            own = [moment for note in notes[first:last] for moment in _moments(index, note)]
+            own = [moment for note in notes[first:last] for moment in _moments(index, note, today)]
             parts: _Parts = (), own, ()
             warning = NO_NOTE_OF.format(anchor)
         else:
             notes = _in_order(index, references.shown(*key))
             first = _place(index, notes, key, reference)
-            last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
+            last, parts = (
+                first + 1,
+                _parted(list(_moments(index, notes[first], today)), notes[first], reference),
+            )
             warning = f"nothing but headings stands in {anchor}"
         earlier, own_part, later = parts
         # Passages of the anchor's own notes come first, then those of the notes further away.
-        further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))
+        further = (
+            one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note, today)))
+        )
         behind = [*reversed(earlier)][:before]
         behind += islice(further, before - len(behind))
         own_part, more = own_part[:MOST_ANCHORS], own_part[MOST_ANCHORS:]
         ahead = [*more, *later][:after]
-        ahead += islice((one for note in notes[last:] for one in _moments(index, note)), after - len(ahead))
+        ahead += islice(
+            (one for note in notes[last:] for one in _moments(index, note, today)), after - len(ahead)
+        )
     anchors = (replace(one, is_anchor=True) for one in own_part)
     warnings = () if own_part else (warning,)
     return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
@@ -86,9 +94,9 @@ def days(store: Store) -> dict[str, int]:
 _Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]
 
 
-def _span(store: Store, anchor: str, now: date | None) -> Span | None:
-    """The time that an anchor is as seen from `now`, or None; a note of that name goes before it."""
-    span = dates.read(anchor, now or date.today())
+def _span(store: Store, anchor: str, today: date) -> Span | None:
+    """The time that an anchor is as seen from `today`, or None; a note of that name goes before it."""
+    span = dates.read(anchor, today)
     if span is None or os.path.lexists(os.path.join(store.sources[0].root, span.text)):
         return None
     return span
@@ -139,7 +147,7 @@ def _parted(moments: Sequence[Moment], note: NoteRow, reference: Reference) -> _
     return moments[:start], moments[start:end], moments[end:]
 
 
-def _moments(index: Index, note: NoteRow) -> Iterator[Moment]:
+def _moments(index: Index, note: NoteRow, today: date) -> Iterator[Moment]:
     """The passages of a note that say something: no front matter, no headings alone."""
     path = references.shown(note.collection, note.path)
     rows, headings = _rows(index, note)
@@ -153,6 +161,7 @@ def _moments(index: Index, note: NoteRow) -> Iterator[Moment]:
                 headings[row.id],
                 row.text,
                 note.hash[:DOCID],
+                labels=ranking.labels(ranking.said(row), lambda: today),
             )
 
 

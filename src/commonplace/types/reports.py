@@ -178,7 +178,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A passage of a dated note; `is_anchor` where it is what was asked about."""
+    """A passage of a dated note; `is_anchor` where it is what was asked about, `labels` as those of a hit."""
 
     path: str
     start_line: int
@@ -188,8 +188,9 @@ class Moment:
     text: str
     docid: str
     is_anchor: bool = False
+    labels: tuple[str, ...] = ()
 
-    JSON: ClassVar = "path start_line end_line date headings text docid is_anchor citation"
+    JSON: ClassVar = "path start_line end_line date headings labels text docid is_anchor citation"
 
     @property
     def citation(self) -> str:
