@@ -213,7 +213,15 @@ def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(
             assert isinstance(person.panel.focused, Input)
             await person.type("Kitchen")
             if long_term:
-                await person.press("tab", "space")
+                await person.press("tab", "space", "shift+tab")
+                heading = person.panel.focused
+                heading.value = ""
+                await person.type("te")
+                await person.until(lambda: heading._suggestion)  # noqa: B023
+                await person.press("tab")
+                assert heading.value == "Tea"
+                heading.value = "Kitchen"
+                await person.pilot.pause()
                 assert "New entry, in MEMORY.md" in person.screen
             await person.press("ctrl+s")
             await person.until(lambda: f"written to {'MEM' if long_term else 'memory'}" in person.message)  # noqa: B023
@@ -317,10 +325,14 @@ def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
     assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate", "consolidate"]
 
 
-def test_the_timeline_steps_jumps_and_opens(play: Play) -> None:
+def test_the_timeline_steps_jumps_opens_and_says_what_is_tentative(play: Play, workspace: Path) -> None:
+    note = workspace / "memory" / "2026-03-14.md"
+    note.write_text(f"{note.read_text('utf-8')}\n## 猜测\n\n- 也许下雨。 <!-- tentative -->\n", "utf-8")
+
     async def scene(person: Person) -> None:
         await person.press("escape", "2")
         await person.sees("2026-03-14 Sat · ")
+        await person.sees("猜测 › memory/2026-03-14.md:8  tentative")
         await person.press("left_square_bracket")
         await person.sees("2026-02-14 Sat · ")
         await person.sees("Nothing but rain")

@@ -211,7 +211,7 @@ async def _what_goes(host: Host, place: Place) -> str:
 
 async def write(host: Host) -> None:
     """Write a new entry into the note of today, or into MEMORY.md."""
-    draft = await host.push_screen_wait(Entry())
+    draft = await host.push_screen_wait(Entry(await host.ask(partial(_sections, host))))
     if draft is None:
         return
     heading = draft.heading or None
@@ -224,6 +224,14 @@ async def write(host: Host) -> None:
     )  # fmt: skip
     near = [f"near it stands {one.citation}: {screen.one_line(one.text)}" for one in done.near[:1]]
     _tell(host, f"written to {reports.written_text(done)}", done.redacted, [*done.warnings, *near])
+
+
+def _sections(host: Host) -> list[str]:
+    """The sections of MEMORY.md that something stands in."""
+    memory = host.memory
+    corpus, path = Corpus(memory.workspace, memory.settings, host.note_bytes), memory.workspace.memory_file
+    stated = corpus.statements(path.name) if path.name in corpus.paths else []
+    return list(dict.fromkeys(heading for one in stated for heading in one.headings[1:]))
 
 
 async def edit(host: Host, place: Place) -> None:

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.suggester import Suggester
+from textual.suggester import Suggester, SuggestFromList
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
 from commonplace.panel import text
@@ -221,6 +221,20 @@ class Wording(ModalScreen[str | None]):
         self.dismiss(None)
 
 
+class Completed(Input):
+    """A field in which tab takes what is suggested, and otherwise leads on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
+
+    def action_complete(self) -> None:
+        """Take the suggestion, or go to the next field."""
+        before = self.value
+        self.action_end()
+        self.action_cursor_right()
+        if self.value == before:
+            self.screen.focus_next()
+
+
 class Tick(Checkbox):
     """A box that shows by more than a colour whether it is ticked."""
 
@@ -249,12 +263,17 @@ class Entry(ModalScreen[Draft | None]):
         Binding("escape", "leave"),
     ]
 
+    def __init__(self, sections: Sequence[str]) -> None:
+        """Take the sections of MEMORY.md, which are suggested where it is for the long term."""
+        super().__init__()
+        self._sections = SuggestFromList(sections, case_sensitive=False)
+
     def compose(self) -> ComposeResult:
         """Show the fields."""
         with Vertical(classes="window"):
             yield Static(text.plain("New entry, in the note of today", "bold"), id="where", markup=False)
             yield TextArea(soft_wrap=True, compact=True, id="entry")
-            yield Input(placeholder="heading (may stay empty)", compact=True, id="heading")
+            yield Completed(placeholder="heading (may stay empty)", compact=True, id="heading")
             yield Tick("into MEMORY.md, below that section", compact=True, id="long_term")
             yield Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
             yield Static(
@@ -272,9 +291,9 @@ class Entry(ModalScreen[Draft | None]):
         if event.checkbox.id == "long_term":
             where = "New entry, in MEMORY.md" if event.value else "New entry, in the note of today"
             self.query_one("#where", Static).update(text.plain(where, "bold"))
-            self.query_one("#heading", Input).placeholder = (
-                "section (may stay empty)" if event.value else "heading (may stay empty)"
-            )
+            heading = self.query_one("#heading", Input)
+            heading.placeholder = "section (may stay empty)" if event.value else "heading (may stay empty)"
+            heading.suggester = self._sections if event.value else None
 
     def action_take(self) -> None:
         """Take what was written; of an empty text nothing."""
@@ -316,20 +335,6 @@ class Paths(Suggester):
         except OSError:  # no such folder, or not ours to look into
             return None
         return None
-
-
-class Completed(Input):
-    """A field in which tab takes what is suggested, and otherwise leads on."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
-
-    def action_complete(self) -> None:
-        """Take the suggestion, or go to the next field."""
-        before = self.value
-        self.action_end()
-        self.action_cursor_right()
-        if self.value == before:
-            self.screen.focus_next()
 
 
 class Located(NamedTuple):
