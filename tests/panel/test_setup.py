@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from commonplace import config
 from commonplace.memory import Memory
 from commonplace.panel.dialogs import Choice, Location, Review
 from tests.panel.conftest import NARROW, NOTES, Person, Play
@@ -77,6 +78,7 @@ def test_an_agent_is_given_the_memory_and_loses_it_byte_for_byte(play: Play, pri
 def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspace: Path) -> None:
     folder = workspace.parent / "菜谱"
     folder.mkdir()
+    (workspace.parent / "more").mkdir()
     (folder / "汤.md").write_text("# 汤\n\n- 冬天喝姜汤，不放虾。\n", "utf-8")
 
     async def scene(person: Person) -> None:
@@ -90,6 +92,9 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
         name.value = "recipes"
         await person.press("enter")
         await person.until(lambda: "recipes: 1 note, 1 passage, searched from now on" in person.message)
+        config.add_collection(workspace, "more", str(workspace.parent / "more"))  # by another program
+        await person.press("2", "6")
+        await person.sees("more")
         await person.search("姜汤")
         await person.sees("recipes/汤.md")
         for key, says in (("enter", "searched if in:recipes"), ("down", "own: ranked"), ("end", "")):

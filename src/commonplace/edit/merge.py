@@ -77,9 +77,11 @@ class Editing:
             raise NoteUnreadable(paths.shown(self._path), paths.reason(error)) from error
 
     def _follow(self) -> None:
-        last = self.before
+        last, state = self.before, None
         while not self._ended.wait(_LOOK_S):
-            with suppress(NoteUnreadable):
+            with suppress(NoteUnreadable, OSError):
+                if state == (state := self._state()):
+                    continue
                 data = self._content()
                 if data in (last, b""):  # which an editor truncates before it writes
                     continue
@@ -88,6 +90,10 @@ class Editing:
                     before = self._written.pop()[0] if is_next else last
                     self._written.append((before, data))
                 last = data
+
+    def _state(self) -> tuple[int, int, int]:
+        status = paths.root_of(self._path).stat(self._path)
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     @property
     def added(self) -> int:
@@ -99,7 +105,8 @@ class Editing:
 
         Raises NoteUnreadable.
         """
-        said = writes.check(self._workspace)
+        is_ours = os.access(self._workspace.derived, os.W_OK)
+        said = writes.check(self._workspace) if is_ours else []
         fresh = [copy for copy in writes.copies(self._workspace) if copy.name not in self._known]
         mine = tuple(copy for copy in fresh if copy.note == self._note)
         others = [one for one in said if not any(copy.name in one for copy in mine)]

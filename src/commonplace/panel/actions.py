@@ -266,12 +266,11 @@ async def edit(host: Host, place: Place) -> None:
 
 async def _put_back(host: Host, workspace: Workspace, path: str, found: Overwritten) -> str:
     """Show what the editor saved over, and put it back if that is wanted; return what came of it."""
-    lines = [
-        text.plain("While the editor was open, this memory wrote into the note. The editor saved its own"),
-        text.plain("version over that. Your changes stand; this puts the other ones beside them:"),
-        text.plain(""),
-        *text.diff(found.diff),
-    ]
+    about = (
+        "While the editor was open, something was written into the note; the editor saved its own version "
+        "over that. Your changes stand. This puts the others beside them:"
+    )
+    lines = [text.plain(about), text.plain(""), *text.diff(found.diff)]
     review = Review(f"{path}: saved over what was written meanwhile", lines, "Put it back?")
     if await host.push_screen_wait(review):
         number = await host.ask(partial(merge.put_back, workspace, found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -14,6 +15,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
+from commonplace import config
 from commonplace.memory import Memory
 from commonplace.panel import keys, text
 from commonplace.panel.dialogs import Review
@@ -95,6 +97,7 @@ class Panel(Host):
         super().__init__(memory, now=now, agent=agent)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
         self._examine, self._reopen = examine, reopen
+        self._stamp = config.stamp(memory.workspace.root)
         if not theme:
             is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
             theme = "terminal" if is_plain else "light" if _is_light(os.environ) else "dark"
@@ -149,9 +152,11 @@ class Panel(Host):
         self.pane.renew()
 
     async def reopen(self) -> None:
-        """Open the memory anew: settings were changed. The live feed, which follows the former, goes."""
-        if self._reopen is not None:
+        """Open the memory anew where settings were changed; the live feed, which follows the former, goes."""
+        stamp = await self.ask(partial(config.stamp, self.memory.workspace.root))
+        if self._reopen is not None and stamp != self._stamp:
             former, self.memory = self.memory, await self.ask(self._reopen)
+            self._stamp = stamp
             await self.screen_stack[0].query("#live").remove()
             await self.ask(former.close)
 

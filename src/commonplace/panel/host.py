@@ -86,7 +86,7 @@ class Host(App[None]):
         raise NotImplementedError
 
     async def reopen(self) -> None:
-        """Open the memory anew: settings were changed."""
+        """Open the memory anew where settings were changed."""
         raise NotImplementedError
 
     @property

@@ -52,6 +52,7 @@ class SetupPane(Pane):
         self.host.act(self._renew(), "setup")
 
     async def _renew(self) -> None:
+        await self.host.reopen()  # another program may have changed settings
         rows = await self.host.ask(lambda: list(_rows(self.host.memory, self.host.closed)))
         self.main.put(rows)
 
