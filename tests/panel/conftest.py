@@ -124,8 +124,8 @@ class Person:
 
     @property
     def message(self) -> str:
-        """What the line of messages says."""
-        return str(self.panel.screen_stack[0].query_one("#message").render()).strip()
+        """What is said below the panes."""
+        return " ".join(str(self.panel.screen_stack[0].query_one("#message").render()).split())
 
     @property
     def still(self) -> str:

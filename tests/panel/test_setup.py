@@ -85,7 +85,7 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
         await at_row(person, ("add", ""))
         await person.press("a")
         await located(person, str(workspace.parent / "菜"), "tab")
-        await person.until(lambda: person.message.startswith("!"))  # its name gives none
+        await person.sees("the folder's name gives none")
         await asked(person, Location)
         path, name = person.panel.screen.query(Input)
         assert path.value == f"{folder}/"
@@ -141,7 +141,7 @@ def test_notes_come_in_after_a_look_are_taken_back_and_go_out_as_a_file(
         await person.until(lambda: person.message == "mem0: nothing new")
         await person.press("i")
         await located(person, str(tmp_path / "no such"))
-        await person.until(lambda: "neither a file nor a folder" in person.message)
+        await person.sees("neither a file nor a")
         await located(person, str(tmp_path / "unknown.txt"))
         await asked(person, Choice)
         await person.press("end", "enter")  # Basic Memory
@@ -159,7 +159,7 @@ def test_notes_come_in_after_a_look_are_taken_back_and_go_out_as_a_file(
         assert target.read_text("utf-8") == "mine"
         await person.press("x")
         await located(person, str(workspace / "in.md"))
-        await person.until(lambda: "among the notes" in person.message)
+        await person.sees("among the notes")
         await located(person, str(target))
         await asked(person, Review)
         await person.press("y")

@@ -338,10 +338,11 @@ class Paths(Suggester):
 
 
 class Located(NamedTuple):
-    """A path, and a name for what lies there; empty for none."""
+    """A path, and a name for what lies there, empty for none; what is wrong, if they were refused."""
 
     path: str = ""
     name: str = ""
+    wrong: str = ""
 
 
 _NOTHING = Located()
@@ -365,7 +366,9 @@ class Location(ModalScreen[Located | None]):
         with Vertical(classes="window short"):
             yield Static(text.plain(self._title, "bold"), markup=False)
             suggester = Paths(folders=self._folders)
-            path, name = self._typed
+            path, name, wrong = self._typed
+            if wrong:
+                yield Static(text.plain(wrong, "bold $text-error"), markup=False)
             yield Completed(path, self._hint, suggester=suggester, compact=True, id="path")
             if self._named:
                 yield Input(name, self._named, compact=True, id="name")

@@ -39,8 +39,7 @@ async def _added(host: Host) -> Collection | None:
         try:
             return await host.ask(partial(config.add_collection, root, asked.name or None, asked.path))
         except ConfigError as error:
-            host.tell(str(error), wrong=True)
-            typed = asked
+            typed = asked._replace(wrong=str(error))
     return None
 
 

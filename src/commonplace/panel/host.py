@@ -19,7 +19,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.changes.transaction import read
 from commonplace.memory import Memory
 from commonplace.panel import text
-from commonplace.panel.rows import Place, Rows
+from commonplace.panel.rows import Place, Row, Rows
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
 from commonplace.types import Provenance
@@ -78,8 +78,10 @@ class Host(App[None]):
         if not self.is_running:
             return
         said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
-        line = self.screen_stack[0].query_one("#message", Static)
-        line.update(text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""))
+        row = Row(
+            text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""), hang=2 * wrong
+        )
+        self.screen_stack[0].query_one("#message", Static).update(row.wrapped(self.size.width - 2))
 
     def changed(self) -> None:
         """Show anew what is shown: notes were changed."""

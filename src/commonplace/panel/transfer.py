@@ -71,8 +71,7 @@ async def _source(host: Host) -> tuple[Kind | None, Path]:
         except ConfigError as error:
             if os.path.lexists(path):
                 return await _picked(host, path), path
-            host.tell(str(error), wrong=True)
-            typed = asked
+            typed = asked._replace(wrong=str(error))
     return None, Path()
 
 
@@ -122,8 +121,7 @@ async def export(host: Host) -> None:
             await _export(host, Path(asked.path).expanduser())
             return
         except ConfigError as error:
-            host.tell(str(error), wrong=True)
-            typed = asked
+            typed = asked._replace(wrong=str(error))
     host.tell(UNCHANGED)
 
 
