@@ -226,12 +226,16 @@ class Completed(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
 
-    def action_complete(self) -> None:
+    async def action_complete(self) -> None:
         """Take the suggestion, or go to the next field."""
-        before = self.value
-        self.action_end()
-        self.action_cursor_right()
-        if self.value == before:
+        found = None
+        if self.suggester is not None and self.value:
+            typed = self.value if self.suggester.case_sensitive else self.value.casefold()
+            found = await self.suggester.get_suggestion(typed)
+        if found and found != self.value:
+            self.value = found
+            self.action_end()
+        else:
             self.screen.focus_next()
 
 
