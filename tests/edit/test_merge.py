@@ -11,6 +11,7 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import PreviewOutdated
 from commonplace.edit import merge
+from commonplace.edit.forget import selection
 from commonplace.notes import writes
 
 NOTE = "# Memory\n\n## Tea\n\n- White tea after lunch.\n- 茶在柜子里。\n\n## House\n\n- The gate is red.\n"
@@ -25,7 +26,7 @@ def workspace(tmp_path: Path) -> paths.Workspace:
 
 def wait_for(editing: merge.Editing, number: int) -> None:
     end = time.monotonic() + 60
-    while len(editing._written) < number:
+    while len(editing._seen) < number:
         assert time.monotonic() < end
         time.sleep(0.02)
 
@@ -39,9 +40,7 @@ def test_what_the_editor_saved_over_goes_back_to_its_place(workspace: paths.Work
         memory.remember("Oolong in winter.", long_term=True, section="Tea")
         wait_for(editing, 1)
         memory.correct("The gate is red.", "The gate is blue.")
-        wait_for(editing, 1)
-        while "blue" not in editing._written[-1][1].decode():
-            time.sleep(0.02)
+        wait_for(editing, 2)
         note.write_text(EDITED, "utf-8")
     found, said = editing.overwritten()
     assert found is not None
@@ -78,6 +77,22 @@ def test_lines_at_the_same_place_stand_below_each_other_and_in_their_section(
     text = found.merged.decode()
     assert text.startswith(f"{EDITED}- The lamp is new.")
     assert text.count("\n## House\n") == 1
+
+
+def test_what_was_forgotten_meanwhile_does_not_come_back_with_the_buffer(workspace: paths.Workspace) -> None:
+    note = workspace.root / "MEMORY.md"
+    with (
+        Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory,
+        merge.Editing(workspace, note) as editing,
+    ):
+        memory.forget(memory.forget(selection.of_reference("MEMORY.md:10"), dry_run=True))
+        wait_for(editing, 1)
+        note.write_text(EDITED, "utf-8")
+    found, _ = editing.overwritten()
+    assert found is not None
+    assert "-- The gate is red." in found.diff
+    assert merge.put_back(workspace, found) == 0
+    assert note.read_text("utf-8") == EDITED.replace("- The gate is red.\n", "")
 
 
 def test_who_read_it_again_and_who_changed_nothing_is_asked_nothing(workspace: paths.Workspace) -> None:

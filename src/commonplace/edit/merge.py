@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,12 +18,14 @@ from typing import Self
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs
+from commonplace.changes import diffs, runs
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
 from commonplace.types.changes import Change
 
 _LOOK_S = 0.1  # between two looks at the note
+_RUNS = 100  # of the log of changes that are looked through
+_VERSIONS = 200  # of a note that are kept: some editors save every second
 _Versions = tuple[bytes, bytes]  # of a note, before and after a write of this memory
 
 
@@ -52,6 +55,8 @@ class Editing:
         """Take a note and the workspace that it is of."""
         self._workspace, self._path = workspace, path
         self._note = os.path.relpath(os.path.realpath(path), os.path.realpath(workspace.root))
+        # before, after, and whether that was the last write of this memory
+        self._seen: deque[tuple[bytes, bytes, bool]] = deque(maxlen=_VERSIONS)
         self._written: list[_Versions] = []
         self._ended = threading.Event()
 
@@ -67,6 +72,7 @@ class Editing:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        self._written = self._by_this_memory()
         self.after = self._content()
 
     def _content(self) -> bytes:
@@ -85,11 +91,19 @@ class Editing:
                 data = self._content()
                 if data in (last, b""):  # which an editor truncates before it writes
                     continue
-                if writes.guard(self._workspace, self._note).wrote(data):
-                    is_next = self._written and self._written[-1][1] == last
-                    before = self._written.pop()[0] if is_next else last
-                    self._written.append((before, data))
+                self._seen.append((last, data, writes.guard(self._workspace, self._note).wrote(data)))
                 last = data
+
+    def _by_this_memory(self) -> list[_Versions]:
+        """The changes that stand in the record of writes or the log of changes; the others are the editor's."""
+        recent = islice(runs.newest_first(self._workspace), _RUNS)
+        logged = {file.after for run in recent for file in run.files if file.path == self._note}
+        written: list[_Versions] = []
+        for before, after, is_last in self._seen:
+            if is_last or runs.digest(after) in logged:
+                is_next = written and written[-1][1] == before
+                written.append((written.pop()[0] if is_next else before, after))
+        return written
 
     def _state(self) -> tuple[int, int, int]:
         status = paths.root_of(self._path).stat(self._path)
