@@ -95,7 +95,7 @@ class Editing:
                 last = data
 
     def _by_this_memory(self) -> list[_Versions]:
-        """The changes that stand in the record of writes or the log of changes; the others are the editor's."""
+        """Changes that stand in the record of writes or the log of changes; the others are the editor's."""
         recent = islice(runs.newest_first(self._workspace), _RUNS)
         logged = {file.after for run in recent for file in run.files if file.path == self._note}
         written: list[_Versions] = []
