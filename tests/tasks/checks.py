@@ -15,10 +15,15 @@ QUIET = {"embedding.provider": "none", "usage.record": False}
 EDITED = "- Bread on Saturdays."
 EDITOR = """import pathlib, sys
 note = pathlib.Path(sys.argv[1])
-old = note.with_name("read-before")
-text = (old if old.exists() else note).read_text("utf-8")
+text = note.read_text("utf-8")
+sign = note.with_name("agent-writes")
+if sign.exists():  # while the note is open
+    from commonplace import Memory
+    sign.unlink()
+    with Memory.open(note.parent) as agents:
+        agents.remember("The gate is green.", long_term=True, section="Tea")
 note.write_text(text + "- Bread on Saturdays.\\n", "utf-8")
-"""  # as one that read the note before somebody else wrote into it, where `read-before` has that
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,12 @@ def _agent(root: Path) -> None:
 
 
 def _agent_while_you_edit(root: Path) -> None:
-    (root / "read-before").write_bytes((root / "MEMORY.md").read_bytes())
-    _agent(root)
+    (root / "agent-writes").touch()
+
+
+def _export_of_another(root: Path) -> None:
+    with memory(root.parent / "old") as other:
+        export.write(other, root.parent / "old.json", export.export(other, "json"))
 
 
 def _consolidation(root: Path) -> None:
@@ -75,6 +84,7 @@ EVENTS: Mapping[str, Callable[[Path], None]] = {
     "another program writes": _another_program,
     "an agent writes": _agent,
     "an agent writes while you edit": _agent_while_you_edit,
+    "the other memory was exported": _export_of_another,
     "a consolidation was accepted": _consolidation,
     "you edit and leave the editor": lambda root: None,
     "the other memory is exported to ../old.json": _export,
