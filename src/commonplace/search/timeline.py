@@ -11,6 +11,7 @@ from datetime import date
 from itertools import islice
 
 from commonplace.base.errors import NoteNotFound
+from commonplace.base.messages import message
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
@@ -47,12 +48,12 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             last = bisect_right(days, span.last.isoformat())
             own = [moment for note in notes[first:last] for moment in _moments(index, note)]
             parts: _Parts = (), own, ()
-            warning = NO_NOTE_OF.format(anchor)
+            warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         else:
             notes = _in_order(index, references.shown(*key))
             first = _place(index, notes, key, reference)
             last, parts = first + 1, _parted(list(_moments(index, notes[first])), notes[first], reference)
-            warning = f"nothing but headings stands in {anchor}"
+            warning = message("timeline.headings", "nothing but headings stands in {place}", place=anchor)
         earlier, own_part, later = parts
         # Passages of the anchor's own notes come first, then those of the notes further away.
         further = (one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note))))

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from commonplace.base.messages import message
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
@@ -146,7 +147,7 @@ def _resume(call: Call) -> object:
     from commonplace.edit.forget import journal
 
     if not journal.pending(call.memory.workspace):
-        raise Refused(409, "no forgetting is under way")
+        raise Refused(409, message("forget.none", "no forgetting is under way"))
     return call.memory.forget([])
 
 
@@ -214,7 +215,7 @@ def _run(call: Call) -> object:
 
     workspace = call.memory.workspace
     if not any(name.startswith(call.values["id"]) for name in runs.names(workspace)):
-        raise Refused(404, "no run begins so", "/api/runs lists them")
+        raise Refused(404, message("run.unknown", "no run begins so"), "/api/runs lists them")
     run = undoing.find(workspace, call.values["id"])
     return {**to_data(run), "diff": runs.diff(workspace, run)}
 

@@ -5,7 +5,7 @@ import { diff } from "./diff.js";
 import { el, toast } from "./dom.js";
 import { requests } from "./requests.js";
 import { explained, tell, undo } from "./statements.js";
-import { number, t } from "./words.js";
+import { number, t, warned } from "./words.js";
 
 export async function show(root) {
   const days = el("input", { type: "number", min: "1", max: "366", value: "30", id: "days" });
@@ -32,7 +32,7 @@ export async function show(root) {
     code = answer.preview;
     at = -1;
     const head = answer.planned ? [] : [el("p", { class: "notice" }, t("no_model"))];
-    body.replaceChildren(...head, ...answer.warnings.map((one) => el("p", { class: "warn" }, one)),
+    body.replaceChildren(...head, ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
       el("p", { class: "muted" }, t("proposed", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
       el("ol", { class: "proposals" }, answer.lines.map(line)));
     if (answer.lines.length) {

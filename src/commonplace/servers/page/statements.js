@@ -4,7 +4,7 @@
 import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
-import { named, t } from "./words.js";
+import { named, t, told, warned } from "./words.js";
 
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
@@ -17,7 +17,7 @@ export function explained(error) {
   const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
   if (isModule || error.code === "unreachable") return t("unreachable");
   if (!(error instanceof Problem)) throw error;
-  return error.remedy ? `${error.message} — ${error.remedy}` : error.message;
+  return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
 }
 
 /** Whether a place is of another workspace than the one that is written. */
@@ -260,7 +260,7 @@ export function undo(run = "") {
 
 function warnings(answer) {
   const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.join(", ") })] : [];
-  return [...answer.warnings, ...redacted].map((one) => el("p", { class: "warn" }, one));
+  return [...warned(answer), ...redacted].map((one) => el("p", { class: "warn" }, one));
 }
 
 /** Keep an entry: in the note of today, or in long-term memory. */

@@ -25,7 +25,7 @@ export const ZH = {
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
   filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", one_line: "1 行", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
-  feed_about: "你和各个智能体的提问、阅读与写入：最近的，以及正在发生的。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "{n} / {all} token",
+  feed_about: "你和各个智能体的提问、阅读与写入：最近的，以及正在发生的。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "给出 {n} 个 token，全部笔记共 {all} 个", tokens_of_recall: "给出 {n} 个 token（含标签和说明），全部笔记共 {all} 个",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
   run_reject: "否决", run_of: "{run} {what}", undo_of: "撤销：{what}", not_kept: "改动前的内容没有保留。", and_more: "（另有 {n} 篇）", struck_by: "由{who}划掉",
   why_edited_by_hand: "手工编辑", why_an_agent_edited_its_memory: "智能体编辑自己的记忆", why_an_agent_replaced_it: "智能体重写", why_an_agent_stored_it: "智能体存入", why_the_originals_of_a_month_are_deleted: "删除这个月的原始笔记",
@@ -38,7 +38,7 @@ export const ZH = {
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
   owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
   consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_valid_until: "有效至",
-  elsewhere: "这属于另一个笔记库，在此只读。",
+  elsewhere: "这属于另一个笔记库，在此只读。", with_remedy: "{message}。{remedy}。", colon: "：",
 };
 
 // What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
