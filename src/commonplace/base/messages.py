@@ -63,4 +63,4 @@ def _shown(value: object) -> object:
 def _data(value: object) -> object:
     if isinstance(value, Message):
         return {"text": str(value), **value.data()}
-    return [str(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_data(one) for one in value] if isinstance(value, list | tuple) else value

@@ -19,7 +19,7 @@ from commonplace.base.errors import (
     OutsideRoots,
     WorkspaceNotFound,
 )
-from commonplace.base.messages import Message
+from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
@@ -435,7 +435,7 @@ def _why_outside(path: Path, roots: Sequence[Path]) -> str:
     plain = os.path.normpath(os.path.join(roots[0], path))
     bases = {os.path.normpath(root) for root in roots} | {os.path.realpath(root) for root in roots}
     if any(is_within(plain, base) for base in bases):
-        return "a symlink that leaves the workspace and its collections"
+        return message("path.link", "a symlink that leaves the workspace and its collections")
     if ".." in Path(path).parts:
-        return "'..' leaves the workspace and its collections"
+        return message("path.up", "'..' leaves the workspace and its collections")
     return "lies outside the workspace and its collections"

@@ -142,11 +142,12 @@ def listed(names: Sequence[str]) -> Message:
 
 def size(count: float) -> str:
     """Return bytes as people write them."""
-    units = ["bytes", "KB", "MB", "GB", "TB"]
-    while count >= 1000 and len(units) > 1:
-        count /= 1000
+    if count < 1000:
+        return message("bytes", "{n:.0f} bytes", n=count)
+    units = ["KB", "MB", "GB", "TB"]
+    while (count := count / 1000) >= 1000 and len(units) > 1:
         units.pop(0)
-    return f"{count:.0f} {units[0]}" if units[0] == "bytes" or count >= 100 else f"{count:.1f} {units[0]}"
+    return f"{count:.0f} {units[0]}" if count >= 100 else f"{count:.1f} {units[0]}"
 
 
 # Group → (check, module:function). A module is imported when its check runs, so that one which cannot be

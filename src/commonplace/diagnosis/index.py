@@ -344,10 +344,13 @@ def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         told = message("scripts.model", "{told}: {model}", told=advice.told, model=active.name)
         yield Finding("index.scripts", "warning", told, use)
     elif found.passages:
-        named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
-        found_in = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)
-        serves = message("scripts.served", "{model} serves most of the text ({shares})",
-                         model=active.name, shares=found_in)  # fmt: skip
+        shares = [
+            message("script.share", "{share:.0%} {script}", share=share, script=script)
+            for name, script in index_scripts.NAMES.items()
+            if (share := getattr(found, name)) >= 0.005
+        ]
+        most = "{model} serves most of the text ({shares})"
+        serves = message("scripts.served", most, model=active.name, shares=shares)
         if advice:
             serves = message("scripts.most", "{served}; {told}", served=serves, told=advice.told)
         yield Finding("index.scripts", "ok", serves)

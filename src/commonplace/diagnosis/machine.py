@@ -247,9 +247,11 @@ class Mount(NamedTuple):
 
 def features(case: Case) -> Iterator[Finding]:
     """See that SQLite has full text as the index uses it, and JSON."""
-    told = f"SQLite {apsw.sqlite_lib_version()} in apsw {apsw.apsw_version()}"
+    told = message("sqlite.version", "SQLite {version} in apsw {apsw}",
+                   version=apsw.sqlite_lib_version(), apsw=apsw.apsw_version())  # fmt: skip
     if as_numbers(apsw.sqlite_lib_version()) < LEAST:
-        older = f"{told} is older than {'.'.join(map(str, LEAST))}"
+        least = ".".join(map(str, LEAST))
+        older = message("versions.older", "{name} is older than {least}", name=told, least=least)
         yield Finding("sqlite.version", "wrong", older, installation.add(["apsw"], again=True))
     else:
         yield Finding("sqlite.version", "ok", told)

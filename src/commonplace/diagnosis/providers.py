@@ -17,6 +17,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import Message, message
 from commonplace.config.settings import Embedding, Llm
 from commonplace.diagnosis.examination import Case
+from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
@@ -68,8 +69,8 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
         model: Any = EMBEDDERS.create(spec)
         if hasattr(model, "close"):  # another caller's next request opens new connections
             model.close()
-    about = message("model.about", " ({dimensions} dimensions, {scripts})", dimensions=str(tried.dimensions),
-                    scripts=" and ".join(sorted(tried.scripts)))  # fmt: skip
+    about = message("model.about", " ({dimensions} dimensions, {scripts})", dimensions=tried.dimensions,
+                    scripts=[NAMES[name] for name in sorted(tried.scripts)])  # fmt: skip
     origin = _key_origin(row, spec.base_url, _named_key(settings) if first else "", case)
     return _tried(check, name, tried, about, origin, row, first=first)
 

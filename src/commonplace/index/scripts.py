@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000  # passages, spread evenly over the notes: the share is then right to some 2 in 100
 NAMES: Mapping[str, str] = {
-    LATIN: "Latin letters",
-    HAN: "Chinese",
-    CJK: "Japanese or Korean",
-    OTHER: "another script",
+    LATIN: message("script.latin", "Latin letters"),
+    HAN: message("script.han", "Chinese"),
+    CJK: message("script.cjk", "Japanese or Korean"),
+    OTHER: message("script.other", "another script"),
 }
 # The provider whose default model serves each script.
 PROVIDERS: Mapping[str, str] = {

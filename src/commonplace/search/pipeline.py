@@ -161,7 +161,8 @@ def _respelled(
         names = spelling.meant(words, index.passages(sorted(promising)), behind)
     if not names:
         return None
-    taken = ", ".join(f"{word} for {name}" for word, name in names.items())
+    pairs = names.items()
+    taken = [message("search.taken", "{word} for {name}", word=word, name=name) for word, name in pairs]
     outcome.warnings.append(
         message("search.spelling", "no note holds this spelling: took {taken}", taken=taken)
     )

@@ -22,7 +22,10 @@ from commonplace.search import candidates, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
-NEITHER = "no such note, and no day that is understood (2026-02-13, yesterday, last Tuesday, 上周三)"
+NEITHER = message(
+    "timeline.neither",
+    "no such note, and no day that is understood (2026-02-13, yesterday, last Tuesday, 上周三)",
+)
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 
 

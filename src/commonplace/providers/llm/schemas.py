@@ -78,7 +78,7 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
         except (ValueError, RecursionError) as error:
             wrong = f"not valid JSON: {error}"
             continue
-        wrong = problem(data, schema) or ""
+        wrong = problem(data, schema)
         if not wrong:
             return data, ""
         break
@@ -128,11 +128,11 @@ def check(schema: Mapping[str, Any]) -> None:
         check(part)
 
 
-def problem(value: object, schema: Mapping[str, Any]) -> messages.Message | None:
-    """Return the first thing about a value that does not fit, its `place` and `what`; None where all fits."""
+def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
+    """Return the first thing about a value that does not fit: its `place`, and `what`; empty for none."""
     found = next(_problems(value, schema, "$"), None)
     if found is None:
-        return None
+        return messages.Message("", "", {})
     return messages.message("value", "{place}: {what}", place=found[0], what=found[1])
 
 
@@ -200,6 +200,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
+def _too_short(value: str, least: int) -> messages.Message:
+    told = "{n} characters, at least {least:g} needed"
+    return messages.message("value.short", told, n=len(value), least=least)
+
+
 def _too_long(value: str, most: int) -> messages.Message:
     return messages.message("value.long", "{n} characters, at most {most:g} allowed", n=len(value), most=most)
 
@@ -225,7 +230,7 @@ _RULES: Mapping[str, Rule] = {
     ),
     "minItems": (list, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} items, at least {n:g} needed"),
     "maxItems": (list, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} items, at most {n:g} allowed"),
-    "minLength": (str, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} characters, at least {n:g} needed"),
+    "minLength": (str, lambda v, n: len(v) >= n, _too_short),
     "maxLength": (str, lambda v, n: len(v) <= n, _too_long),
     "minimum": (
         (int, float),

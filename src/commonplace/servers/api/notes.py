@@ -62,11 +62,9 @@ def _edit(call: Call) -> object:
     def compose(before: str | None) -> str:
         if (makes and before is not None) or (read and (before is None or _digest(before) != read)):
             current: dict[str, Any] = {} if before is None else {"current": _version(place, before).value}
-            remedy = (
-                "read it again, and edit that"
-                if before is not None
-                else "it is gone; If-None-Match: * makes it"
-            )
+            remedy = message("source.again", "read it again, and edit that")
+            if before is None:
+                remedy = message("source.gone", "it is gone; If-None-Match: * makes it")
             changed = "{path} was changed meanwhile, so nothing was written"
             raise Refused(412, message("source.changed", changed, path=place), remedy, **current)
         return str(new)

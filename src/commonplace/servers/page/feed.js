@@ -78,6 +78,6 @@ function row(event) {
   const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
   return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
     event.question ? el("q", {}, plain(event.question, 500)) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
-    event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("diff")) : null,
+    event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("see_change")) : null,
     el("span", { class: "places" }, places), el("span", { class: "muted" }, [event.count > 1 && t(event.kind === "get" ? "count_lines" : "count", { n: event.count }), given].filter(Boolean).join(" · ")));
 }

@@ -27,13 +27,15 @@ export const warned = (answer) => answer.warnings.map((text, n) => spoken(answer
 
 function spoken(said, text) {
   const words = language === "zh" && said ? MESSAGES[said.code] : undefined;
-  return words === undefined ? text : words.replace(/\{(\w+)(%?)\}/g, (_, name, percent) => valued(said.values[name], percent));
+  return words === undefined ? text : words.replace(/\{(\w+)([%!]?)\}/g, (_, name, as) => valued(said.values[name], as));
 }
 
-function valued(value, percent) {
-  if (Array.isArray(value)) return value.join("、");
-  if (typeof value === "number") return percent ? `${Math.round(value * 100)}%` : number(value);
-  return typeof value === "object" && value ? spoken(value, value.text) : String(value ?? "");
+/** A value in words: a share `as` percent, the name of a field (`!`) as the page calls it. */
+function valued(value, as) {
+  if (Array.isArray(value)) return value.map((one) => valued(one)).join("、");
+  if (typeof value === "number") return as ? `${Math.round(value * 100)}%` : number(value);
+  if (typeof value === "object" && value) return spoken(value, value.text);
+  return String((as ? MESSAGES[`key.${value}`] : null) ?? value ?? "");
 }
 
 export function choose(other) {
