@@ -25,8 +25,8 @@ from commonplace.render import screen
 from commonplace.types import Finding
 
 PREFIX = "COMMONPLACE_"
-# Variables that are no settings: which workspace, whose settings, a key.
-OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, LLM_KEY)
+# Variables that are no settings: which workspace, whose settings, a key, where `./run` keeps its libraries.
+OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, LLM_KEY, "COMMONPLACE_VENV")
 _TABLE = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 _SETTING = re.compile(r"\s*([\w.\"/-]+)\s*=")
 _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
