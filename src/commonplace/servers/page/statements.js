@@ -259,7 +259,7 @@ export function undo(run = "") {
 }
 
 function warnings(answer) {
-  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.join(", ") })] : [];
+  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.map((one) => named(`kind.${one}`) ?? one).join(t("comma")) })] : [];
   return [...warned(answer), ...redacted].map((one) => el("p", { class: "warn" }, one));
 }
 

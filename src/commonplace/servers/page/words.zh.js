@@ -38,7 +38,7 @@ export const ZH = {
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
   owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
   consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_valid_until: "有效至",
-  elsewhere: "这属于另一个笔记库，在此只读。", with_remedy: "{message}。{remedy}。", colon: "：", see_change: "查看改动",
+  elsewhere: "这属于另一个笔记库，在此只读。", with_remedy: "{message}。{remedy}。", colon: "：", comma: "、", see_change: "查看改动",
 };
 
 // What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
@@ -55,6 +55,7 @@ export const NAMES = {
   "disk.space": "剩余空间", "disk.files": "可新建的文件数", "permissions.settings": "设置文件", "permissions.keys": "密钥文件", "permissions.caches": "缓存文件夹", "permissions.folders": "私有文件夹", "permissions.owners": "文件归属",
   "clients.none": "接入的客户端", "clients.hooks": "钩子",
   "schedule.night": "夜间整理", "schedule.watcher": "监视笔记的服务", "schedule.last": "上一次夜间整理", "schedule.strays": "多余的任务", "schedule.others": "未能查看的任务",
+  "kind.password": "密码", "kind.token": "令牌", "kind.key": "密钥", "kind.api-key": "API 密钥", "kind.secret": "密钥", "kind.private-key": "私钥", "kind.cookie": "Cookie", "kind.email": "邮箱地址", "kind.phone": "电话号码", "kind.bearer-token": "访问令牌", "kind.basic-auth": "登录凭据", "kind.jwt": "令牌", "kind.signature": "签名",
   "copies.backups": "其他磁盘和机器上的备份、快照和副本：请到那里删除，或等它们过期。", "copies.git": "git 历史：改写历史要由你自己来：先运行 git filter-repo --replace-text，再强制推送。", "copies.staged": "git 暂存区：先运行 git add 更新，再运行 git gc --prune=now。",
   "copies.providers": "发给在线模型的内容：请要求服务商删除。", "copies.batches": "正在由服务商计算向量的文本：请到服务商处取消。", "copies.collection": "其他集合里的文件：本程序不改它们，请到原处修改，或移除这个集合，然后运行 commonplace sync。",
 };
