@@ -10,10 +10,10 @@ export const ZH = {
   teach_1: "数据库最后定了哪个", teach_2: "下一次发布是什么时候", teach_3: "过敏", teach_4: "last week's meeting", teach_keys: "用 j、k 在结果间移动，回车打开；内容有误时按 c 更正。按 ? 查看所有快捷键。",
   factor_meaning: "语义", factor_words: "字词", factor_length: "长度", factor_importance: "重要性", factor_trigger: "触发词", factor_cap: "上限", factor_recency: "新旧", factor_exact: "原文一致",
   label_struck: "已划掉", label_superseded: "已被取代", label_expired: "已过期", label_tentative: "待确认", label_untrusted: "外来内容", label_weak: "相关性低",
-  read_only: "此处只读", shown_as: "显示方式", mode_read: "阅读", mode_source: "源码", mode_both: "对照", edit: "编辑", statement: "这一句", copy_place: "复制位置", copied: "已复制：{place}", changed_elsewhere: "这篇笔记有改动。", reload: "显示改动", note_gone: "这篇笔记已不存在。", empty_note: "这篇笔记是空的。",
+  read_only: "此处只读", shown_as: "显示方式", mode_read: "阅读", mode_source: "原文", mode_both: "对照", edit: "编辑", statement: "这一句", copy_place: "复制位置", copied: "已复制：{place}", changed_elsewhere: "这篇笔记有改动。", reload: "显示改动", note_gone: "这篇笔记已不存在。", empty_note: "这篇笔记是空的。",
   earlier_lines: "显示前文", later_lines: "显示后文", front_matter: "元数据", code: "代码", table: "表格", image: "图片：{name}", done: "已完成", open: "未完成", more_characters: "（还有 {n} 个字符）", more_lines: "还有 {n} 行",
   tag_by: "作者", tag_agent: "智能体", tag_session: "会话", tag_at: "时间", tag_since: "自", tag_until: "至", tag_from: "依据", tag_to: "已改，见", tag_importance: "重要性", tag_trigger: "触发词", tag_project: "项目",
-  source_of: "{path} 的源码", save: "保存", discard: "放弃修改", unsaved: "未保存", saved: "已保存 {path}", edit_hint: "按 Ctrl+Enter 保存；保存前，修改留在本标签页中。⟨private⟩ 之类的标记代表隐藏的内容，请原样保留。",
+  source_of: "{path} 的原文", save: "保存", discard: "放弃修改", unsaved: "未保存", saved: "已保存 {path}", edit_hint: "按 Ctrl+Enter 保存；保存前，修改留在本标签页中。⟨private⟩ 之类的标记代表隐藏的内容，请原样保留。",
   draft_restored: "已恢复上次未保存的修改。", draft_kept: "{path} 的修改尚未保存，已为你保留。", conflict: "这篇笔记在此期间被改过", conflict_how: "还没有写入任何内容，请选择保留哪一版。", conflict_gone: "还没有写入任何内容：这篇笔记已被删除。保留你的版本即可重新建立。",
   conflict_legend: "− 现在的版本，+ 你的版本", merge_both: "合并两处修改", keep_mine: "用我的版本", take_theirs: "用现在的版本", merge_by_hand: "手动合并", by_hand: "下面是现在的版本，供参照；改好后保存。", merged: "两处修改已合并到下面，看过后请保存。",
   correct: "更正", correct_yes: "确认更正", confirm: "确认", confirm_yes: "确认属实", forget: "抹去", forget_yes: "永久抹去", forget_whole: "抹去整篇", undo: "撤销", undo_yes: "确认撤销",
@@ -41,7 +41,7 @@ export const ZH = {
   elsewhere: "这属于另一个笔记库，在此只读。", with_remedy: "{message}。{remedy}。", colon: "：", comma: "、", see_change: "查看改动",
 };
 
-// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting.
+// What the server names by a code: what `doctor` looks at, copies out of reach of a forgetting, kinds of secrets.
 export const NAMES = {
   "versions.commonplace": "本程序", "versions.python": "Python", "versions.programs": "PATH 里的 commonplace", "versions.extras": "未安装的附加项",
   "sqlite.version": "SQLite 版本", "sqlite.fts5": "全文检索", "sqlite.json": "JSON 支持", "sqlite.extension": "向量扩展", "sqlite.files": "文件系统", "sqlite.wal": "WAL 模式",
