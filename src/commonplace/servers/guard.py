@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from commonplace.base.messages import message
 from commonplace.servers import access
 from commonplace.servers.access import Access, Denied
 from commonplace.servers.api import errors
@@ -129,7 +130,7 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect as error:
         raise Unserved(400, "the client went away") from error
     if large:
-        raise Unserved(413, f"a body has {LARGEST:,} bytes at most")
+        raise Unserved(413, message("body.large", "a body has {most:,} bytes at most", most=LARGEST))
     return bytes(body)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.schema import Schema
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 Lane = Literal["light", "heavy", "entry", "model", "examination", "reading"]
 Examine = Callable[[bool], Iterable["Finding"]]
-LOST = "this preview is used, too old, or of something else; nothing was changed"
+LOST = message("preview.lost", "this preview is used, too old, or of something else; nothing was changed")
+PREVIEW_AGAIN = message("preview.again", "ask for the preview again")
 
 
 class Reply(NamedTuple):
@@ -65,7 +67,7 @@ class Call:
         """Return what was shown by the code in `preview`. Raises Refused for any other code."""
         preview = self.previews.redeem(self.values["preview"], kind)
         if preview is None:
-            raise Refused(409, LOST, "ask for the preview again")
+            raise Refused(409, LOST, PREVIEW_AGAIN)
         return preview
 
     def check_reach(self, command: str) -> None:

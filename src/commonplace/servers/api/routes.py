@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import Message, message
 from commonplace.providers.llm import schemas
 from commonplace.servers import guard, http, workers
 from commonplace.servers.api import (
@@ -28,6 +29,7 @@ from commonplace.servers.api import (
     errors,
     notes,
     questions,
+    schema,
     transfers,
 )
 from commonplace.servers.api.errors import Refused
@@ -236,7 +238,8 @@ def _answer(
             memory = service.memory
             root = str(memory.workspace.root)
             if service.agent and operation.owner:
-                raise Refused(403, f"{operation.name} is the owner's; this server is that of an agent")
+                owners = "{what} is the owner's; this server is that of an agent"
+                raise Refused(403, message("owner", owners, what=operation.name))
             if operation.writes:
                 memory.workspace.check_writable()
             reaches = is_own and not service.agent and memory.workspace.reader is None
@@ -245,14 +248,14 @@ def _answer(
                 call.check_reach(operation.beyond)
             answer = operation.run(call)
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            text = encode(to_data(reply.value))
+            text = encode(schema.coded(to_data(reply.value)))
     except CommonplaceError as error:
         return errors.response(errors.translated(error, root or "/"))
     except Cancelled:
-        return errors.response(Refused(503, "cancelled"))
+        return errors.response(Refused(503, message("cancelled", "cancelled")))
     except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
         service.tell(f"{type(error).__name__} while answering {operation.name}")
-        return errors.response(Refused(500, "internal error"))
+        return errors.response(Refused(500, message("internal", "internal error")))
     return _response(text, reply.status, reply.headers)
 
 
@@ -292,7 +295,11 @@ def _of_body(body: bytes, described: Schema) -> dict[str, Any]:
 def _checked(values: dict[str, Any], described: Schema) -> dict[str, Any]:
     """Return values that fit their description. Raises Refused."""
     if problem := schemas.problem(values, described):
-        raise Refused(400, errors.shown(problem.removeprefix("$").removeprefix(".").removeprefix(": ")))
+        place, what = str(problem.values["place"]).removeprefix("$").removeprefix("."), problem.values["what"]
+        what = what if isinstance(what, Message) else errors.shown(what)
+        raise Refused(
+            400, message("value", "{place}: {what}", place=errors.shown(place), what=what) if place else what
+        )
     whole: dict[str, Any] = _whole(values)
     return whole
 

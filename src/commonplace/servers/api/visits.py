@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from commonplace.base.messages import message
 from commonplace.servers import guard
 from commonplace.servers.api.document import refusals
 from commonplace.servers.api.errors import Refused
@@ -63,7 +64,9 @@ class Visits(Resource):
         visit = self._visitors.enter(code)
         if visit is None:
             raise Refused(
-                403, "this code is used or too old", "`commonplace web` opens the page with another"
+                403,
+                message("visit.code", "this code is used or too old"),
+                message("visit.again", "`commonplace web` opens the page with another"),
             )
         cookie = f"{self._visitors.cookie}={visit.cookie}; Path=/api; HttpOnly; SameSite=Strict"
         return _json({"key": visit.key}, {"set-cookie": cookie})

@@ -4,9 +4,9 @@ const KEY = "commonplace-key";
 
 /** What went wrong: a code, a message, what helps; `current` is the other version of a note, if there is one. */
 export class Problem extends Error {
-  constructor(status, { code, message, remedy = "", near = [], current = null }) {
+  constructor(status, { code, message, remedy = "", near = [], current = null, said = {} }) {
     super(message);
-    Object.assign(this, { status, code, remedy, near, current });
+    Object.assign(this, { status, code, remedy, near, current, said });
   }
 }
 

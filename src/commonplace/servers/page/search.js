@@ -2,10 +2,10 @@
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { caller, get, latest } from "./api.js";
-import { debounced, el, mark, say } from "./dom.js";
+import { debounced, el, mark, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { confirm, correct, explained, forgetAt, isElsewhere, isTentative } from "./statements.js";
-import { day, number, t } from "./words.js";
+import { day, number, t, warned } from "./words.js";
 
 const TYPED_MS = 60;
 const RECORDED_MS = 400; // that a hit waits for its question to be recorded
@@ -62,7 +62,7 @@ export async function show(root, query) {
     if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
     const summary = hits.length ? t("found", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
     count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
-    for (const one of answer.warnings) count.append(el("span", { class: "warn" }, one));
+    for (const one of warned(answer)) count.append(el("span", { class: "warn" }, withCode(one)));
     say(hits.length ? t("hits_said", { n: hits.length }) : t("nothing"));
   }
 

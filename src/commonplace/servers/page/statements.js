@@ -5,7 +5,7 @@ import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
 import { render } from "./markdown.js";
-import { named, t } from "./words.js";
+import { named, t, told, warned } from "./words.js";
 
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
@@ -18,7 +18,7 @@ export function explained(error) {
   const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
   if (isModule || error.code === "unreachable") return t("unreachable");
   if (!(error instanceof Problem)) throw error;
-  return error.remedy ? `${error.message} — ${error.remedy}` : error.message;
+  return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
 }
 
 /** Whether a place is of another workspace than the one that is written. */
@@ -335,8 +335,8 @@ export function undo(run = "") {
 }
 
 function warnings(answer) {
-  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.join(", ") })] : [];
-  return [...answer.warnings, ...redacted].map((one) => el("p", { class: "warn" }, one));
+  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.map((one) => named(`kind.${one}`) ?? one).join(t("comma")) })] : [];
+  return [...warned(answer), ...redacted].map((one) => el("p", { class: "warn" }, one));
 }
 
 /** The headings of a note, to choose one from; none where there is no such note. */
@@ -393,6 +393,6 @@ export function remember() {
 const today = () => new Intl.DateTimeFormat("sv", { dateStyle: "short" }).format(new Date());
 
 /** The statement at a place, as it stands there. */
-export async function read(reference) {
+async function read(reference) {
   return (await get("/api/note", { reference })).lines.join("\n");
 }

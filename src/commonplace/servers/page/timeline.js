@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { el, moreButton } from "./dom.js";
 import { render } from "./markdown.js";
 import { confirm, correct, forgetAt } from "./statements.js";
-import { day, t } from "./words.js";
+import { day, t, warned } from "./words.js";
 
 const AROUND = 12, FURTHER = 50; // moments around a day, and those that are shown on demand
 
@@ -42,7 +42,7 @@ export async function show(root, query) {
     moments = answer.moments;
     const first = moments.findIndex((one) => one.is_anchor), last = moments.findLastIndex((one) => one.is_anchor);
     ends = first < 0 ? { before: moments.length > 0, after: moments.length > 0 } : { before: first >= AROUND, after: moments.length - 1 - last >= AROUND };
-    fill(answer.warnings);
+    fill(warned(answer));
     const here = list.querySelector(".here, .anchor");
     if (here) here.scrollIntoView({ block: "start" });
     else window.scrollTo(0, 0);

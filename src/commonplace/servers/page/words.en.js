@@ -46,7 +46,7 @@ export const EN = {
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed
   feed_about: "What agents and you ask, read and write: the last of it, and what comes.", live: "live", not_live: "not connected", pause: "Pause", go_on: "Go on", paused: "paused, {n} new", quiet: "Quiet so far.",
-  did_search: "searched", did_recall: "recalled", did_get: "read", did_write: "wrote", did_remove: "removed", did_change: "changed", count: "{n} places", count_lines: "{n} lines", tokens_of: "{n} of {all} tokens",
+  did_search: "searched", did_recall: "recalled", did_get: "read", did_write: "wrote", did_remove: "removed", did_change: "changed", count: "{n} places", count_lines: "{n} lines", tokens_of: "gave {n} tokens; all notes hold {all}", tokens_of_recall: "gave {n} tokens with their frame; all notes hold {all}",
   run_consolidate: "consolidation", run_rollup: "rollup", run_correct: "correction", run_confirm: "confirmation", run_forget: "forgetting", run_import: "import", run_write: "edit", run_undo: "undo",
   run_reject: "rejection", run_of: "{run}: {what}", undo_of: "undo of {what}", not_kept: "What was there before is not kept.", and_more: " and {n} more", struck_by: "struck by {who}",
   why_edited_by_hand: "edited by hand", why_an_agent_edited_its_memory: "an agent edited its memory", why_an_agent_replaced_it: "an agent replaced it", why_an_agent_stored_it: "an agent stored it", why_the_originals_of_a_month_are_deleted: "the originals of a month are deleted",
@@ -77,5 +77,5 @@ export const EN = {
   collections: "Collections", folder: "Folder", models: "Models", model: "Model", embedding_model: "Vectors are computed by", calls: "Calls", tokens: "Tokens", no_calls: "No language model was called yet.",
   owners_alone: "This is the owner's. This server answers for the agent {agent}.", as_agent: "as {agent}", only_read: "This memory may only be read here.", waiting: "to decide", requests: "Agents ask to have forgotten", requests_about: "You see every place that would go before anything does. Requests end by themselves after a week.", asks_to_forget: "asks to forget {kind}:", look: "Look at it", refuse: "Refuse", refused: "Refused. Nothing was changed.", unfinished: "A forgetting was killed before it was done:", resume: "Carry it on",
   consolidation: "Consolidation", show_more: "Show {n} more", earlier_entries: "Show earlier entries", later_entries: "Show later entries", older_changes: "Show older changes", older_sessions: "Show older sessions", earlier_messages: "Show earlier messages", from_line: "From line {n}", key_more: "Show more of a list", tag_status: "status", tag_valid_until: "valid until",
-  elsewhere: "This is of another workspace, which is only read here.",
+  elsewhere: "This is of another workspace, which is only read here.", with_remedy: "{message} — {remedy}", colon: ": ", comma: ", ", see_change: "see what changed",
 };

@@ -3,17 +3,17 @@
 export const ZH = {
   view_search: "搜索", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "动态", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
-  locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会带着一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务器停止后，权限随之失效。", failed: "出错了", unreachable: "服务器没有响应。重新启动：commonplace web",
+  locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务器停止后，权限随之失效。", failed: "出错了", unreachable: "服务器没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的得分构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
   search_hint: "搜索记忆…", all_collections: "所有集合", collection: "集合", struck_too: "包括已划掉的内容", results: "搜索结果", found: "找到 {n} 段，共 {tokens} 个 token；全部笔记共 {all} 个。", nothing: "笔记里没有相关内容。", weak_answer: "没有明确的答案",
   hits_said: "{n} 条结果", also: "另见", why_found: "得分 {score}", held_until: "有效至 {day}", teach_title: "用自己的话提问", teach: "边输入边搜索，中英文都可以，既看字词也看意思。",
   teach_1: "数据库最后定了哪个", teach_2: "下一次发布是什么时候", teach_3: "过敏", teach_4: "last week's meeting", teach_keys: "用 j、k 在结果间移动，回车打开；内容有误时按 c 更正。按 ? 查看所有快捷键。",
   factor_meaning: "语义", factor_words: "字词", factor_length: "长度", factor_importance: "重要性", factor_trigger: "触发词", factor_cap: "上限", factor_recency: "新旧", factor_exact: "原文一致",
   label_struck: "已划掉", label_superseded: "已被取代", label_expired: "已过期", label_tentative: "待确认", label_untrusted: "外来内容", label_weak: "相关性低",
-  read_only: "此处只读", shown_as: "显示方式", mode_read: "阅读", mode_source: "源码", mode_both: "对照", edit: "编辑", statement: "条目", copy_place: "复制位置", copied: "已复制：{place}", changed_elsewhere: "这篇笔记有改动。", reload: "显示改动", note_gone: "这篇笔记已不存在。", empty_note: "这篇笔记是空的。",
+  read_only: "此处只读", shown_as: "显示方式", mode_read: "阅读", mode_source: "原文", mode_both: "对照", edit: "编辑", statement: "这一句", copy_place: "复制位置", copied: "已复制：{place}", changed_elsewhere: "这篇笔记有改动。", reload: "显示改动", note_gone: "这篇笔记已不存在。", empty_note: "这篇笔记是空的。",
   earlier_lines: "显示前文", later_lines: "显示后文", front_matter: "元数据", code: "代码", table: "表格", image: "图片：{name}", done: "已完成", open: "未完成", more_characters: "（还有 {n} 个字符）", more_lines: "还有 {n} 行",
   tag_by: "作者", tag_agent: "智能体", tag_session: "会话", tag_at: "时间", tag_since: "自", tag_until: "至", tag_from: "依据", tag_to: "已改，见", tag_importance: "重要性", tag_trigger: "触发词", tag_project: "项目",
-  source_of: "{path} 的源码", save: "保存", discard: "放弃修改", unsaved: "未保存", saved: "已保存 {path}", edit_hint: "按 Ctrl+Enter 保存；保存前，修改留在本标签页中。⟨private⟩ 之类的标记代表隐藏的内容，请原样保留。",
+  source_of: "{path} 的原文", save: "保存", discard: "放弃修改", unsaved: "未保存", saved: "已保存 {path}", edit_hint: "按 Ctrl+Enter 保存；保存前，修改留在本标签页中。⟨private⟩ 之类的标记代表隐藏的内容，请原样保留。",
   draft_restored: "已恢复上次未保存的修改。", draft_kept: "{path} 的修改尚未保存，已为你保留。", conflict: "这篇笔记在此期间被改过", conflict_how: "还没有写入任何内容，请选择保留哪一版。", conflict_gone: "还没有写入任何内容：这篇笔记已被删除。保留你的版本即可重新建立。",
   conflict_legend: "− 现在的版本，+ 你的版本", merge_both: "合并两处修改", keep_mine: "用我的版本", take_theirs: "用现在的版本", merge_by_hand: "手动合并", by_hand: "下面是现在的版本，供参照；改好后保存。", merged: "两处修改已合并到下面，看过后请保存。",
   correct: "更正", correct_yes: "确认更正", confirm: "确认", confirm_yes: "确认属实", forget: "抹去", forget_yes: "永久抹去", forget_whole: "抹去整篇", undo: "撤销", undo_yes: "确认撤销",
@@ -25,7 +25,7 @@ export const ZH = {
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
   filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", one_line: "1 行", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
-  feed_about: "你和各个智能体的提问、阅读与写入：最近的，以及正在发生的。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "{n} / {all} token",
+  feed_about: "你和各个智能体最近的提问、阅读和写入，实时更新。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "给出 {n} 个 token，全部笔记共 {all} 个", tokens_of_recall: "给出 {n} 个 token（含标签和说明），全部笔记共 {all} 个",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
   run_reject: "否决", run_of: "{run} {what}", undo_of: "撤销：{what}", not_kept: "改动前的内容没有保留。", and_more: "（另有 {n} 篇）", struck_by: "由{who}划掉",
   why_edited_by_hand: "手工编辑", why_an_agent_edited_its_memory: "智能体编辑自己的记忆", why_an_agent_replaced_it: "智能体重写", why_an_agent_stored_it: "智能体存入", why_the_originals_of_a_month_are_deleted: "删除这个月的原始笔记",
@@ -48,11 +48,11 @@ export const ZH = {
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
   owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
   consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_valid_until: "有效至",
-  elsewhere: "这属于另一个笔记库，在此只读。",
+  elsewhere: "这属于另一个笔记库，在此只读。", with_remedy: "{message}。{remedy}。", colon: "：", comma: "、", see_change: "查看改动",
 };
 
-// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting,
-// what is left to do in a client, what is imported.
+// What the server names by a code and tells in English: what `doctor` looks at, copies out of reach of a forgetting, kinds
+// of secrets, what is left to do in a client, what is imported.
 export const NAMES = {
   "client.claude-code": "请新开一个会话，用 /mcp 和 /hooks 可以查看", "client.codex": "启动 codex，在它询问时（或在 /hooks 里）信任新的钩子，否则钩子不会运行", "client.cursor": "在 Cursor 中打开 Customize > MCPs，确认服务器已开启", "client.vscode": "运行命令 MCP: List Servers，启动服务器并信任它",
   "client.gemini": "用 /permissions 信任你工作的文件夹，在其他文件夹里 Gemini CLI 不会启动服务器", "client.openclaw": "重启网关：openclaw gateway restart", "client.nanobot": "如果网关正在运行，请重启：nanobot gateway",
@@ -67,9 +67,10 @@ export const NAMES = {
   "notes.readable": "能否读取", "notes.names": "文件名", "notes.secret_names": "文件名里的密钥",
   "index.file": "索引文件", "index.elsewhere": "另一份索引", "index.opens": "能否打开", "index.identity": "由谁生成", "index.integrity": "文件完整性", "index.rows": "内容一致性", "index.vectors": "向量", "index.orphans": "多余的向量", "index.model": "所用的模型", "index.fresh": "是否最新", "index.size": "大小", "index.scripts": "支持的文字", "index.leftovers": "临时文件", "index.erasing": "没做完的抹去", "index.overwritten": "被别的程序覆盖的内容", "index.locks": "正在运行的程序",
   "stores.ledger": "费用记录", "stores.usage": "使用记录", "stores.spool": "待写入的条目", "stores.spool_full": "待写入的条目太多", "stores.spool_damaged": "损坏的待写条目", "stores.history": "改动记录", "stores.foreign": "记录的签名", "stores.unsigned": "没有签名的记录", "stores.key": "签名密钥",
-  "disk.space": "剩余空间", "disk.files": "剩余文件数", "permissions.settings": "设置文件", "permissions.keys": "密钥文件", "permissions.caches": "缓存文件夹", "permissions.folders": "私有文件夹", "permissions.owners": "文件归属",
+  "disk.space": "剩余空间", "disk.files": "可新建的文件数", "permissions.settings": "设置文件", "permissions.keys": "密钥文件", "permissions.caches": "缓存文件夹", "permissions.folders": "私有文件夹", "permissions.owners": "文件归属",
   "clients.none": "接入的客户端", "clients.hooks": "钩子",
   "schedule.night": "夜间整理", "schedule.watcher": "监视笔记的服务", "schedule.last": "上一次夜间整理", "schedule.strays": "多余的任务", "schedule.others": "未能查看的任务",
+  "kind.password": "密码", "kind.token": "令牌", "kind.key": "密钥", "kind.api-key": "API 密钥", "kind.secret": "密钥", "kind.private-key": "私钥", "kind.cookie": "Cookie", "kind.email": "邮箱地址", "kind.phone": "电话号码", "kind.bearer-token": "访问令牌", "kind.basic-auth": "登录凭据", "kind.jwt": "令牌", "kind.signature": "签名",
   "copies.backups": "其他磁盘和机器上的备份、快照和副本：请到那里删除，或等它们过期。", "copies.git": "git 历史：改写历史要由你自己来：先运行 git filter-repo --replace-text，再强制推送。", "copies.staged": "git 暂存区：先运行 git add 更新，再运行 git gc --prune=now。",
   "copies.providers": "发给在线模型的内容：请要求服务商删除。", "copies.batches": "正在由服务商计算向量的文本：请到服务商处取消。", "copies.collection": "其他集合里的文件：本程序不改它们，请到原处修改，或移除这个集合，然后运行 commonplace sync。",
 };
