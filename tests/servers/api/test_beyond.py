@@ -33,7 +33,7 @@ def owner(api: Api, private_home: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
 
 @pytest.fixture
 def recipes(tmp_path: Path) -> Path:
-    folder = tmp_path / "Recipes <b>"
+    folder = tmp_path / "Recipes\u3000<b>"
     folder.mkdir()
     (folder / "soup.md").write_text("# Soup\n\n- Ginger, and no shrimp.\n")
     (folder / "latin.md").write_bytes("# Café\n".encode("latin-1"))
@@ -95,7 +95,7 @@ def test_every_operation_that_reaches_beyond_is_the_owners() -> None:
 
 
 def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) -> None:
-    added = owner.post("/api/collections", path="../Recipes <b>", name="recipes", weight="own")
+    added = owner.post("/api/collections", path="../Recipes\u3000<b>", name="recipes", weight="own")
     assert (added["root"], added["weight"], added["notes"]) == (os.fspath(recipes), "own", 0)
     read = owner.post("/api/sync")
     assert (read["added"], read["failed"]) == (5, [])
@@ -108,7 +108,7 @@ def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) 
     assert [one["name"] for one in gone] == ["memory"]
     assert (recipes / "soup.md").exists()
     for path, status in {
-        "../none": 400, "MEMORY.md": 400, "/dev/null": 400, "a\0b": 400, "a\nb": 400, "~nobody/x": 400, "../Recipes <b>": 201,
+        "../none": 400, "MEMORY.md": 400, "/dev/null": 400, "a\0b": 400, "a\nb": 400, "~nobody/x": 400, "../Recipes\u3000<b>": 201, "\ud800": 400,
     }.items():  # fmt: skip
         assert owner.raw("POST", "/api/collections", {"path": path}, **owner.headers)[0] == status, path
     assert owner.refused("POST", "/api/collections", {"path": "..", "name": "../x"})[0] == 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from unicodedata import category
 
 from commonplace import config
 from commonplace.config.loading import WEIGHTS
@@ -22,7 +23,7 @@ def place(call: Call, path: str) -> str:
 
     Raises Refused for a text that no path can be.
     """
-    if not path.isprintable():
+    if not all(one.isprintable() or category(one) == "Zs" for one in path):  # such as a blank of Chinese
         raise Refused(400, "path: holds what no path can hold")
     return os.path.join(os.path.realpath(call.memory.workspace.root), os.path.expanduser(path))
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from commonplace.base.messages import message
 from commonplace.servers import guard
-from commonplace.servers.api.document import refusals
+from commonplace.servers.api.document import parameters, refusals
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.routes import Resource
 from commonplace.servers.api.schema import answer, record, text
@@ -39,7 +39,9 @@ class Codes(Resource):
     def describe(self) -> Mapping[str, Any]:
         """Its description."""
         done = answer(code=text("For the fragment of an address: /#code=CODE."), expires_s={"type": "number"})
-        return {"post": _described("make_code", "Make a code that lets one browser in.", done)}
+        made = _described("make_code", "Make a code that lets one browser in.", done)
+        key = text("The server's own: the browser may reach beyond the workspace.", most=200)
+        return {"post": {**made, "parameters": parameters("header", {"X-Commonplace-Key": key})}}
 
 
 class Visits(Resource):

@@ -7,6 +7,8 @@ import { el, say, toast } from "./dom.js";
 import { render } from "./markdown.js";
 import { named, t, told, warned } from "./words.js";
 
+const SLOW_MS = 400; // after which it is said that something is being done
+
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
   if (error.name === "AbortError") return;
@@ -87,8 +89,9 @@ export async function shownFirst(title, { form, preview, carry, yes, choose, liv
     event.preventDefault();
     if (!code) return ask();
     go.disabled = true;
+    const slow = setTimeout(() => (go.textContent = t("working")), SLOW_MS);
     try {
-      const done = await carry(code);
+      const done = await carry(code).finally(() => clearTimeout(slow));
       box.close();
       finished(done);
     } catch (error) {
