@@ -7,6 +7,7 @@ from collections.abc import Mapping
 _ASK = "ask the user to run `commonplace {}`"
 WORDS: Mapping[str, str] = {
     "agent.table": _ASK.format("config edit") + ", which gives it one",
+    "edit.by_hand": "ask the user to edit {1} by hand",
     "forget": "commonplace forget",
     "forget.again": "memory_forget again",
     "forget.approve": "commonplace forget --approve {0}",

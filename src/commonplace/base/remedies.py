@@ -23,6 +23,7 @@ WORDS: Mapping[str, str] = {
     "config.own": "set {0} in your own config.toml",
     "doctor.disk": "look at the disk and its permissions",
     "doctor.owner": "look whose it is",
+    "edit.by_hand": "edit {1} by hand",
     "forget": "forget it",
     "forget.again": "forget it again",
     "forget.approve": "approve request {0}",

@@ -15,6 +15,7 @@ WORDS: Mapping[str, str] = {
     "config.own": "commonplace config set {0} …, which sets it in your own config.toml",
     "doctor.disk": "`commonplace doctor` looks at disk and permissions",
     "doctor.owner": "`commonplace doctor` says whose it is",
+    "edit.by_hand": "edit {0} by hand",
     "forget": "commonplace forget",
     "forget.again": "commonplace forget again",
     "forget.approve": "commonplace forget --approve {0}",
