@@ -19,7 +19,7 @@ from commonplace.servers import daemon
 from commonplace.servers.access import Access
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, called
 from tests.cli.conftest import program as program
 from tests.servers.api.conftest import TOKEN
 from tests.servers.conftest import Served
@@ -48,9 +48,10 @@ def enter(port: int, code: str) -> int:
 
 
 def test_the_page_is_served_and_its_address_told_where_no_browser_is(
-    program: Program, workspace: Path, no_screen: None
+    program: Program, workspace: Path, no_screen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = server_folder(Workspace(workspace))
+    folder, team = server_folder(Workspace(workspace)), tmp_path / "team"
+    team.mkdir()
     try:
         first = program("web")
         assert first.returncode == 0, first.stderr
@@ -62,8 +63,20 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
         again = ADDRESS.search(program("web", "--no-browser").stdout.decode())
         assert again is not None
         assert [enter(running.port, code) for code in (told[2], again[2], told[2])] == [200, 200, 403]
+        both = program("-w", team, "web", "--no-browser")  # which this server does not serve
+        assert (both.returncode, both.stdout) == (1, b"")
+        assert (
+            f"at {running.url}, does not serve team; end it with `commonplace -w {workspace} serve stop`"
+            in (both.stderr.decode())
+        )
+        assert program("web", "--port", "1").returncode == 1
+        monkeypatch.setenv("COMMONPLACE_SERVER_PORT", str(running.port))
+        beside = ADDRESS.search(called("-w", team, "web", "--no-browser").stdout.decode())
+        assert beside is not None
+        assert beside[1] != told[1]
     finally:
         daemon.stop(folder)
+        daemon.stop(server_folder(Workspace(team)))
 
 
 @pytest.fixture

@@ -424,7 +424,7 @@ def test_using_a_model_that_is_not_here_fetches_it(
         assert second.startswith(f"fastembed/{NAME} answers in ")
         assert "6 dimensions, cjk" in second
         assert third.startswith("set in ")
-            assert "1 text to embed" in rest[0]
+        assert "1 text to embed" in rest[0]
     assert written()["embedding"] == {"provider": "fastembed", "model": NAME}
     pulled = program("models", "pull", NAME)
     assert b" is there already: " in pulled.stdout
