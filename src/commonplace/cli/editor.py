@@ -31,8 +31,8 @@ def edit(ctx: click.Context, reference: str) -> None:
     """Open a note at its line in your editor, and say afterwards what changed.
 
     REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
-    with its arguments. Once it has ended, the lines that came and went are shown, and the index is brought up
-    to the note.
+    with its arguments, or else the one that your system uses. Once it has ended, the lines that came and went
+    are shown, and the index is brought up to the note.
     """
     note = _found(ctx, reference)
     if reason := _fixed(note):
