@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.root import open_named
 
 VARIABLES = ("VISUAL", "EDITOR")
 # Debian's own way: what `select-editor` noted, or else what `update-alternatives` set. `sensible-editor`
@@ -76,8 +77,8 @@ def _place(program: str) -> Sequence[str] | None:
 def _selected(environ: Mapping[str, str]) -> str:
     """The editor that the user selected for `sensible-editor`; empty for none."""
     try:
-        with (paths.home(environ) / ".selected_editor").open(encoding="utf-8", errors="replace") as file:
-            noted = _SELECTED.search(file.read(_LARGEST))
+        with open_named(paths.home(environ) / ".selected_editor") as file:
+            noted = _SELECTED.search(file.read(_LARGEST).decode("utf-8", "replace"))
     except OSError:
         noted = None
     return noted[2] if noted else environ.get("SELECTED_EDITOR", "")

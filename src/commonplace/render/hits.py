@@ -13,6 +13,7 @@ from itertools import accumulate, chain, takewhile
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.base.tuples import NamedTuple
+from commonplace.language import compare
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look, Span
 from commonplace.types.data import cite
@@ -314,10 +315,22 @@ def _named(hit: Hit) -> str:
 
 
 def about(hit: Hit) -> list[str]:
-    """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
-    headings = [screen.one_line(h) for h in hit.headings]
-    path = " › ".join(h for h in headings if h and not (hit.date and h.startswith(hit.date)))
+    """Return a hit's standing, date and heading path, which does not repeat the date."""
+    path = " › ".join(undated(hit.headings, hit.date))
     return [part for part in (*hit.standing, screen.one_line(hit.date or ""), path) if part]
+
+
+def undated(headings: Iterable[str], day: str | None) -> list[str]:
+    """Return headings without a date that they begin with; one that names that day alone is left out."""
+
+    def rest(line: str) -> str:
+        after = line.removeprefix(day) if day else line
+        if after == line or after[:1].isdigit() or after[:1] == "-":
+            return line
+        after = after.lstrip(" ,:·–—")
+        return after if compare.timeless(compare.read(after).tokens) else ""
+
+    return list(filter(None, map(rest, map(screen.one_line, headings))))
 
 
 def score(hit: Hit) -> str:
