@@ -22,6 +22,7 @@ WORDS: Mapping[str, str] = {
     "models.fetch": _ASK.format("models pull {0}"),
     "models.llm.named": _ASK.format("models use --llm PROVIDER/MODEL"),
     "models.use": _ASK.format("models use {0}"),
+    "notes": "memory_search finds them by their words",
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",
     "search.words": "memory_search looks for words",
     "sync": _ASK.format("sync"),

@@ -47,6 +47,7 @@ WORDS: Mapping[str, str] = {
     "models.llm.named": "set llm.provider and llm.model, in `overrides` or in your own config.toml",
     "models.pull": "fetch {0}",
     "models.use": "set embedding.provider to {0}",
+    "notes": "a list of the notes has their paths",
     "restore": "restoring {0} puts {1} back",
     "search.words": "a search looks for words",
     "sessions": "there is a list of them",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHOWN = 20  # lines of what changed
 
 
-@command("edit")
+@command("edit", several=True)
 @click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def edit(ctx: click.Context, reference: str) -> None:
@@ -40,7 +40,7 @@ def edit(ctx: click.Context, reference: str) -> None:
     ctx.exit(_edit(note))
 
 
-@command("open")
+@command("open", several=True)
 @click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def open_(ctx: click.Context, reference: str) -> None:

@@ -40,6 +40,7 @@ WORDS: Mapping[str, str] = {
     "models.llm.named": "set one with `commonplace models use --llm PROVIDER/MODEL`",
     "models.pull": "commonplace models pull {0}",
     "models.use": "run `commonplace models use {0}`",
+    "notes": "`commonplace ls` lists them",
     "restore": "`commonplace restore {0}` puts {1} back",
     "search.words": "`commonplace search {0}` looks for words",
     "sessions": "`commonplace sessions list` shows all",

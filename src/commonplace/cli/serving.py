@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.types import Finding
 
 
-@command("mcp")
+@command("mcp", several=True)
 @click.pass_context
 def mcp(ctx: click.Context, structured: bool) -> None:
     """Serve one client over standard input and output, until the input ends: the Model Context Protocol.
@@ -67,7 +67,7 @@ def hook(ctx: click.Context, deadline: int) -> None:
     ctx.exit(events.run(folder, state.agent, deadline=deadline))
 
 
-@command("stop")
+@command("stop", several=True)
 @click.pass_context
 def stop(ctx: click.Context) -> None:
     """End the servers of this workspace, once they have answered what they are answering."""
@@ -87,7 +87,7 @@ def stop(ctx: click.Context) -> None:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("status")
+@command("status", several=True)
 @option("--show-token", is_flag=True, help="Print the header that clients must send.")
 @click.pass_context
 def status(ctx: click.Context, show_token: bool) -> None:
@@ -203,7 +203,7 @@ class _Serve(Group):
     """`serve` alone serves; `stop` and `status` stand below it."""
 
     def __init__(self) -> None:
-        super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "")
+        super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "", several=True)
         self.params[:0] = (*_OPTIONS, *serving())
         self.callback = click.pass_context(_serve)
 
@@ -293,7 +293,7 @@ def _examined(root: str, agent: str, online: bool) -> list[Finding]:
     return doctor.findings_of(root, agent, online)
 
 
-@command("web")
+@command("web", several=True)
 @option(
     "--port",
     type=click.IntRange(0, 65_535),
