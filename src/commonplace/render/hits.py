@@ -13,7 +13,6 @@ from itertools import accumulate, chain, takewhile
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import compare
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look, Span
 from commonplace.types.data import cite
@@ -316,19 +315,19 @@ def _named(hit: Hit) -> str:
 
 def about(hit: Hit) -> list[str]:
     """Return a hit's standing, date and heading path, which does not repeat the date."""
-    path = " › ".join(undated(hit.headings, hit.date))
+    path = " › ".join(undated(hit.headings, hit.date, hit.path))
     return [part for part in (*hit.standing, screen.one_line(hit.date or ""), path) if part]
 
 
-def undated(headings: Iterable[str], day: str | None) -> list[str]:
-    """Return headings without a date that they begin with; one that names that day alone is left out."""
+def undated(headings: Iterable[str], day: str | None, path: str) -> list[str]:
+    """Return headings without the date that they begin with; that of a note of a day says nothing more."""
+    is_daily = day is not None and day in path.rpartition("/")[2]
 
     def rest(line: str) -> str:
         after = line.removeprefix(day) if day else line
         if after == line or after[:1].isdigit() or after[:1] == "-":
             return line
-        after = after.lstrip(" ,:·–—")
-        return after if compare.timeless(compare.read(after).tokens) else ""
+        return "" if is_daily else after.lstrip(" ,:·–—")
 
     return list(filter(None, map(rest, map(screen.one_line, headings))))
 

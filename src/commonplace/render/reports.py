@@ -222,7 +222,7 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = No
             lines += [*([""] if day else []), look.style(moment.date, "bold")]
             day = moment.date
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
-        headings = undated(moment.headings, moment.date)
+        headings = undated(moment.headings, moment.date, moment.path)
         below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
         text = moment.text
