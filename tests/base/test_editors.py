@@ -40,6 +40,21 @@ def test_each_editor_is_given_the_line_in_its_way(tmp_path: Path, typed: str, re
     assert argv == [str(program), *(part.format(path=note) for part in rest)]
 
 
+def test_the_selected_editor_is_given_the_line_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("vim.basic", "nano", "sensible-editor"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "editor").symlink_to("vim.basic")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    variables = {"HOME": str(tmp_path), "PATH": str(tmp_path), "EDITOR": "sensible-editor"}
+    note = tmp_path / "n.md"
+    assert editors.command_line(note, 7, variables) == ["editor", "+7", str(note)]
+    (tmp_path / ".selected_editor").write_text(f'# by select-editor\nSELECTED_EDITOR="{tmp_path}/nano"\n')
+    assert editors.command_line(note, 7, variables) == [f"{tmp_path}/nano", "+7", str(note)]
+    (tmp_path / ".selected_editor").write_text('SELECTED_EDITOR="/gone"\n')
+    assert editors.command_line(note, 7, {**variables, "EDITOR": ""})[:1] == ["editor"]
+
+
 def test_visual_goes_before_editor(tmp_path: Path) -> None:
     argv = editors.command_line(tmp_path / "n.md", 1, {"VISUAL": sys.executable, "EDITOR": "nothing"})
     assert argv[0] == sys.executable
@@ -55,7 +70,7 @@ def test_the_table_names_the_file_once() -> None:
     [
         ({"EDITOR": "no-such-editor -x"}, "EDITOR: there is no program 'no-such-editor'"),
         ({"VISUAL": "'open"}, "VISUAL: cannot be read as a command: no closing quotation"),
-        ({"EDITOR": "  "}, "EDITOR: no editor is known here; set it, as in: export EDITOR=nano"),
+        ({"EDITOR": "  "}, "EDITOR: there is no terminal for an editor; set one that opens a window"),
         ({"EDITOR": "nano"}, "EDITOR: there is no program 'nano'; set it, as in: export EDITOR=vi"),
     ],
 )
@@ -65,6 +80,12 @@ def test_no_editor_is_one_line(
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(ConfigError, match=told):
         editors.command_line(tmp_path / "n.md", 1, variables, usual=False)
+
+
+def test_a_terminal_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="no editor is known here; set it, as in: export EDITOR=nano"):
+        editors.command_line(tmp_path / "n.md", 1, {"HOME": str(tmp_path)})
 
 
 def test_one_that_does_not_start_is_one_line() -> None:

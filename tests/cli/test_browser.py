@@ -19,7 +19,7 @@ from commonplace.servers import daemon
 from commonplace.servers.access import Access
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, called
 from tests.cli.conftest import program as program
 from tests.servers.api.conftest import TOKEN
 from tests.servers.conftest import Served
@@ -58,9 +58,10 @@ def exchanged(port: int, code: str) -> tuple[int, bool]:
 
 
 def test_the_page_is_served_and_its_address_told_where_no_browser_is(
-    program: Program, workspace: Path, no_screen: None
+    program: Program, workspace: Path, no_screen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = server_folder(Workspace(workspace))
+    folder, team = server_folder(Workspace(workspace)), tmp_path / "team"
+    team.mkdir()
     try:
         first = program("web")
         assert first.returncode == 0, first.stderr
@@ -76,8 +77,20 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
         (key,) = (user_config_dir() / "servers").glob("*.key")
         assert stat.S_IMODE(key.stat().st_mode) == 0o600
         assert key.read_text() == daemon.key(folder)
+        both = program("-w", team, "web", "--no-browser")  # which this server does not serve
+        assert (both.returncode, both.stdout) == (1, b"")
+        assert (
+            f"at {running.url}, does not serve team; end it with `commonplace -w {workspace} serve stop`"
+            in (both.stderr.decode())
+        )
+        assert program("web", "--port", "1").returncode == 1
+        monkeypatch.setenv("COMMONPLACE_SERVER_PORT", str(running.port))
+        beside = ADDRESS.search(called("-w", team, "web", "--no-browser").stdout.decode())
+        assert beside is not None
+        assert beside[1] != told[1]
     finally:
         daemon.stop(folder)
+        daemon.stop(server_folder(Workspace(team)))
     assert daemon.key(folder) == ""
 
 

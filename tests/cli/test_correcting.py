@@ -70,7 +70,7 @@ def test_near_misses_are_listed(run: Run, workspace: Path) -> None:
     before = text(workspace)
     done = run("correct", "the deploy moved to Monday", NEW)
     assert done.exit_code == 1
-    assert "memory/2026-02-13.md#L5  The deploy moved to Thursday.\n" in done.stderr
+    assert done.stderr.startswith("near it:\nmemory/2026-02-13.md#L5  The deploy moved to Thursday.\n")
     assert "no statement of the notes says that" in done.stderr
     assert text(workspace) == before
 

@@ -58,6 +58,16 @@ def test_help_names_every_option_with_a_sentence(run: Run) -> None:
         assert {"-w", "--workspace", "--agent", "--debug"} <= names, words
 
 
+def test_what_works_on_one_workspace_offers_no_others(run: Run) -> None:
+    for words in ("search", "ls", "web"):
+        assert "--all-workspaces" in run(words, "--help").stdout
+    for words in (("remember", "x"), ("correct", "x", "y"), ("sync",)):
+        told = run(words[0], "--help").stdout
+        assert "--all-workspaces" not in told
+        assert "Questions may be put" not in told
+        assert "works on one workspace" in run(*words, "--all-workspaces").stderr
+
+
 def test_an_unknown_option_and_a_missing_argument_are_wrong_usage(run: Run) -> None:
     for words, found in ALL.items():
         result = run(*words, "--no-such-option")

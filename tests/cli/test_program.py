@@ -79,7 +79,7 @@ def test_bad_input_gets_one_line(run: Run) -> None:
         (["sync", "--every", "0"], 2, "x>=0.01"),
         (["remember", "x", "--section", "S"], 2, "--long-term"),
         (["search", "x", "-c", "nope"], 1, "unknown collection 'nope'; known: memory"),
-        (["get", "memory/none.md"], 1, "no such note"),
+        (["get", "memory/none.md"], 1, "no such note; `commonplace ls` lists them"),
         (["get", "a\0b"], 1, ""),
         (["get", "the", "deploy"], 2, "words in quotation marks are one: `commonplace get 'the deploy'`"),
         (["get", "the deploy"], 1, "no such note; `commonplace search 'the deploy'` looks for words"),

@@ -260,6 +260,17 @@ def test_collections_are_named_and_left(root: Path) -> None:
         assert "team/team.md#L1" in [one.citation for one in done.similar]
         with pytest.raises(StatementNotFound, match="own notes"):
             memory.correct("team/team.md#L1", NEW)
+        (other / "the plan.md").write_text("- Runs the boatyard in Kiel.\n")
+        (root / "MEMORY.md").write_text("- Runs the dairy in Kiel.\n")
+        for named in ("team/the plan.md:1", "team/the plan.md#L1", "team/the plan.md"):
+            with pytest.raises(StatementNotFound, match=r"own notes; .* edit team/the plan.md by hand"):
+                memory.correct(named, "Buy chain.")
+        with pytest.raises(StatementNotFound, match=r"own notes; nothing else is ever changed$"):
+            memory.correct("team/no such plan.md:1", "Buy chain.")
+        memory.sync()
+        with pytest.raises(StatementNotFound, match=r"stands in team/the plan.md#L1, .* by hand") as raised:
+            memory.correct("Runs the boatyard in Kiel.", "Runs the boatyard in Bremen.")
+        assert [one.citation for one in raised.value.near] == ["MEMORY.md#L1"]
     assert (other / "team.md").read_text() == f"- {OLD}\n"
 
 

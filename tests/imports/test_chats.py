@@ -59,19 +59,22 @@ def test_chatgpt_is_followed_and_what_it_noted_is_written(
 
 
 def test_claude_with_its_memories(root: Path, tmp_path: Path, bring: Bring) -> None:
-    memories = [{"conversations_memory": "Ann drinks white tea.", "project_memories": {"Kestrel": "A boat."}}]
+    known, unknown = {"65138483-3ca2": "A boat."}, {"Kestrel": "An airfield."}
+    memories = [{"conversations_memory": "Ann drinks white tea.", "project_memories": {**known, **unknown}}]
     path = archive(
         tmp_path / "claude.zip",
         {
             "conversations.json": conversations.SAMPLES["claude"]().data,
             "memories.json": json.dumps(memories).encode(),
+            "projects.json": json.dumps([{"uuid": "65138483-3ca2", "name": "Repaint"}, 7]).encode(),
         },
     )
     done = bring(path)
     assert done.left_out == ()
     note = written(root)["memory/chats.md"]
     assert "## What Claude remembers\n\n- Ann drinks white tea." in note
-    assert "## What Claude remembers of Kestrel\n\n- A boat." in note
+    assert "## What Claude remembers of Repaint\n\n- A boat." in note
+    assert "## What Claude remembers of Kestrel\n\n- An airfield." in note
     assert "agent: claude" in note
 
 

@@ -95,6 +95,15 @@ def test_tags_aliases_and_tasks_are_filters(memory: Memory, question: str, names
     assert paths == set(names)
 
 
+def test_a_task_is_found_by_its_passage(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("---\ntask: open\n---\n\n- Said by front matter.\n")
+    texts = [hit.text for hit in memory.search("task:open", min_score=0.0001).hits]
+    assert len(texts) == 2
+    assert all("Buy rope" in text or "front matter" in text for text in texts)
+    assert not any("Buy rope" in hit.text for hit in memory.search("-task:open harbour").hits)
+    assert any("harbour may close" in hit.text for hit in memory.search("-task:open harbour").hits)
+
+
 @pytest.mark.parametrize(
     ("link", "path", "first", "last"),
     [

@@ -160,6 +160,12 @@ def test_a_single_line_has_no_range() -> None:
 def test_a_heading_that_repeats_the_date_is_left_out_but_others_stay() -> None:
     assert rendered.about(hit()) == ["2026-02-13", "Deploy"]
     assert rendered.about(hit(date=None, headings=("Memory", "Family"))) == ["Memory › Family"]
+    chat = hit(date="2025-03-04", headings=("2025-03-04 Tea",), path="chatgpt/conversations.json")
+    assert rendered.about(chat) == ["2025-03-04", "Tea"]
+    assert rendered.undated(["2025-03-04 Tea", "2025-03, rain"], "2025-03", "a.md") == [
+        "2025-03-04 Tea",
+        "rain",
+    ]
 
 
 def test_on_a_terminal_the_score_stands_at_the_right_edge_and_the_path_is_a_link() -> None:

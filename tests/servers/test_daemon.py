@@ -98,7 +98,8 @@ def test_start_state_and_end(workspace: Path, folder: Path) -> None:
     assert not (folder / daemon.STATE).exists()
     log = (folder / daemon.LOG).read_text()
     assert f"serving at {found.url}\n" in log
-    assert log.endswith("ended\n")
+    assert f" to be ended, by `serve stop` of process {os.getpid()}\n" in log
+    assert log.endswith(" ended by SIGTERM\n")
 
 
 def test_a_server_is_found_from_every_workspace_that_it_serves(
@@ -193,7 +194,7 @@ def test_what_cannot_be_served_is_one_line(workspace: Path, folder: Path) -> Non
         (["--host", "0.0.0.0", "--no-token"], "0.0.0.0 is reached from elsewhere: serve it with a token"),
         (["--host", "nowhere.invalid"], "'nowhere.invalid' is no address of this machine"),
         (["--host", "203.0.113.7"], "is no address of this machine"),
-        (["--token-file", "none"], "cannot be read"),
+        (["--token-file", "none"], "is not there"),
     ]:
         done = serve(workspace, "--port", "0", *arguments)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (arguments, told)
@@ -355,7 +356,7 @@ def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path) -> N
         process.send_signal(number)
         rest = process.communicate(timeout=60)[1]
         assert process.returncode == 0, number
-        assert rest.endswith("ended\n"), number
+        assert rest.endswith(f"ended by {signal.Signals(number).name}\n"), number
         assert "serving at" not in rest, number
         assert "Traceback" not in rest, number
 

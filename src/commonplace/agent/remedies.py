@@ -7,6 +7,7 @@ from collections.abc import Mapping
 _ASK = "ask the user to run `commonplace {}`"
 WORDS: Mapping[str, str] = {
     "agent.table": _ASK.format("config edit") + ", which gives it one",
+    "edit.by_hand": "ask the user to edit {1} by hand",
     "forget": "commonplace forget",
     "forget.again": "memory_forget again",
     "forget.approve": "commonplace forget --approve {0}",
@@ -21,6 +22,7 @@ WORDS: Mapping[str, str] = {
     "models.fetch": _ASK.format("models pull {0}"),
     "models.llm.named": _ASK.format("models use --llm PROVIDER/MODEL"),
     "models.use": _ASK.format("models use {0}"),
+    "notes": "memory_search finds them by their words",
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",
     "search.words": "memory_search looks for words",
     "sync": _ASK.format("sync"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -11,9 +12,15 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.root import open_named
 
 VARIABLES = ("VISUAL", "EDITOR")
-_USUAL = ("sensible-editor", "nano", "vim", "vi")  # of those that are there, where no variable names one
+# Debian's own way: what `select-editor` noted, or else what `update-alternatives` set. `sensible-editor`
+# starts the same, and would hide from us how it takes a line.
+_SENSIBLE = "sensible-editor"
+_SELECTED = re.compile(r"""^\s*SELECTED_EDITOR=(["']?)(.+?)\1\s*$""", re.MULTILINE)
+_USUAL = ("editor", "nano", "vim", "vi")  # of those that are there, where nothing names one
+_LARGEST = 4096  # bytes of ~/.selected_editor
 _PLUS = ("+{line}", "{path}")
 _COLON = ("{path}:{line}",)
 _WAITING = ("--wait", "{path}:{line}")  # which would otherwise return at once
@@ -37,24 +44,44 @@ PLACES: Mapping[str, Sequence[str]] = {
 def command_line(path: Path, line: int, environ: Mapping[str, str], *, usual: bool = True) -> list[str]:
     """Return what starts the editor on a line of a file. Raises ConfigError where there is none.
 
-    It is that of VISUAL or EDITOR, split as a shell does; else, where `usual`, one that is there.
+    It is that of VISUAL or EDITOR, split as a shell does; else, where `usual`, the one that is selected on
+    this machine, or the first that is there.
     """
-    named = next((name for name in VARIABLES if environ.get(name, "").strip()), "")
+    named = next((name for name in VARIABLES if environ.get(name, "").strip() not in ("", _SENSIBLE)), "")
     if named:
         try:
             argv = shlex.split(environ[named], posix=os.name == "posix")
         except ValueError as error:
             raise ConfigError(named, f"cannot be read as a command: {str(error).lower()}") from error
+    elif usual:
+        argv = [next(filter(shutil.which, (_selected(environ), *_USUAL)), "")]
     else:
-        argv = [next(filter(shutil.which, _USUAL), "")] if usual else [""]
-    if not shutil.which(argv[0]):
+        told = "there is no terminal for an editor; set one that opens a window, as in: export VISUAL=code"
+        raise ConfigError(VARIABLES[1], told)
+    program = shutil.which(argv[0])
+    if not program:
         told = f"there is no program {argv[0]!r}" if argv[0] else "no editor is known here"
         other = next(filter(shutil.which, _USUAL[1:]), "nano" if argv[0] != "nano" else "vi")
         raise ConfigError(named or VARIABLES[1], f"{told}; set it, as in: export EDITOR={other}")
-    program = os.path.basename(argv[0]).lower().removesuffix(".exe").removesuffix(".cmd")
-    place = PLACES.get(program) or PLACES.get(program.partition(".")[0]) or ("{path}",)
+    # `editor` and `vi` may be links to an editor of another name.
+    place = _place(argv[0]) or _place(os.path.realpath(program)) or ("{path}",)
     filled = (part.format(path=path, line=line) for part in place)
     return [*argv, *(part for part in filled if part not in argv)]
+
+
+def _place(program: str) -> Sequence[str] | None:
+    name = os.path.basename(program).lower().removesuffix(".exe").removesuffix(".cmd")
+    return PLACES.get(name) or PLACES.get(name.partition(".")[0])
+
+
+def _selected(environ: Mapping[str, str]) -> str:
+    """The editor that the user selected for `sensible-editor`; empty for none."""
+    try:
+        with open_named(paths.home(environ) / ".selected_editor") as file:
+            noted = _SELECTED.search(file.read(_LARGEST).decode("utf-8", "replace"))
+    except OSError:
+        noted = None
+    return noted[2] if noted else environ.get("SELECTED_EDITOR", "")
 
 
 def run(argv: Sequence[str]) -> int:

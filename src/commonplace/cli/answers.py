@@ -23,7 +23,7 @@ NOTHING = "the memory holds nothing about it"
 UNSAID = "the notes that come nearest do not say it"
 
 
-@command("ask")
+@command("ask", several=True)
 @click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @option("--model", metavar="M", help="The language model, as MODEL or PROVIDER/MODEL.")
 @option("--base-url", metavar="URL", help="Where it is, for a server that speaks OpenAI's chat completions.")

@@ -165,7 +165,9 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -
 
 
 cli = Application(
-    PROGRAM, help="Long-term memory for AI agents, in plain Markdown, found again in milliseconds."
+    PROGRAM,
+    help="Long-term memory for AI agents, in plain Markdown, found again in milliseconds.",
+    several=True,
 )
 cli.params.append(
     Option(

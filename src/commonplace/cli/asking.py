@@ -29,7 +29,7 @@ _DASHED = "`{0} -- WORDS {1}` leaves that word out, `{0} -- {2}` looks for it"
 _BUDGET = keys.find("recall.budget", "as a flag")
 
 
-@command("search", excluding=EXCLUDING, dashed=_DASHED)
+@command("search", several=True, excluding=EXCLUDING, dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @flags()
 @click.pass_context
@@ -46,7 +46,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
-@command("recall", dashed=_DASHED)
+@command("recall", several=True, dashed=_DASHED)
 @click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
 @option(
     "--budget",
@@ -98,7 +98,7 @@ def recall(
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("get")
+@command("get", several=True)
 @click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @option("--no-numbers", is_flag=True, help="Leave out line numbers.")
 @format_option(("text", "json"))
@@ -137,6 +137,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
         *(("--instructions", one) for one in _PLACED),
     ],
     dashed="words with a dash stand after --: `{0} -- {1} …`",
+    several=True,
 )
 @click.argument("message", nargs=-1)
 @option(

@@ -29,7 +29,6 @@ _WHY = option("--why", metavar="TEXT", default="", help="The reason, for the rec
 _SESSION = option(
     "--session", "of_session", metavar="ID", default="", help="The session of the agent that asks for it."
 )
-_YES = option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
 
 
 @command("correct", excluding=[("--dry-run", "--yes")])
@@ -38,7 +37,7 @@ _YES = option("--yes", is_flag=True, help="Do not ask, which happens on a termin
 @_WHY
 @option("--nothing", is_flag=True, help="Strike OLD and put nothing in its place.")
 @_DRY_RUN
-@_YES
+@option("--yes", is_flag=True, help="Do not ask; a terminal is asked before several statements are struck.")
 @_SESSION
 @format_option(("text", "json"))
 @click.pass_context
@@ -155,11 +154,13 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
         asking = session.can_ask()
         if not error.near:
             raise
+        if asking:
+            failures.warn(str(error))
+        session.note("near it:")
         look_at = session.look(stream=sys.stderr)
         sys.stderr.write(f"{reports.cited_text(error.near, look_at, numbered=asking)}\n")
         if not asking:
             raise
-        failures.warn(str(error))
         number = click.prompt("Which one? (0 for none)", type=click.IntRange(0, len(error.near)), err=True)
         if not number:
             raise click.Abort from error
@@ -235,7 +236,7 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
 @click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
 @_DRY_RUN
-@_YES
+@option("--yes", is_flag=True, help="Do not ask; a terminal is shown the changes and asked.")
 @format_option(("text", "json"))
 @click.pass_context
 def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, form: str) -> None:

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 _SHOWN = 20  # lines of what changed
 
 
-@command("edit")
+@command("edit", several=True)
 @click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def edit(ctx: click.Context, reference: str) -> None:
     """Open a note at its line in your editor, and say afterwards what changed.
 
     REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
-    with its arguments. Once it has ended, the lines that came and went are shown, and the index is brought up
-    to the note. What an agent wrote meanwhile and the editor saved over is shown, and put back after a yes.
+    with its arguments, or else the one that your system uses. Once it has ended, the lines that came and went
+    are shown, and the index is brought up to the note. What an agent wrote meanwhile and the editor saved
+    over is shown, and put back after a yes.
     """
     note = _found(ctx, reference)
     if reason := _fixed(note):
@@ -41,7 +42,7 @@ def edit(ctx: click.Context, reference: str) -> None:
     ctx.exit(_edit(note))
 
 
-@command("open")
+@command("open", several=True)
 @click.argument("reference", metavar="REF", shell_complete=completed("notes"))
 @click.pass_context
 def open_(ctx: click.Context, reference: str) -> None:

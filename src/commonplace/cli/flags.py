@@ -67,12 +67,12 @@ class State:
 
 
 HELP = ("-h", "--help")
+REPEATABLE = " Questions may be put to several: repeatable."
 # Before and after every command.
 SHARED = (
     Flag(
         ("-w", "--workspace"), "workspace",
-        "The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own. Questions may "
-        "be put to several: repeatable.",
+        f"The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.{REPEATABLE}",
         str, metavar="DIR", many=True,
     ),
     Flag(

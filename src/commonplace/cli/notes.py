@@ -89,7 +89,7 @@ def remember(
         session.note(one_line(f"near {other.citation}: {other.text} (`{remedy}` if it no longer holds)"))
 
 
-@command("timeline")
+@command("timeline", several=True)
 @click.argument("anchor", shell_complete=completed("notes"))
 @option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
 @option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
@@ -123,7 +123,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("ls")
+@command("ls", several=True)
 @click.argument("under", metavar="[PATH|COLLECTION]", default="", shell_complete=completed("notes"))
 @format_option(("text", "json"))
 @click.pass_context
@@ -148,7 +148,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("multi-get")
+@command("multi-get", several=True)
 @click.argument("references", metavar="REF...", nargs=-1, required=True, shell_complete=completed("notes"))
 @option(
     "--max-bytes",

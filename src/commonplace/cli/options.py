@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from commonplace.base.errors import CommonplaceError, UnknownCollection, WorkspaceNotFound
-from commonplace.cli.flags import FLAGS, HELP, SERVING, SHARED, Flag, State, day
+from commonplace.cli.flags import FLAGS, HELP, REPEATABLE, SERVING, SHARED, Flag, State, day
 
 if TYPE_CHECKING:
     from datetime import date
@@ -43,7 +43,8 @@ class Command(click.Command):
     """A command with the options that every command has; its help is its docstring.
 
     Of each pair of options that it is `excluding` one alone may be given. `dashed` says how words that begin
-    with a dash are given to it: {0} is the command, {1} such a word, {2} that word in quotation marks.
+    with a dash are given to it: {0} is the command, {1} such a word, {2} that word in quotation marks. With
+    `several` it takes more than one workspace; another command refuses them, and does not offer that.
     """
 
     def __init__(
@@ -52,10 +53,11 @@ class Command(click.Command):
         *,
         excluding: Sequence[Pair] = (),
         dashed: str = "",
+        several: bool = False,
         **attributes: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(name, **attributes)
-        self.params.extend(shared())
+        self.params.extend(shared(several=several))
         self.excluding, self.dashed = excluding, dashed
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -139,12 +141,17 @@ def check_excluding(
             raise click.UsageError(f"{names} exclude each other.", ctx)
 
 
-def shared() -> list[click.Parameter]:
-    """Make the options that stand before or after a command."""
-    return [
-        Option([*flag.names, flag.field], expose_value=False, callback=_keep, **_attributes(flag))
-        for flag in SHARED
-    ]
+def shared(*, several: bool = True) -> list[click.Parameter]:
+    """Make the options that stand before or after a command; of one workspace alone where not `several`."""
+    made: list[click.Parameter] = []
+    for flag in SHARED:
+        attributes = _attributes(flag)
+        if not several and flag.field == "everything":
+            attributes["hidden"] = True
+        elif not several and flag.field == "workspace":
+            attributes["help"] = flag.help.removesuffix(REPEATABLE)
+        made.append(Option([*flag.names, flag.field], expose_value=False, callback=_keep, **attributes))
+    return made
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tuple[str, ...] | None) -> None:
@@ -281,11 +288,13 @@ def span_days(text: str) -> int | None:
 
 
 def command(
-    name: str, *, excluding: Sequence[Pair] = (), dashed: str = ""
+    name: str, *, excluding: Sequence[Pair] = (), dashed: str = "", several: bool = False
 ) -> Callable[[Callable[..., None]], Command]:
-    """Declare a command; its docstring is its help, `excluding` and `dashed` are those of `Command`."""
+    """Declare a command; its docstring is its help, the rest is that of `Command`."""
     settings = {"max_content_width": WIDEST_HELP}
-    return click.command(name, cls=Command, context_settings=settings, excluding=excluding, dashed=dashed)
+    return click.command(
+        name, cls=Command, context_settings=settings, excluding=excluding, dashed=dashed, several=several
+    )
 
 
 class Group(click.Group):
@@ -298,14 +307,18 @@ class Group(click.Group):
         commands: Sequence[click.Command] = (),
         help: str = "",
         alone: click.Command | None = None,
+        several: bool = False,
     ) -> None:
-        """Make a group of commands; called alone, it runs `alone` or shows its help."""
+        """Make a group of commands; called alone, it runs `alone` or shows its help.
+
+        `several` is that of `Command`.
+        """
         self.alone = alone
         super().__init__(
             name,
             commands=list(commands),
             help=help,
-            params=shared(),
+            params=shared(several=several),
             callback=click.pass_context(_run_alone),
             invoke_without_command=True,
             context_settings={"max_content_width": WIDEST_HELP},

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from commonplace.types import Finding
 
 
-@command("tui")
+@command("tui", several=True)
 @option(
     "--theme",
     type=click.Choice(("dark", "light", "terminal")),

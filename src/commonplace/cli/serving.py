@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.types import Finding
 
 
-@command("mcp")
+@command("mcp", several=True)
 @click.pass_context
 def mcp(ctx: click.Context, structured: bool) -> None:
     """Serve one client over standard input and output, until the input ends: the Model Context Protocol.
@@ -67,7 +67,7 @@ def hook(ctx: click.Context, deadline: int) -> None:
     ctx.exit(events.run(folder, state.agent, deadline=deadline))
 
 
-@command("stop")
+@command("stop", several=True)
 @click.pass_context
 def stop(ctx: click.Context) -> None:
     """End the servers of this workspace, once they have answered what they are answering."""
@@ -87,7 +87,7 @@ def stop(ctx: click.Context) -> None:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("status")
+@command("status", several=True)
 @option("--show-token", is_flag=True, help="Print the header that clients must send.")
 @click.pass_context
 def status(ctx: click.Context, show_token: bool) -> None:
@@ -203,7 +203,7 @@ class _Serve(Group):
     """`serve` alone serves; `stop` and `status` stand below it."""
 
     def __init__(self) -> None:
-        super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "")
+        super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "", several=True)
         self.params[:0] = (*_OPTIONS, *serving())
         self.callback = click.pass_context(_serve)
 
@@ -294,10 +294,16 @@ def _examined(root: str, agent: str, online: bool) -> list[Finding]:
     return doctor.findings_of(root, agent, online)
 
 
-@command("web")
+@command("web", several=True)
+@option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="On which port; otherwise server.port or, where that is taken, any that is free.",
+)
 @option("--no-browser", is_flag=True, help="Print the address, which lets one browser in, and open nothing.")
 @click.pass_context
-def web(ctx: click.Context, no_browser: bool) -> None:
+def web(ctx: click.Context, port: int | None, no_browser: bool) -> None:
     """Open the page of this memory in your browser; it is served in the background if it is not yet.
 
     The page is let in by a code that works once. `commonplace serve stop` ends the server, and with it what
@@ -308,10 +314,28 @@ def web(ctx: click.Context, no_browser: bool) -> None:
     session.check_owner(ctx)
     running = daemon.find(_folder(ctx))
     if running is None:
-        address = _address(ctx, None, None, None, anew=False, open=False)
+        address = _address(ctx, None, port, None, anew=False, open=False)
+        if port is None and daemon.is_taken(address.host, address.port):
+            address = address._replace(
+                port=0
+            )  # a browser is led to any: two memories are served side by side
         running = _in_background(ctx, address, structured=False)
+    else:
+        _check_serves(ctx, running, port)
     key = daemon.key(_folder(ctx))
     browser.show_page(running, _secret(running), key, opens=not no_browser)
+
+
+def _check_serves(ctx: click.Context, running: Running, port: int | None) -> None:
+    """Raise ConfigError where a server that runs is not the one that is asked for."""
+    reach = session.asking(ctx).reach()
+    served = session.caller_of_note(running.asked).reach() if running.asked else reach
+    roots = {os.path.realpath(root) for root in (served.home, *served.others.values())}
+    lacking = [name for name, root in reach.others.items() if os.path.realpath(root) not in roots]
+    if lacking or port not in (None, 0, running.port):
+        what = f"does not serve {', '.join(lacking)}" if lacking else f"does not listen on {port}"
+        remedy = f"end it with `commonplace -w {paths.shown(reach.home)} serve stop`, then run this again"
+        raise ConfigError("web", f"the server that runs, at {running.url}, {what}; {remedy}")
 
 
 def _work() -> None:

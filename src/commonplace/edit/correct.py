@@ -82,6 +82,8 @@ def correct(
         )  # fmt: skip
     except StatementNotFound as error:
         near = error.near
+        if elsewhere and error.reason == resolve.NOWHERE:
+            raise resolve.foreign(draft.corpus, request.old, elsewhere[0].citation, near) from None
         if not near and error.reason == resolve.NOWHERE and (passages := ask(request.old, True)):
             near = tuple(resolve.near(draft.corpus, request.old, passages))
         raise StatementNotFound(request.old, error.reason, near) from None

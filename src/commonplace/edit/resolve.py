@@ -15,7 +15,7 @@ from functools import cache, lru_cache, partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
 from commonplace.base.lines import recent
 from commonplace.base.messages import message
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 STRUCK = message("statement.struck", "is struck already")
 NOWHERE = message("statement.nowhere", "no statement of the notes says that")
+_FILES = (".md", ".jsonl")  # what a place in a file is told by from words
 MOST_NEAR = 5  # near misses that are named
 _MOST_STANDING = 3  # statements that are named beside a new one
 _LOOKED_AT, _LOOKED_AT_ELSEWHERE = 10, 20  # hits
@@ -57,7 +58,7 @@ class Corpus:
 
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
-        own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
+        own, *self._collections = scan.sources(os.fspath(workspace.root), settings)
         files = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
@@ -114,6 +115,12 @@ class Corpus:
             if sum([weight for word, weight in rated.items() if word in text]) >= need:
                 statements += self.statements(path)
         return statements
+
+    def beyond(self, path: str) -> str:
+        """The file of a collection that a path names as hits cite it; empty where there is none."""
+        folders = ((one.root, path.removeprefix(f"{one.name}/")) for one in self._collections)
+        files = (os.path.join(root, inner) for root, inner in folders if inner != path)
+        return next(filter(os.path.isfile, files), "")
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
@@ -294,7 +301,23 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
         less = "is less than a sentence of what is said; name the whole sentence, or its place"
         why = message("statement.less", less)
         return StatementNotFound(named, why, cited(inside))
+    match = references.REFERENCE.fullmatch(named.strip())
+    if match and match["path"].lower().endswith(_FILES):
+        return foreign(corpus, named)
     return StatementNotFound(named, NOWHERE, near(corpus, named))
+
+
+def foreign(corpus: Corpus, named: str, citation: str = "", near: Sequence[Cited] = ()) -> StatementNotFound:
+    """Say that what is named stands beyond the notes that are changed, and which file its owner edits."""
+    place = references.parse_reference(citation or named)
+    file = corpus.beyond(place.path)
+    where = f"stands in {citation}, which is" if citation else "is"
+    # A conversation says what was said: nobody edits it.
+    remedy = file and not file.lower().endswith(scan.TRANSCRIPTS)
+    by_hand = f"; {remedies.say('edit.by_hand', paths.shown(file), place.path)}" if remedy else ""
+    told = "{where} none of the workspace's own notes; nothing else is ever changed{by_hand}"
+    reason = message("statement.foreign", told, where=where, by_hand=by_hand)
+    return StatementNotFound(named, reason, near)
 
 
 def _wording(text: str) -> tuple[str, ...]:
@@ -397,17 +420,16 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
         raise StatementNotFound(named, reason)
     match = references.REFERENCE.fullmatch(named)
     path = match["path"] if match else named
-    is_path = match is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
-    if not (is_path or references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths):
+    is_path = match is not None and " " not in path and path.lower().endswith(_FILES)
+    is_known = path.removeprefix("./") in corpus.paths or bool(corpus.beyond(path.removeprefix("./")))
+    if not (is_path or references.DOCID.fullmatch(path) or is_known):
         return None
     place = references.parse_reference(named)
     holders = corpus.named(place)
     if len(holders) > 1:
         raise StatementNotFound(named, message("statement.notes", "several notes have it"))
     if not holders:
-        foreign = "is none of the workspace's own notes; nothing else is ever changed"
-        reason = message("statement.foreign", foreign)
-        raise StatementNotFound(named, reason)
+        raise foreign(corpus, named)
     if match is None:
         reason = message("statement.whole", "names a whole note; add the line, as in MEMORY.md#L12")
         raise StatementNotFound(named, reason)

@@ -20,6 +20,7 @@ from commonplace.upkeep import following
 KIND = "chats"
 _FORMATS = ("chatgpt", "claude")
 _MEMORIES = ("memories.json", "memory.json")
+_PROJECTS = ("projects.json",)  # of Claude: what its projects are called
 _TEXTS = ("content", "memory", "text", "value")
 _SAVED = "bio"  # the tool by which ChatGPT notes what it is to remember
 
@@ -78,11 +79,24 @@ def _memories(place: Path, service: str) -> Iterator[Part]:
     except (ValueError, RecursionError):
         yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "is no JSON, or cut off")
         return
-    for heading, text, at, origin in _texts(value, "Saved memories"):
+    for heading, text, at, origin in _texts(value, "Saved memories", _projects(place)):
         yield Fact(f"memory {origin or text}", text, files.moment(at), heading, by_agent=service)
 
 
-def _texts(value: object, heading: str, depth: int = 0) -> Iterator[tuple[str, str, object, str]]:
+def _projects(place: Path) -> Mapping[str, str]:
+    """The names of projects by their ids; none where the file of them is missing, or says something else."""
+    try:
+        value = json.loads(following.beside(place, _PROJECTS).decode("utf-8-sig", "replace") or "[]")
+    except (NoteUnreadable, ValueError, RecursionError):
+        return {}
+    listed = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    names = {str(one.get("uuid")): one.get("name") for one in listed}
+    return {key: name.strip() for key, name in names.items() if isinstance(name, str) and name.strip()}
+
+
+def _texts(
+    value: object, heading: str, projects: Mapping[str, str], depth: int = 0
+) -> Iterator[tuple[str, str, object, str]]:
     """The texts of a value of any shape, each with its heading, its moment and its id.
 
     ChatGPT's are a list of objects with a text; Claude's hold `conversations_memory` and, by project,
@@ -94,14 +108,15 @@ def _texts(value: object, heading: str, depth: int = 0) -> Iterator[tuple[str, s
         yield heading, value.strip(), None, ""
     elif isinstance(value, list):
         for one in value:
-            yield from _texts(one, heading, depth + 1)
+            yield from _texts(one, heading, projects, depth + 1)
     elif isinstance(value, Mapping):
         text = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
         if isinstance(text, str):
             at = value.get("created_at") or value.get("create_time") or value.get("updated_at")
             yield heading, text.strip(), at, str(value.get("id") or "")
         for key, title in (("memories", heading), ("conversations_memory", "What Claude remembers")):
-            yield from _texts(value.get(key), title, depth + 1)
-        projects = value.get("project_memories")
-        for project, said in projects.items() if isinstance(projects, Mapping) else ():
-            yield from _texts(said, f"What Claude remembers of {project}", depth + 1)
+            yield from _texts(value.get(key), title, projects, depth + 1)
+        by_project = value.get("project_memories")
+        for project, said in by_project.items() if isinstance(by_project, Mapping) else ():
+            of = f"What Claude remembers of {projects.get(project, project)}"
+            yield from _texts(said, of, projects, depth + 1)

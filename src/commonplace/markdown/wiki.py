@@ -49,14 +49,20 @@ def said(note: Note) -> dict[str, object]:
                 tag = match[1].strip("/")
                 if any(not c.isdecimal() and c not in "/-_" for c in tag):
                     tags[tag] = None
-        item = structure.ITEM.match(line) if "[" in line else None
-        if item and (task := _TASK.match(line, item.end())):
-            tasks.add(OPEN if task[1] == " " else DONE)
+        if state := task(line):
+            tasks.add(state)
     if tags:
         found[comments.TAGS_IN_TEXT] = list(tags)[:_MOST_TAGS]
     if tasks:
         found[comments.TASKS_IN_TEXT] = sorted(tasks, reverse=True)
     return found
+
+
+def task(line: str) -> str:
+    """Return whether a line is an open or a done task; empty for any other."""
+    item = structure.ITEM.match(line) if "[" in line else None
+    box = _TASK.match(line, item.end()) if item else None
+    return "" if box is None else OPEN if box[1] == " " else DONE
 
 
 def _text(note: Note) -> Iterator[str]:

@@ -21,7 +21,7 @@ EVERYWHERE: Mapping[str, str] = {
     "enter": "open what the row stands for",
     "tab": "next part of the pane",
     "escape": "back",
-    "e": "open the note at the line in $EDITOR",
+    "e": "open the note at the line in your editor",
     "c": "correct: new wording (none strikes it), Ctrl+S, preview, yes or no",
     "t": "confirm a tentative statement",
     "d": "forget: preview, yes or no",

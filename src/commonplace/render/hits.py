@@ -314,10 +314,22 @@ def _named(hit: Hit) -> str:
 
 
 def about(hit: Hit) -> list[str]:
-    """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
-    headings = [screen.one_line(h) for h in hit.headings]
-    path = " › ".join(h for h in headings if h and not (hit.date and h.startswith(hit.date)))
+    """Return a hit's standing, date and heading path, which does not repeat the date."""
+    path = " › ".join(undated(hit.headings, hit.date, hit.path))
     return [part for part in (*hit.standing, screen.one_line(hit.date or ""), path) if part]
+
+
+def undated(headings: Iterable[str], day: str | None, path: str) -> list[str]:
+    """Return headings without the date that they begin with; that of a note of a day says nothing more."""
+    is_daily = day is not None and day in path.rpartition("/")[2]
+
+    def rest(line: str) -> str:
+        after = line.removeprefix(day) if day else line
+        if after == line or after[:1].isdigit() or after[:1] == "-":
+            return line
+        return "" if is_daily else after.lstrip(" ,:·–—")
+
+    return list(filter(None, map(rest, map(screen.one_line, headings))))
 
 
 def score(hit: Hit) -> str:

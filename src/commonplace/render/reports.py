@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.render import count, screen
-from commonplace.render.hits import INDENT, numbers, passage
+from commonplace.render.hits import INDENT, numbers, passage, undated
 from commonplace.render.screen import PLAIN, Flowing, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
@@ -222,7 +222,7 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = No
             lines += [*([""] if day else []), look.style(moment.date, "bold")]
             day = moment.date
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
-        headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
+        headings = undated(moment.headings, moment.date, moment.path)
         below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
         text = moment.text

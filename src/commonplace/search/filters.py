@@ -2,7 +2,8 @@
 
 `as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
 `by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them, and so does
-`status:` with a word of ours (`status:tentative`); with any other it is of front matter.
+`status:` with a word of ours (`status:tentative`); with any other it is of front matter. `task:` keeps to the
+passages that hold such a task.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either, unless AND stands between; different ones must all hold, and so must dates
 and comparisons always.
@@ -217,6 +218,8 @@ def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
             scope = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
         elif key in FILTERS or (key == STATUS and any(item.value.lower() in STATUSES for item in items)):
             scope = _said(index, items)
+        elif key == TASKS_IN_TEXT:
+            scope = _with_task(index, items)
         else:
             of_notes.append(items)
             continue
@@ -242,6 +245,23 @@ def _said(index: Index, items: Sequence[Filter]) -> Scope:
     others = Scope((_of_notes(index, [[item._replace(negative=False) for item in items]]),))
     others &= Not(Scope((In("passage", frozenset(own)),)))
     return Scope((Either((Scope((In("passage", said),)), others)),))
+
+
+def _with_task(index: Index, items: Sequence[Filter]) -> Scope:
+    """The passages that hold such a task; all of a note of which front matter alone says so."""
+    from commonplace.markdown import wiki
+
+    notes = _of_notes(index, [[item._replace(negative=False) for item in items]])
+    held: set[int] = set()
+    telling: set[int] = set()
+    for row in index.passages(index.select(Scope((notes,)), struck=True)):
+        states = set(filter(None, map(wiki.task, row.text.splitlines())))
+        if states:
+            telling.add(row.note_id)
+        if any(_compare(state, item) for state in states for item in items):
+            held.add(row.id)
+    others = Scope((In("note", notes.values - telling),))
+    return Scope((Either((Scope((In("passage", frozenset(held)),)), others)),))
 
 
 def _span(item: Filter, now: date) -> tuple[str, str]:

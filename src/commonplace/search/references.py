@@ -141,9 +141,10 @@ def _missing(store: Store, path: str) -> NoteNotFound:
 
     from commonplace.markdown.references import reads_as_words
 
-    if (near := _near(store, path)) or not reads_as_words(path):
+    if near := _near(store, path):
         return NoteNotFound(paths.shown(path), near)
-    return NoteNotFound(paths.shown(path), reason=f"{NO_NOTE}; {remedies.say('search.words', quote(path))}")
+    remedy = remedies.say("search.words", quote(path)) if reads_as_words(path) else remedies.say("notes")
+    return NoteNotFound(paths.shown(path), reason=f"{NO_NOTE}; {remedy}")
 
 
 def _near(store: Store, path: str) -> list[str]:

@@ -6,6 +6,7 @@ is told from another that came to have its number by the moment it was started.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -164,6 +165,19 @@ def _served_already(other: Running | None, *, new_token: bool = False) -> Config
     return ConfigError("serve", f"this workspace is served already{where}{rest}")
 
 
+def is_taken(host: str, port: int) -> bool:
+    """Whether somebody else listens at a port of this machine."""
+    with suppress(OSError, UnicodeError):
+        family, kind, protocol, _, place = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(place)
+            except OSError as error:
+                return error.errno == errno.EADDRINUSE
+    return False
+
+
 def find(folder: Path) -> Running | None:
     """Return the server that runs, or None.
 
@@ -231,6 +245,7 @@ def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
     running = find(folder)
     if running is None:
         return None
+    _note_stop(folder / LOG)
     try:
         os.kill(running.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -243,6 +258,15 @@ def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
             raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
     return running
+
+
+def _note_stop(log: Path) -> None:
+    """Say in the log of a server who ends it: a signal does not tell where it comes from."""
+    line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} to be ended, by `serve stop` of process {os.getpid()}\n"
+    with suppress(OSError):
+        descriptor = paths.root_of(log).descriptor(log, os.O_WRONLY | os.O_APPEND)
+        with os.fdopen(descriptor, "a") as file:
+            file.write(line)
 
 
 def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:

@@ -115,8 +115,11 @@ def serve(
             log.info("another server serves this workspace: ending")
             os.kill(os.getpid(), signal.SIGTERM)
 
-        ending = threading.Event()  # a signal that comes before the server takes them itself
-        with _signals(lambda *_: ending.set()), daemon.registered(folder, running, restored, lost):
+        signals: list[int] = []  # also those that come before the server takes them itself
+        with (
+            _signals(lambda number, _: signals.append(number)),
+            daemon.registered(folder, running, restored, lost),
+        ):
             token = _token(address, place)  # here, so that two starts at once do not make two
             allowed = Access(token, access.names(address.hosts), beyond)
             _log(folder / daemon.LOG if detached else None)
@@ -142,8 +145,8 @@ def serve(
             if detached:  # in the foreground `tell` says so
                 log.info("serving at %s", running.url)
             with remedies.spoken(WORDS):
-                _Server(config, lambda: tell(running), ending.is_set, own.feed.close).run([bound])
-            log.info("ended")
+                _Server(config, lambda: tell(running), signals, own.feed.close).run([bound])
+            log.info("ended" + (f" by {signal.Signals(signals[0]).name}" if signals else ""))
     service.close()
     if beside is not None:
         beside.close()
@@ -208,21 +211,26 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         ready: Callable[[], None],
-        ended: Callable[[], bool] = lambda: False,
+        signals: list[int] | None = None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ready` is called once clients can connect; `ended` says whether a signal came before.
+        """`ready` is called once clients can connect; `signals` are those that came before, and come.
 
         `close` ends what would be answered for ever, once the server is to end.
         """
         super().__init__(config)
-        self._ready, self._ended, self._close = ready, ended, close
+        self._ready, self._signals, self._close = ready, [] if signals is None else signals, close
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note a signal, and end."""
+        self._signals.append(sig)
+        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take signals as the wish to end."""
         with _signals(self.handle_exit):
-            self.should_exit = self.should_exit or self._ended()
+            self.should_exit = self.should_exit or bool(self._signals)
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
