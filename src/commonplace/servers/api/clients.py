@@ -7,8 +7,9 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, record, text
 
 if TYPE_CHECKING:
@@ -97,8 +98,12 @@ def _carry_out(call: Call) -> object:
     target = installing.find(name)
     steps = _steps(call, target)
     if installing.preview(steps, os.environ, remove=remove) != shown:
-        message = f"the settings of {target.title} were changed meanwhile, so nothing was written"
-        raise Refused(409, message, "ask for the preview again")
+        reason = message(
+            "client.changed",
+            "the settings of {client} were changed meanwhile, so nothing was written",
+            client=target.title,
+        )
+        raise Refused(409, reason, PREVIEW_AGAIN)
     done = (installing.uninstall if remove else installing.install)(steps, os.environ)
     by_hand = "" if remove else (target.by_hand or {}).get("user", "")
     return {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unicodedata import category
 
 from commonplace import config
+from commonplace.base.messages import message
 from commonplace.config.loading import WEIGHTS
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
@@ -24,7 +25,7 @@ def place(call: Call, path: str) -> str:
     Raises Refused for a text that no path can be.
     """
     if not all(one.isprintable() or category(one) == "Zs" for one in path):  # such as a blank of Chinese
-        raise Refused(400, "path: holds what no path can hold")
+        raise Refused(400, message("path.unfit", "path: holds what no path can hold"))
     return os.path.join(os.path.realpath(call.memory.workspace.root), os.path.expanduser(path))
 
 

@@ -73,9 +73,13 @@ class Call:
     def check_reach(self, command: str) -> None:
         """Raise Refused where who asks may not reach beyond the workspace, with the command that may."""
         if not self.reaches:
-            only = "only a page that `commonplace web` opened on this machine may ask"
-            remedy = f"open it so, or use the command line: {command}"
-            raise Refused(403, f"this reaches beyond the workspace, so {only}", remedy)
+            reason = message(
+                "reach",
+                "this reaches beyond the workspace, so only a page that `commonplace web` opened "
+                "on this machine may ask",
+            )
+            how = message("reach.how", "open it so, or use the command line: {command}", command=command)
+            raise Refused(403, reason, how)
 
 
 @dataclass(frozen=True, slots=True)

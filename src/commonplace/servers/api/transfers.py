@@ -10,10 +10,11 @@ from datetime import datetime
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.messages import message
 from commonplace.servers.api import schema
 from commonplace.servers.api.collections import PATH, place
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, record, text
 from commonplace.types import FileFailure
 from commonplace.types.imports import Import
@@ -71,8 +72,10 @@ def _import(call: Call) -> object:
     again, parts = tee(kind.read(Path(origin)))  # what is compared is what is written
     known = intake.carry_out(call.memory, kind.name, origin, again, dry_run=True, show=True, now=now)
     if _digest(known) != digest:
-        message = "what would be imported is not what was shown, so nothing was written"
-        raise Refused(409, message, "ask for the preview again")
+        reason = message(
+            "import.other", "what would be imported is not what was shown, so nothing was written"
+        )
+        raise Refused(409, reason, PREVIEW_AGAIN)
     done = intake.carry_out(call.memory, kind.name, origin, parts, show=True, now=now)
     if done.settings:
         assert call.reopen is not None

@@ -5,7 +5,7 @@ import { ask, get, post } from "./api.js";
 import { diff } from "./diff.js";
 import { el, plain, say, toast } from "./dom.js";
 import { dialog, explained, finished, shownFirst, tell } from "./statements.js";
-import { named, number, t } from "./words.js";
+import { named, number, t, told as sentence, warned } from "./words.js";
 
 const OWN = "memory"; // the collection of the workspace itself
 const LOOK_MS = 700; // between two looks at how far the reading is
@@ -37,7 +37,7 @@ const field = (label, input) => el("p", { class: "field" }, el("label", { for: i
 function failures(title, all) {
   if (!all.length) return null;
   return el("details", { open: all.length < 6 }, el("summary", { class: "warn" }, t(title, { n: number(all.length) })),
-    el("ul", { class: "places" }, all.slice(0, 200).map(({ path, reason }) => el("li", {}, el("code", {}, plain(path)), " ", plain(reason)))));
+    el("ul", { class: "places" }, all.slice(0, 200).map((one) => el("li", {}, el("code", {}, plain(one.path)), " ", plain(sentence(one, "reason"))))));
 }
 
 // --- folders ---
@@ -85,7 +85,7 @@ function collections(root) {
       const now = (await get("/api/collections")).find((one) => one.name === added.name) ?? added;
       const own = read.failed.filter((one) => one.path.startsWith(`${added.name}/`));
       told.replaceChildren(el("p", { class: "notice" }, t("setup_read", { name: added.name, n: number(now.notes), passages: number(now.passages) })),
-        ...[...read.warnings.map((one) => el("p", { class: "warn" }, plain(one))), failures("setup_unread", own)].filter(Boolean));
+        ...[...warned(read).map((one) => el("p", { class: "warn" }, plain(one))), failures("setup_unread", own)].filter(Boolean));
     } catch (error) {
       if (error.name !== "AbortError") told.replaceChildren(el("p", { class: "bad", role: "alert" }, explained(error)));
     } finally {

@@ -75,7 +75,7 @@ export async function show(root, query) {
   }
 
   function row(moment) {
-    const trail = moment.headings.slice(1).join(" › "), labels = moment.labels ?? [];
+    const trail = moment.headings.slice(1).join(" › "), labels = moment.labels;
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
       el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
         labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)))),
