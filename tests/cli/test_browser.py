@@ -38,11 +38,21 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def enter(port: int, code: str) -> int:
     """The status of an exchange of a code."""
+    return exchanged(port, code)[0]
+
+
+def exchanged(port: int, code: str) -> tuple[int, bool]:
+    """The status of an exchange of a code, and whether the browser that it lets in reaches beyond the workspace."""
     connection = HTTPConnection("127.0.0.1", port, timeout=30)
     headers = {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{port}"}
-    connection.request("POST", "/api/visits", json.dumps({"code": code}), headers)
     try:
-        return connection.getresponse().status
+        connection.request("POST", "/api/visits", json.dumps({"code": code}), headers)
+        answer = connection.getresponse()
+        key, cookie = json.loads(answer.read()).get("key"), answer.headers.get("set-cookie", "").split(";")[0]
+        if answer.status != 200:
+            return answer.status, False
+        connection.request("GET", "/api/caller", headers={"Cookie": cookie, "X-Commonplace-Key": key})
+        return answer.status, json.loads(connection.getresponse().read())["reaches"]
     finally:
         connection.close()
 
@@ -62,7 +72,11 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
         assert told[1] == f"{running.url}/"
         again = ADDRESS.search(program("web", "--no-browser").stdout.decode())
         assert again is not None
-        assert [enter(running.port, code) for code in (told[2], again[2], told[2])] == [200, 200, 403]
+        codes = told[2], again[2], told[2]
+        assert [exchanged(running.port, code) for code in codes] == [(200, True), (200, True), (403, False)]
+        (key,) = (user_config_dir() / "servers").glob("*.key")
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        assert key.read_text() == daemon.key(folder)
         both = program("-w", team, "web", "--no-browser")  # which this server does not serve
         assert (both.returncode, both.stdout) == (1, b"")
         assert (
@@ -77,6 +91,7 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
     finally:
         daemon.stop(folder)
         daemon.stop(server_folder(Workspace(team)))
+    assert daemon.key(folder) == ""
 
 
 @pytest.fixture

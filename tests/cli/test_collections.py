@@ -28,7 +28,7 @@ def test_a_collection_is_called_as_its_folder_is(run: Run, tmp_path: Path, folde
     assert f"added collection {name}: " in run("collection", "add", str(tmp_path / folder)).stdout
     again = run("collection", "add", str(tmp_path / folder))
     assert (again.exit_code, again.stdout) == (1, "")
-    assert f"{name!r}, as the folder is called, is taken; give it one with --name" in again.stderr
+    assert f"{name!r}, as the folder is called, is taken; give it a name" in again.stderr
 
 
 @pytest.mark.parametrize("folder", ["资料", "memory", "…"])
@@ -36,7 +36,7 @@ def test_a_folder_that_gives_no_name_wants_one(run: Run, tmp_path: Path, folder:
     (tmp_path / folder).mkdir()
     told = run("collection", "add", str(tmp_path / folder))
     assert (told.exit_code, told.stderr.count("\n")) == (1, 1)
-    assert "give it one with --name" in told.stderr
+    assert "give it a name" in told.stderr
     assert run("collection", "add", str(tmp_path / folder), "--name", "papers").exit_code == 0
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base import editors
+from commonplace.cli import session
 from tests.cli.conftest import Program, Run
 from tests.cli.test_terminal import ended_on_a_terminal, on_a_terminal
 
@@ -68,6 +70,31 @@ def test_many_lines_are_counted_and_not_shown(run: Run, workspace: Path, editor:
     result = run("edit", "MEMORY.md")
     assert result.stdout == ""
     assert "MEMORY.md: 400 lines added, 5 removed" in result.stderr
+
+
+@pytest.mark.parametrize("answer", ["n", "y", ""])
+def test_what_the_editor_saved_over_is_put_back_after_a_yes(
+    run: Run, workspace: Path, editor: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    def write(argv: list[str]) -> int:
+        text = (workspace / "MEMORY.md").read_bytes()
+        assert run("remember", "The gate is green.", "--long-term").exit_code == 0
+        (workspace / "MEMORY.md").write_bytes(text + b"- Edited by hand.\n")
+        return 0
+
+    monkeypatch.setattr(editors, "run", write)
+    monkeypatch.setattr(session, "can_ask", lambda **_: bool(answer))
+    result = run("edit", "MEMORY.md", input=f"{answer}\n")
+    assert "the editor saved over what was written meanwhile" in result.stderr
+    assert "+- The gate is green." in result.stdout
+    text = (workspace / "MEMORY.md").read_text()
+    assert "- Edited by hand." in text
+    assert ("The gate is green." in text) == (answer == "y")
+    assert ("both changes stand" in result.stderr) == (answer == "y")
+    if answer != "y":
+        _, command = result.stderr.split("`commonplace restore ")
+        assert run("restore", command.partition("`")[0]).exit_code == 0
+        assert "The gate is green." in (workspace / "MEMORY.md").read_text()
 
 
 def test_a_note_of_a_collection_is_edited_where_it_lies(run: Run, tmp_path: Path, editor: Path) -> None:

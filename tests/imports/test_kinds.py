@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from commonplace.base.errors import ConfigError
 from commonplace.imports import kinds
+from commonplace.types.reports import FileFailure
 
 
 def made(root: Path) -> dict[str, Path]:
@@ -31,6 +33,16 @@ def made(root: Path) -> dict[str, Path]:
     places["chats"] = root / "conversations.json"
     places["chats"].write_text(json.dumps([{"mapping": {}, "title": "x"}]))
     return places
+
+
+def test_what_is_no_file_is_of_no_kind_and_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    for name in ("pipe.json", "loop.json"):
+        with pytest.raises(ConfigError, match="not recognised"):
+            kinds.of(tmp_path / name)
+        for kind in kinds.KINDS:
+            assert all(isinstance(part, FileFailure) for part in kind.read(tmp_path / name)), kind.name
 
 
 def test_each_kind_is_recognised(tmp_path: Path) -> None:

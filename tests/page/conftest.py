@@ -68,7 +68,8 @@ class Opened:
         for event, hear in self.heard.items():
             tab.on(event, hear)
         self.look(size, theme)
-        tab.goto(f"{self.base}/#code={server.site.visitors.code()}")
+        visitors = server.site.visitors
+        tab.goto(f"{self.base}/#code={visitors.code(visitors.key)}")
         tab.wait_for_selector("#question")
 
     def look(self, size: tuple[int, int], theme: str) -> None:

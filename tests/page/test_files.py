@@ -38,3 +38,18 @@ def test_no_text_becomes_html_and_nothing_is_from_elsewhere() -> None:
         assert addresses == [], name
         for module in re.findall(r'(?:from |import\()"(\./[^"]+)"', script):
             assert (FOLDER / module.removeprefix("./")).is_file(), (name, module)
+
+
+SAID = re.compile(r'\b(?:message|said)\(\s*"([\w.]+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+MESSAGE = re.compile(r'(?:^|[\s,{])"?([\w.]+)"?: "((?:[^"\\]|\\.)*)"')
+
+
+def test_what_the_server_says_with_a_code_has_chinese_words_and_no_values_of_its_own() -> None:
+    chinese = dict(MESSAGE.findall(SCRIPTS["messages.zh.js"]))
+    sources = "\n".join(path.read_text("utf-8") for path in FOLDER.parents[1].rglob("*.py"))
+    english = dict(SAID.findall(sources))
+    assert len(english) > 150
+    assert english.keys() - chinese.keys() == set()
+    for code, text in english.items():
+        values = set(re.findall(r"\{(\w+)", text))
+        assert set(re.findall(r"\{(\w+)", chinese[code])) <= values | {"more"}, code

@@ -82,6 +82,10 @@ def corrected_by_mouse(here: Opened) -> None:
     hit.locator("summary").click()
     assert hit.locator(".factors li").count() > 0
     hit.get_by_role("button", name="Correct").click()
+    assert (
+        here.page.locator("dialog input:checked + span").inner_text() == "Lin signs it off."
+    )  # says most of the question
+    here.page.locator("dialog .choice", has_text="The deploy moved").click()
     here.page.locator("dialog .choice", has_text="Lin signs").click()
     assert here.page.input_value("#new-text") == "Lin signs it off."
     here.page.fill("#new-text", "Mira signs it off.")
@@ -95,9 +99,13 @@ def written_and_confirmed(here: Opened) -> None:
     button(here, "New entry", "#switches")
     here.page.fill("#entry-text", "Mira sails on Sundays.")
     here.page.check("#entry-long")
+    here.page.wait_for_selector("#entry-headings option[value=Tea]", state="attached")
+    here.page.fill("#entry-heading", "Tea")
+    here.page.check("#entry-guess")
     button(here, "Remember")
     here.page.wait_for_selector(".prose")
-    assert "Mira sails on Sundays." in here.note("MEMORY.md")
+    assert "after lunch.\n- Mira sails on Sundays. <!-- tentative" in here.note("MEMORY.md")
+    assert here.page.locator(".tag.tentative").count() == 1
     with (here.root / NOTE).open("a", encoding="utf-8") as note:
         note.write("- Bo may like raisins. <!-- tentative --> <!-- by: agent; agent: codex -->\n")
     find(here, "raisins")
@@ -110,6 +118,7 @@ def written_and_confirmed(here: Opened) -> None:
 
 
 def forgotten(here: Opened) -> None:
+    of_a_hit_one_line_goes(here)
     here.go(f"note?ref={NOTE}%23L6", ".line.selected")
     button(here, "Forget", ".linebar")
     here.page.wait_for_selector("dialog .places")
@@ -128,6 +137,28 @@ def forgotten(here: Opened) -> None:
     assert "- The deploy moved.\n" in here.note(NOTE)
     here.go("memory", ".runs .title")
     assert here.page.locator(".runs .title").all_inner_texts()[:2] == [f"forgetting: {NOTE}"] * 2
+
+
+def of_a_hit_one_line_goes(here: Opened) -> None:
+    here.page.evaluate("() => document.activeElement.blur()")
+    note = here.note(NOTE)
+    (here.root / NOTE).write_text(
+        note.replace("- Lin signs", "- The tide table is\n  wrong.\n- Lin signs"), encoding="utf-8"
+    )
+    find(here, "tide table")
+    here.press("ArrowDown", "d")
+    gone = here.page.locator("dialog .gone")
+    gone.wait_for()
+    assert gone.inner_text() == "- The tide table is\n  wrong."
+    choices = here.page.locator("dialog .choice")
+    assert choices.all_inner_texts()[-1].startswith("the whole passage, L")
+    here.press("ArrowUp")
+    here.page.wait_for_selector("dialog .gone:has-text('Thursday')")
+    here.press("ArrowDown")
+    here.page.wait_for_selector("dialog .gone:has-text('tide')")
+    here.press("Enter")
+    here.page.wait_for_selector("dialog", state="detached")
+    assert here.note(NOTE) == note
 
 
 @pytest.mark.slow

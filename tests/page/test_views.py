@@ -12,10 +12,11 @@ VIEWS = {
     "search": "#question", "search?q=deploy": ".hit", "notes": ".notelist a", "note?ref=MEMORY.md%23L5": ".line.selected",
     "note?ref=MEMORY.md&edit=1": "textarea.source", "timeline": ".moment", "memory": ".history", "feed": ".feed",
     "review": "#days", "sessions": ".view-sessions h1", "charts": ".chart svg", "health": ".view-health .facts",
+    "setup": ".view-setup #import-kind",
 }  # fmt: skip
 KEYS = {
     "search": "s", "notes": "n", "timeline": "t", "memory": "m", "feed": "f", "review": "r", "sessions": "e",
-    "charts": "c", "health": "h",
+    "charts": "c", "health": "h", "setup": "p",
 }  # fmt: skip
 # The frame around the views is looked at with the keys.
 SERIOUS = """async (rules) => (await axe.run(document.querySelector("dialog[open]") ? document : "main",

@@ -7,7 +7,7 @@ import io
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ NOTES = {
         " \x1b[31mred\x1b[0m \x1b]0;owned\x07 \x9b31m wombat\n- [/] [unclosed wombat $primary\n"
     ),
 }
+QUIET = {"embedding.provider": "none", "usage.record": False}
 FINDINGS = [
     ("notes", [Finding("notes.text", "ok", "5 notes are text")]),
     ("index", [Finding("index.file", "warning", "the index is old", "run `commonplace sync`")]),
@@ -66,7 +67,7 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def memory(workspace: Path) -> Iterator[Memory]:
     """Its memory as the panel opens it, without a model."""
-    with Memory.open(workspace, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
+    with Memory.open(workspace, overrides=QUIET) as memory:
         yield memory
 
 
@@ -123,8 +124,8 @@ class Person:
 
     @property
     def message(self) -> str:
-        """What the line of messages says."""
-        return str(self.panel.screen_stack[0].query_one("#message").render()).strip()
+        """What is said below the panes."""
+        return " ".join(str(self.panel.screen_stack[0].query_one("#message").render()).split())
 
     @property
     def still(self) -> str:
@@ -137,16 +138,19 @@ Play = Callable[..., Person]
 
 
 @pytest.fixture
-def play(memory: Memory) -> Play:
+def play(memory: Memory, workspace: Path) -> Play:
     """Open the panel, let a person do something, close it; return the person."""
 
     def run(
         scene: Scene, size: tuple[int, int] = BOTH, examine: Sequence[tuple[str, list[Finding]]] = FINDINGS,
         **named: Any,
     ) -> Person:  # fmt: skip
+        def opened_anew() -> Memory:
+            return stack.enter_context(Memory.open(workspace, overrides=QUIET))
+
         @asynccontextmanager
         async def opened() -> Any:
-            panel = Panel(memory, lambda: examine, now=lambda: NOW, **named)
+            panel = Panel(memory, lambda: examine, now=lambda: NOW, reopen=opened_anew, **named)
             panel.animation_level = "none"
             async with panel.run_test(size=size) as pilot:
                 yield Person(panel, pilot)
@@ -156,6 +160,7 @@ def play(memory: Memory) -> Play:
                 await scene(person)
             return person
 
-        return asyncio.run(played())
+        with ExitStack() as stack:
+            return asyncio.run(played())
 
     return run

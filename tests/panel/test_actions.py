@@ -98,13 +98,30 @@ def test_the_same_words_and_those_for_what_changed_meanwhile_are_not_written_and
     assert rest == other.partition("- No coffee")[2]
 
 
-def test_of_several_statements_of_a_hit_one_is_chosen(play: Play, workspace: Path) -> None:
+def test_of_several_statements_of_a_hit_one_is_chosen_first_the_one_that_is_shown(
+    play: Play, workspace: Path
+) -> None:
     async def scene(person: Person) -> None:
-        await person.search("deploy Thursday Lin")
+        await person.search("Lin signs")
+        await person.press("d")
+        await asked(person, Choice)
+        texts = [row.shown.plain for row in person.rows("lines").rows]
+        assert [text.split("  ")[0] for text in texts] == [
+            "this line",
+            "this line",
+            "these lines",
+            "the whole note",
+        ]
+        await person.press("enter")
+        await asked(person, Review)
+        assert "Lin signs it off." in person.screen
+        assert "The deploy moved to Thursday." not in person.screen.partition("cannot be undone")[2]
+        await person.press("n")
+        await person.until(lambda: not isinstance(person.panel.screen, Review))
         await person.press("c")
         await asked(person, Choice)
         assert "memory/2026-02-13.md#L6" in person.screen
-        await person.press("j", "enter")
+        await person.press("enter")
         await reword(person, "Mira signs it off.")
         await asked(person, Review)
         await person.press("y")
@@ -196,7 +213,14 @@ def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(
             assert isinstance(person.panel.focused, Input)
             await person.type("Kitchen")
             if long_term:
-                await person.press("tab", "space")
+                await person.press("tab", "space", "shift+tab")
+                heading = person.panel.focused
+                heading.value = ""
+                await person.type("te")
+                await person.press("tab")
+                assert heading.value == "Tea"
+                heading.value = "Kitchen"
+                await person.pilot.pause()
                 assert "New entry, in MEMORY.md" in person.screen
             await person.press("ctrl+s")
             await person.until(lambda: f"written to {'MEM' if long_term else 'memory'}" in person.message)  # noqa: B023
@@ -300,10 +324,14 @@ def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
     assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate", "consolidate"]
 
 
-def test_the_timeline_steps_jumps_and_opens(play: Play) -> None:
+def test_the_timeline_steps_jumps_opens_and_says_what_is_tentative(play: Play, workspace: Path) -> None:
+    note = workspace / "memory" / "2026-03-14.md"
+    note.write_text(f"{note.read_text('utf-8')}\n## 猜测\n\n- 也许下雨。 <!-- tentative -->\n", "utf-8")
+
     async def scene(person: Person) -> None:
         await person.press("escape", "2")
         await person.sees("2026-03-14 Sat · ")
+        await person.sees("猜测 › memory/2026-03-14.md:8  tentative")
         await person.press("left_square_bracket")
         await person.sees("2026-02-14 Sat · ")
         await person.sees("Nothing but rain")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base import paths
 from commonplace.memory import Memory
 from commonplace.panel import keys
 from commonplace.panel.application import THEMES, Panel
@@ -22,14 +23,19 @@ READ = {
     "timeline": ("2026-03-14 Sat · ", "2026-02-13"),
     "memory": ("no generated change", "Aged white tea"),
     "live": ("of 4 lines", "scout"),
+    "setup": ("5 notes", "any other"),
 }
 
 
 @pytest.mark.parametrize(
     "size", [WIDE, pytest.param(NARROW, marks=pytest.mark.slow)], ids="{0[0]}x{0[1]}".format
 )
-def test_screens_are_as_they_were(play: Play, size: tuple[int, int]) -> None:
+def test_screens_are_as_they_were(
+    play: Play, size: tuple[int, int], private_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """GOLDEN=1 writes them anew: read the difference."""
+    monkeypatch.setenv("PATH", str(private_home))  # no client is on this machine
+    monkeypatch.setattr(paths, "shown", lambda path: f"/…/{Path(path).name}")
 
     async def scene(person: Person) -> None:
         await person.search("white tea")
@@ -71,9 +77,16 @@ def test_a_key_in_the_field_is_a_letter_elsewhere_it_is_a_key(play: Play) -> Non
 
 def test_the_table_of_keys_is_that_of_the_bindings_and_of_the_page() -> None:
     bound = {key for binding in Panel.BINDINGS for key in binding.key.split(",")}  # type: ignore[union-attr]
-    named = {"1": "1–5", "slash": "/", "left_square_bracket": "[ ]", "question_mark": "?"}
+    named = {"1": "1–6", "slash": "/", "left_square_bracket": "[ ]", "question_mark": "?"}
     listed = {*keys.EVERYWHERE, *(key for own in keys.OF_PANES.values() for key in own)}
-    assert {named.get(key, key) for key in bound} - {"2", "3", "4", "5", "right_square_bracket"} <= listed
+    assert {named.get(key, key) for key in bound} - {
+        "2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "right_square_bracket",
+    } <= listed
     page = (Path(__file__).parents[2] / "docs" / "panel.md").read_text("utf-8")
     for key, what in [
         *keys.EVERYWHERE.items(),
@@ -141,7 +154,7 @@ def test_a_hostile_note_is_shown_as_text(play: Play) -> None:
             person.screen.split()
         )
         assert "[bold red]Hostile[/bold red]" in person.screen
-        for pane in "2345":
+        for pane in "23456":
             await person.press(pane)
             await person.pilot.pause()
         assert not {"\x1b", "\x07", "\x9b"} & set(person.screen)
@@ -192,7 +205,7 @@ def test_a_workspace_that_is_gone_ends_nothing(play: Play, workspace: Path) -> N
         await person.press("slash")
         await person.type("tea")
         await person.until(lambda: person.message.startswith("!"))
-        for pane in "2345":
+        for pane in "23456":
             await person.press("escape", pane)
             await person.pilot.pause()
         assert person.panel.is_running

@@ -13,6 +13,18 @@ from pathlib import Path
 from tests.cli.conftest import command, environment
 from tests.panel.conftest import LONGEST_S, Person, Play
 
+EDITOR = """import sys
+from commonplace import Memory
+with open(sys.argv[1]) as note:
+    text = note.read()
+if "Edited" in text:  # the second time an agent writes while the note is open
+    with Memory.open({workspace!r}) as memory:
+        memory.remember("The gate is green.", long_term=True, section="Tea")
+with open(sys.argv[1], "w") as note:
+    note.write(text + "- Edited by hand.\\n")
+open({asked!r}, "w").write(repr(sys.argv[1:]))
+"""
+
 
 def test_without_a_terminal_of_its_own_no_editor_is_started(play: Play) -> None:
     async def scene(person: Person) -> None:
@@ -23,12 +35,11 @@ def test_without_a_terminal_of_its_own_no_editor_is_started(play: Play) -> None:
     play(scene)
 
 
-def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: Path, tmp_path: Path) -> None:
+def test_in_a_terminal_the_note_is_edited_and_what_an_agent_wrote_meanwhile_put_back(
+    workspace: Path, tmp_path: Path
+) -> None:
     program = tmp_path / "ed.py"
-    program.write_text(
-        "import sys\nwith open(sys.argv[1], 'a') as note:\n    note.write('- Edited by hand.\\n')\n"
-        f"open({str(tmp_path / 'asked')!r}, 'w').write(repr(sys.argv[1:]))\n"
-    )
+    program.write_text(EDITOR.format(asked=str(tmp_path / "asked"), workspace=str(workspace)))
     ours, theirs = pty.openpty()
     variables = environment(
         TERM="xterm-256color", COMMONPLACE_EMBEDDING_PROVIDER="none", COLUMNS="120", LINES="40",
@@ -46,8 +57,13 @@ def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: 
         shown.type("3")
         shown.wait_for("No coffee")
         shown.type("e")
-        shown.wait_for("MEMORY.md: changed")
+        shown.wait_for("MEMORY.md: 1 line added, 0 removed")
         shown.wait_for("Edited by hand.")
+        shown.type("e")
+        shown.wait_for("Put it back?")
+        shown.wait_for("+- The gate is green.")
+        shown.type("y")
+        shown.wait_for("both changes stand")
         shown.type("q")
         shown.drain()
         assert panel.wait(LONGEST_S) == 0
@@ -56,7 +72,9 @@ def test_in_a_terminal_the_note_is_edited_at_the_line_and_shown_anew(workspace: 
         panel.wait()
         os.close(ours)
     assert (tmp_path / "asked").read_text() == repr([str(workspace / "MEMORY.md")])
-    assert (workspace / "MEMORY.md").read_text("utf-8").endswith("- Edited by hand.\n")
+    text = (workspace / "MEMORY.md").read_text("utf-8")
+    assert text.endswith("- Edited by hand.\n- Edited by hand.\n")
+    assert "- The gate is green." in text
 
 
 class _Screen:

@@ -8,16 +8,22 @@ from datetime import date
 from pathlib import Path
 
 from commonplace import Memory
+from commonplace.upkeep import export
 from commonplace.upkeep.consolidation import consolidate
 
 QUIET = {"embedding.provider": "none", "usage.record": False}
 EDITED = "- Bread on Saturdays."
 EDITOR = """import pathlib, sys
 note = pathlib.Path(sys.argv[1])
-old = note.with_name("read-before")
-text = (old if old.exists() else note).read_text("utf-8")
+text = note.read_text("utf-8")
+sign = note.with_name("agent-writes")
+if sign.exists():  # while the note is open
+    from commonplace import Memory
+    sign.unlink()
+    with Memory.open(note.parent) as agents:
+        agents.remember("The gate is green.", long_term=True, section="Tea")
 note.write_text(text + "- Bread on Saturdays.\\n", "utf-8")
-"""  # as one that read the note before somebody else wrote into it, where `read-before` has that
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,12 @@ def _agent(root: Path) -> None:
 
 
 def _agent_while_you_edit(root: Path) -> None:
-    (root / "read-before").write_bytes((root / "MEMORY.md").read_bytes())
-    _agent(root)
+    (root / "agent-writes").touch()
+
+
+def _export_of_another(root: Path) -> None:
+    with memory(root.parent / "old") as other:
+        export.write(other, root.parent / "old.json", export.export(other, "json"))
 
 
 def _consolidation(root: Path) -> None:
@@ -64,12 +74,20 @@ def _consolidation(root: Path) -> None:
         assert consolidate(home, None, accept=True).run
 
 
+def _export(root: Path) -> None:
+    with memory(root.parent / "old") as other:
+        exported = export.export(other, "json")
+    export.write(other, root.parent / "old.json", exported)
+
+
 EVENTS: Mapping[str, Callable[[Path], None]] = {
     "another program writes": _another_program,
     "an agent writes": _agent,
     "an agent writes while you edit": _agent_while_you_edit,
+    "the other memory was exported": _export_of_another,
     "a consolidation was accepted": _consolidation,
     "you edit and leave the editor": lambda root: None,
+    "the other memory is exported to ../old.json": _export,
 }
 MEMORY = "MEMORY.md"
 POSTGRESQL = "- The queue of Kestrel lives in PostgreSQL."
@@ -112,7 +130,7 @@ CHECKS: Mapping[int, Check] = {
     36: Check(note=MEMORY, says=["\n- Four disks has the NAS.\n"], says_not=["~~Four disks"]),
     37: Check(["recipes"]),
     38: Check(["10 notes written"]),
-    39: Check(["1 entry in 1 note"], note="memory/MEMORY-commonplace.md", says=["Ishigaki"]),
+    39: Check(note="memory/MEMORY-commonplace.md", says=["Ishigaki"]),
     40: Check(["codex"]),
 }
 

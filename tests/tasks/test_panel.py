@@ -75,7 +75,9 @@ async def play(root: Path, way: table.Way, number: int, jobs: Jobs) -> list[str]
     """Open the panel, do the steps, close it; return what is not as it should be."""
     with checks.memory(root, *(root / folder for folder in way.beside)) as memory:
         panel = Panel(
-            memory, lambda: examination.examine(examination.present(str(root), os.environ, offline=True))
+            memory,
+            lambda: examination.examine(examination.present(str(root), os.environ, offline=True)),
+            reopen=lambda: checks.memory(root),
         )
         panel.animation_level = "none"
         panel.suspend = contextlib.nullcontext  # type: ignore[method-assign,assignment]
@@ -104,7 +106,7 @@ def test_every_task_that_the_panel_offers_is_done_by_its_keys(
     workspace.make(tmp_path / "made")
     wrong = {}
     for number, way in table.ways("panel"):
-        with workspace.copied(tmp_path / "made", tmp_path / "now") as root:
+        with workspace.copied(tmp_path / "made", tmp_path / "now") as root, contextlib.chdir(root):
             if problems := asyncio.run(play(root, way, number, jobs)):
                 wrong[number] = problems
     assert wrong == {}

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.base.messages import message as said
+
 
 class CommonplaceError(Exception):
     """Root of every error raised on purpose; its text is one line with the remedy."""
@@ -35,7 +37,7 @@ class ConfigError(CommonplaceError):
     """A setting, flag or name that is not allowed."""
 
     def __init__(self, key: str, message: str) -> None:
-        super().__init__(f"{key}: {message}")
+        super().__init__(said("setting", "{key}: {message}", key=key, message=message))
         self.key = key
 
 
@@ -46,7 +48,8 @@ class NoModel(ConfigError):
         from commonplace.base import remedies
 
         remedy = remedies.say("models.llm.named")
-        super().__init__("llm.provider", f"no language model is set, and {what} needs one; {remedy}")
+        missing = "no language model is set, and {what} needs one; {remedy}"
+        super().__init__("llm.provider", said("setting.no_model", missing, what=what, remedy=remedy))
 
 
 class AccessDenied(CommonplaceError):
@@ -63,25 +66,31 @@ class WorkspaceNotFound(CommonplaceError):
     def __init__(self, start: str, around: str = "", *, missing: bool = False) -> None:
         from commonplace.base import remedies
 
-        told = f"no workspace at or above {start}; {remedies.say('init')}"
+        told = said("workspace.none", "no workspace at or above {folder}; {remedy}",
+                    folder=start, remedy=remedies.say("init"))  # fmt: skip
         if missing:
-            told = f"there is no folder {start}; {remedies.say('workspace.missing', start)}"
+            told = said("workspace.missing", "there is no folder {folder}; {remedy}",
+                        folder=start, remedy=remedies.say("workspace.missing", start))  # fmt: skip
         if around:
+            lies = "{folder} is no workspace, it lies in the workspace {around}; {remedy}"
             remedy = remedies.say("workspace.around", around, start)
-            told = f"{start} is no workspace, it lies in the workspace {around}; {remedy}"
+            told = said("workspace.around", lies, folder=start, around=around, remedy=remedy)
         super().__init__(told)
         self.start, self.around = start, around
 
 
-NO_NOTE = "no such note"
+NO_NOTE = said("note.missing", "no such note")
 
 
 class NoteNotFound(CommonplaceError):
     """No note, passage or line where one was asked for."""
 
     def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = NO_NOTE) -> None:
-        hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
-        super().__init__(f"{path}: {reason}{hint}")
+        hint = "; did you mean {near}?" if suggestions else ""
+        code = "place.near" if suggestions else "place"
+        super().__init__(
+            said(code, f"{{place}}: {{reason}}{hint}", place=path, reason=reason, near=suggestions)
+        )
         self.path = path
         self.suggestions = tuple(suggestions)
         self.reason = reason
@@ -90,8 +99,12 @@ class NoteNotFound(CommonplaceError):
 class OutsideRoots(CommonplaceError):
     """A path that leaves the workspace and its collections."""
 
-    def __init__(self, path: str, reason: str = "lies outside the workspace and its collections") -> None:
-        super().__init__(f"{path}: {reason}")
+    def __init__(
+        self,
+        path: str,
+        reason: str = said("path.outside", "lies outside the workspace and its collections"),
+    ) -> None:
+        super().__init__(said("place", "{place}: {reason}", place=path, reason=reason))
         self.path = path
 
 
@@ -99,7 +112,8 @@ class UnknownCollection(CommonplaceError):
     """A collection that nobody added."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"unknown collection {name!r}; known: {', '.join(known) or 'none'}")
+        unknown = "unknown collection {name!r}; known: {known}"
+        super().__init__(said("collection.unknown", unknown, name=name, known=tuple(known) or "none"))
         self.name = name
         self.known = tuple(known)
 
@@ -108,7 +122,7 @@ class NoteUnreadable(CommonplaceError):
     """A file that cannot be read or written."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        super().__init__(said("place", "{place}: {reason}", place=path, reason=reason))
         self.path = path
         self.reason = reason
 
@@ -121,9 +135,10 @@ class PreviewOutdated(CommonplaceError):
     """What was previewed, and perhaps confirmed, is not what stands there now; nothing was changed."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-        shown = shown or "the notes"
-        super().__init__(f"{shown}: changed since the preview, so nothing was done; look again")
+        more = " and {more} more" if len(paths) > 3 else ""
+        changed = f"{{places}}{more}: changed since the preview, so nothing was done; look again"
+        shown = tuple(paths[:3]) or "the notes"
+        super().__init__(said("preview.outdated", changed, places=shown, more=max(0, len(paths) - 3)))
         self.paths = tuple(paths)
 
 
@@ -131,7 +146,7 @@ class IndexUnavailable(CommonplaceError):
     """The index cannot be opened, written or repaired; the notes themselves are untouched."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"index {path}: {reason}")
+        super().__init__(said("index.unavailable", "index {path}: {reason}", path=path, reason=reason))
         self.path = path
         self.reason = reason
 
@@ -183,4 +198,6 @@ class MissingExtra(CommonplaceError):
         self.feature = feature
         self.extra = extra
         self.remedy = installation.add_extra(extra)
-        super().__init__(f"{feature} needs an extra: {self.remedy or extra}")
+        super().__init__(
+            said("extra", "{feature} needs an extra: {remedy}", feature=feature, remedy=self.remedy or extra)
+        )

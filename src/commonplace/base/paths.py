@@ -19,6 +19,7 @@ from commonplace.base.errors import (
     OutsideRoots,
     WorkspaceNotFound,
 )
+from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
@@ -370,9 +371,12 @@ def read_real(real: Path, path: Path, roots: Sequence[Path], *, limit: int = LIM
         raise NoteUnreadable(shown(path), reason(error)) from error
 
 
-def reason(error: OSError) -> str:
-    """Return what went wrong with a file, in the system's own words."""
-    return (error.strerror or type(error).__name__).lower()
+def reason(error: OSError) -> Message:
+    """Return what went wrong with a file, in the system's own words; its code has the name of errno."""
+    import errno
+
+    text = (error.strerror or type(error).__name__).lower()
+    return Message(text, f"os.{errno.errorcode.get(error.errno or 0, 'other')}", {})
 
 
 def shown(path: Path | str) -> str:
@@ -431,7 +435,7 @@ def _why_outside(path: Path, roots: Sequence[Path]) -> str:
     plain = os.path.normpath(os.path.join(roots[0], path))
     bases = {os.path.normpath(root) for root in roots} | {os.path.realpath(root) for root in roots}
     if any(is_within(plain, base) for base in bases):
-        return "a symlink that leaves the workspace and its collections"
+        return message("path.link", "a symlink that leaves the workspace and its collections")
     if ".." in Path(path).parts:
-        return "'..' leaves the workspace and its collections"
+        return message("path.up", "'..' leaves the workspace and its collections")
     return "lies outside the workspace and its collections"

@@ -11,6 +11,8 @@ from _thread import _local
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from commonplace.base.messages import Message
+
 # In the words of nobody in particular; `{0}` is the first detail.
 WORDS: Mapping[str, str] = {
     "agent.table": "give it a table of its own there",
@@ -67,10 +69,11 @@ _spoken: Mapping[str, str] = {}
 _here = _local()  # of a thread that speaks to somebody else than the process does
 
 
-def say(key: str, *details: object) -> str:
-    """Return a remedy with its details, in the words that are spoken."""
+def say(key: str, *details: object) -> Message:
+    """Return a remedy with its details, in the words that are spoken; its code is `remedy.` and the key."""
     words = getattr(_here, "words", None) or _spoken
-    return words.get(key, WORDS[key]).format(*details)
+    text = words.get(key, WORDS[key]).format(*details)
+    return Message(text, f"remedy.{key}", {str(n): detail for n, detail in enumerate(details)})
 
 
 @contextmanager

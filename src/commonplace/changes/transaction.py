@@ -23,6 +23,7 @@ from commonplace.base.errors import (
     OutsideRoots,
     PreviewOutdated,
 )
+from commonplace.base.messages import message
 from commonplace.base.records import SHARE
 from commonplace.changes import diffs, runs
 from commonplace.changes.runs import Read as Read
@@ -42,7 +43,8 @@ class FileChanged(NoteUnreadable):
     """A file is not the one that a change was made for; nothing was written."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, "was changed meanwhile, so nothing was written; try again")
+        changed = "was changed meanwhile, so nothing was written; try again"
+        super().__init__(path, message("note.changed", changed))
 
 
 def apply(

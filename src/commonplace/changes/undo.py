@@ -10,19 +10,18 @@ from collections.abc import Sequence
 
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
-
-_OLDER = "to take back an older change, name it"
 
 
 class NotUndone(CommonplaceError):
     """A run cannot be taken back, and why; nothing was changed."""
 
     def __init__(self, run: str, reason: str) -> None:
-        super().__init__(f"{run or 'undo'}: {reason}")
+        super().__init__(message("undo", "{run}: {reason}", run=run or "undo", reason=reason))
         self.run = run
 
 
@@ -30,9 +29,10 @@ class NothingToUndo(NotUndone):
     """There is no run that could be taken back; `last` is the undo that would do the last one again."""
 
     def __init__(self, last: Run | None = None) -> None:
-        reason = "there is no generated change that could be undone"
+        reason = message("undo.nothing", "there is no generated change that could be undone")
         if last is not None:
-            reason = f"every generated change is undone already; {remedies.say('undo.run', last.id)}"
+            remedy = remedies.say("undo.run", last.id)
+            reason = message("undo.all", "every generated change is undone already; {remedy}", remedy=remedy)
         super().__init__("", reason)
 
 
@@ -120,9 +120,9 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
         files.update((change.path, change.after) for change in changes)
         undoings.append(Undoing(later, tuple(changes)))
     if run.files and not any(undoing.changes for undoing in undoings):
-        files_of = ", ".join(file.path for file in run.files)
-        reason = f"its files are as they were before it, so nothing is left to take back ({files_of})"
-        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
+        same = "its files are as they were before it, so nothing is left to take back ({files}); {older}"
+        files_of = tuple(file.path for file in run.files)
+        raise NotUndone(run.id, message("undo.same", same, files=files_of, older=_older()))
     return tuple(undoings)
 
 
@@ -144,8 +144,11 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
         return _newest(workspace)
     names = [candidate for candidate in runs.names(workspace) if candidate.startswith(name)]
     if len(names) != 1:
-        several = f"more than one run begins so: {', '.join(names[:3])}"
-        raise NotUndone(name, f"{several if names else 'no such run'}; {remedies.say('log')}")
+        reason = message("undo.unknown", "no such run; {log}", log=remedies.say("log"))
+        if names:
+            several = "more than one run begins so: {runs}; {log}"
+            reason = message("undo.several", several, runs=tuple(names[:3]), log=remedies.say("log"))
+        raise NotUndone(name, reason)
     if (named := runs.load(workspace, names[0])) is None:
         raise NotUndone(name, runs.unusable(workspace, names[0]))
     return named
@@ -175,12 +178,12 @@ def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
 def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:
     """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
     if run.undone:
-        raise NotUndone(run.id, f"it is undone already, by {run.undone}")
+        raise NotUndone(run.id, message("undo.done", "it is undone already, by {by}", by=run.undone))
     if not run.kept:
-        reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; {_OLDER}: {remedies.say('log')}")
+        gone = "a forgetting cannot be undone, since what it removed is not kept; {older}"
+        raise NotUndone(run.id, message("undo.forgetting", gone, older=_older()))
     if run.state == "begun":
-        raise NotUndone(run.id, "it is being made now; try again")
+        raise NotUndone(run.id, message("undo.begun", "it is being made now; try again"))
     changes = []
     for place, file in reversed([*enumerate(run.files)]):
         if not file.left:
@@ -205,21 +208,27 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
     if now is None:
-        how = "was deleted since"
+        how = message("undo.deleted", "was deleted since")
     elif after is None:
-        how = "was deleted by it, and made anew since"
+        how = message("undo.anew", "was deleted by it, and made anew since")
     elif before is None:
         since = diffs.hunks(diffs.split(after), diffs.split(now))
-        how = f"was changed since, and made by it ({diffs.lines(since)})"
+        how = message("undo.made", "was changed since, and made by it ({lines})", lines=diffs.lines(since))
     else:
         try:
             return diffs.revert(before, after, now)
         except diffs.Overlap as error:
-            how = f"was changed since: {error}"
-    raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
+            how = message("undo.changed", "was changed since: {what}", what=str(error))
+    advice = _advice(workspace, run, file.path)
+    reason = message("undo.file", "{path} {how}; {advice}", path=file.path, how=how, advice=advice)
+    raise NotUndone(run.id, reason)
 
 
-def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
+def _older() -> Message:
+    return message("undo.older", "to take back an older change, name it: {log}", log=remedies.say("log"))
+
+
+def _advice(workspace: paths.Workspace, run: Run, path: str) -> Message:
     """Which later runs changed a file as well and would have to be undone first."""
 
     def changed_it(later: Run) -> bool:
@@ -227,8 +236,12 @@ def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
 
     later = list(filter(changed_it, _since(workspace, run)[:-1]))
     if not later:
-        return f"; change the file itself: {remedies.say('log.run', run.id)}"
+        log = remedies.say("log.run", run.id)
+        return message("undo.by_hand", "change the file itself: {log}", log=log)
     if gone := [run.id for run in later if not run.kept]:
-        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
-    more = f" and {len(later) - 3} more" if len(later) > 3 else ""
-    return f"; undo {', '.join(run.id for run in later[:3])}{more} first, or all of them with --since"
+        lost = "what {run} forgot there cannot be brought back, so change the file itself"
+        return message("undo.lost", lost, run=gone[0])
+    more = " and {more} more" if len(later) > 3 else ""
+    first = f"undo {{runs}}{more} first, or all of them with --since"
+    runs_of = tuple(run.id for run in later[:3])
+    return message("undo.first", first, runs=runs_of, more=max(0, len(later) - 3))

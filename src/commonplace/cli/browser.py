@@ -21,34 +21,38 @@ _LEADS = '<!doctype html>\n<meta charset="utf-8">\n<meta http-equiv="refresh" co
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-def show_page(server: Running, token: Secret, *, opens: bool = True) -> None:
+def show_page(server: Running, token: Secret, key: str = "", *, opens: bool = True) -> None:
     """Open the page of a server, or print its address where no browser can be started, or none is to be.
 
-    Raises ConfigError where the server does not answer.
+    The server's own `key` says that it is a program of the user that lets the browser in. Raises ConfigError
+    where the server does not answer.
     """
-    address = f"{server.url}/#code={_code(server, token)}" if token else f"{server.url}/"
+    has_code = token or key
+    address = f"{server.url}/#code={_code(server, token, key)}" if has_code else f"{server.url}/"
     if not (opens and _is_opened(address)):
         session.write(address)
 
 
-def show_page_soon(server: Running, token: Secret) -> None:
+def show_page_soon(server: Running, token: Secret, key: str) -> None:
     """Open it from a thread: the server that is asked for the code is about to serve in this one."""
 
     def show() -> None:
         try:
-            show_page(server, token)
+            show_page(server, token, key)
         except CommonplaceError as error:
             failures.warn(str(error))
 
     threading.Thread(target=show, name="commonplace-page", daemon=True).start()
 
 
-def _code(server: Running, token: Secret) -> str:
+def _code(server: Running, token: Secret, key: str) -> str:
     """A new code of a server. Raises ConfigError."""
     from http.client import HTTPConnection, HTTPException
 
     connection = HTTPConnection(server.reached_at, server.port, timeout=_WAIT_S)
-    headers = {"Host": f"localhost:{server.port}", "Authorization": f"Bearer {token.reveal()}"}
+    headers = {"Host": f"localhost:{server.port}", "X-Commonplace-Key": key}
+    if token:
+        headers["Authorization"] = f"Bearer {token.reveal()}"
     try:
         connection.request("POST", "/api/codes", headers=headers)
         answer = connection.getresponse()

@@ -97,7 +97,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
     noted = memory.settings.collections.get(name, Collection(name, held.root))
     update = _command_line(noted.update)
     if form == "json":
-        more = {"include_by_default": noted.by_default, "update": update, "bytes": size, "contexts": contexts}
+        more = {"update": update, "bytes": size, "contexts": contexts}
         session.write(to_json({**to_data(held), **more}))
         return
     rows = [

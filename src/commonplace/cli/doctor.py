@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.base import paths
+from commonplace.base.messages import message
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 from commonplace.render import count, screen, to_json
@@ -114,8 +115,9 @@ def _hooks(now_s: float) -> Iterator[Finding]:
         return
     if since_s < _RECENT_S:
         when = f"{datetime.fromtimestamp(now_s - since_s):%Y-%m-%d %H:%M}"
-        remedy = f"mend that, then delete {paths.shown(path)}"
-        yield Finding("clients.hooks", "warning", f"a hook went wrong, last at {when}: {told}", remedy)
+        remedy = message("hooks.mend", "mend that, then delete {file}", file=paths.shown(path))
+        wrong = message("hooks.wrong", "a hook went wrong, last at {when}: {what}", when=when, what=told)
+        yield Finding("clients.hooks", "warning", wrong, remedy)
 
 
 def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:

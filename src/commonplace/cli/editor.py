@@ -11,13 +11,14 @@ import click
 
 from commonplace import config
 from commonplace import memory as memories
-from commonplace.base import editors, paths
+from commonplace.base import editors
 from commonplace.base.errors import AccessDenied, NoteUnreadable
 from commonplace.cli import failures, index, picks, session
 from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
 
 if TYPE_CHECKING:
+    from commonplace.edit.merge import Overwritten
     from commonplace.memory import Memory
     from commonplace.types import Excerpt
 
@@ -32,7 +33,8 @@ def edit(ctx: click.Context, reference: str) -> None:
 
     REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
     with its arguments, or else the one that your system uses. Once it has ended, the lines that came and went
-    are shown, and the index is brought up to the note.
+    are shown, and the index is brought up to the note. What an agent wrote meanwhile and the editor saved
+    over is shown, and put back after a yes.
     """
     note = _found(ctx, reference)
     if reason := _fixed(note):
@@ -91,14 +93,15 @@ def _edit(note: _Note) -> int:
     Raises ConfigError, NoteUnreadable.
     """
     from commonplace.changes import diffs
+    from commonplace.edit import merge
     from commonplace.types.changes import Change
 
     argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())
-    before = _content(note.path)
-    code = editors.run(argv)
+    with merge.Editing(note.memory.workspace, note.path) as editing:
+        code = editors.run(argv)
     if code:
         failures.warn(f"{os.path.basename(argv[0])} ended with {code}")
-    after, place = _content(note.path), screen.name(note.excerpt.path)
+    before, after, place = editing.before, editing.after, screen.name(note.excerpt.path)
     if after == before:
         session.note(f"{place}: nothing was changed")
         return failures.ERROR if code else 0
@@ -107,14 +110,26 @@ def _edit(note: _Note) -> int:
         diff = diffs.of_change(Change(note.excerpt.path, before, after))
         session.write(reports.diff_text(diff, session.look(note.memory.settings)))
     session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
+    found, said = editing.overwritten()
+    for sentence in said:
+        failures.warn(sentence)
+    if found is not None:
+        _offer(note, found)
     if note.memory.status().notes:  # a first sync takes its time, and is asked for
         index.run(note.memory)
         session.note("the index is up to date")
     return failures.ERROR if code else 0
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return paths.root_of(path).read(path)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+def _offer(note: _Note, found: Overwritten) -> None:
+    """Show what the editor saved over, and put it back if somebody is there who wants that."""
+    from commonplace.edit import merge
+
+    place = screen.name(note.excerpt.path)
+    failures.warn(f"{place}: the editor saved over what was written meanwhile:")
+    session.write(reports.diff_text(found.diff, session.look(note.memory.settings)))
+    if session.can_ask() and click.confirm("Put it back?", err=True):
+        number = merge.put_back(note.memory.workspace, found)
+        session.note(f"{place}: {count(number, 'line')} put back; both changes stand")
+    elif found.copies:
+        session.note(f"`commonplace restore {' '.join(copy.name for copy in found.copies)}` puts it back")

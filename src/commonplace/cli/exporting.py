@@ -45,14 +45,13 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
     """
     if force and target is None:
         raise click.UsageError("--force goes with --to", ctx)
-    ending = Path(target).suffix.lower().removeprefix(".") if target else ""
-    form = form or (ending if ending in _FORMS else "md")
+    from commonplace.upkeep import export as exporting
+
+    form = form or (exporting.form_of(Path(target)) if target else "md")
     if private and form == "zip":
         raise click.UsageError("--private does not go with a zip, which holds the files as they are", ctx)
     if form == "zip" and target is None and session.is_terminal(sys.stdout):
         raise click.UsageError("a zip is nothing for a terminal; name a file with --to", ctx)
-    from commonplace.upkeep import export as exporting
-
     memory = session.open_memory(ctx)
     exported = exporting.export(memory, cast("Form", form), private=private)
     for failure in exported.failures:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import click
 from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, completed, option
-from commonplace.render import count, reports, screen, to_json
+from commonplace.render import reports, screen, to_json
 from commonplace.types.progress import listening
 
 if TYPE_CHECKING:
@@ -96,18 +95,6 @@ def _chosen(words: tuple[str, ...]) -> list[tuple[Kind, Path]]:
 
 def _footer(done: Import) -> str:
     """Say in one line what an import came to, and how it is taken back."""
-    entries = sum(file.added for file in done.files)
-    updated, differs = sum(file.updated for file in done.files), sum(file.differs for file in done.files)
-    written = sum(file.outcome in ("new", "changed") or bool(file.added) for file in done.files)
-    added = [setting for setting in done.settings if setting.outcome == "new"]
-    kinds = Counter(setting.kind for setting in added)
-    told = [
-        f"{count(entries, 'entry', 'entries')} in {count(written, 'note')}" if entries else "",
-        f"{updated:,} updated" if updated else "",
-        *(count(number, kind) for kind in ("collection", "context") if (number := kinds[kind])),
-        f"{differs:,} differ and were left" if differs else "",
-    ]
-    what = ", ".join(filter(None, told)) or "nothing new"
     if done.dry_run:
-        return f"{done.source}: {what}; nothing is written yet"
-    return f"{done.source}: {what}" + ("; `commonplace undo` takes it back" if done.run else "")
+        return f"{reports.import_outcome(done)}; nothing is written yet"
+    return reports.import_outcome(done) + ("; `commonplace undo` takes it back" if done.run else "")

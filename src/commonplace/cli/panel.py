@@ -14,6 +14,7 @@ from commonplace.cli import session
 from commonplace.cli.options import command, option
 
 if TYPE_CHECKING:
+    from commonplace.memory import Memory
     from commonplace.types import Finding
 
 
@@ -37,9 +38,13 @@ def tui(ctx: click.Context, theme: str | None) -> None:
         if (error.name or "").partition(".")[0] != "textual":
             raise
         raise MissingExtra("the panel", "tui") from error
-    memory = session.open_memories(ctx, lambda _: {"usage.record": False})
+
+    def opened() -> Memory:
+        return session.open_memories(ctx, lambda _: {"usage.record": False})
+
+    memory = opened()
     root, agent = str(memory.workspace.root), session.asking_agent(ctx)
-    Panel(memory, lambda: _examined(root, agent), agent=agent, theme=theme or "").run()
+    Panel(memory, lambda: _examined(root, agent), reopen=opened, agent=agent, theme=theme or "").run()
 
 
 def _examined(root: str, agent: str) -> Iterator[tuple[str, Sequence[Finding]]]:

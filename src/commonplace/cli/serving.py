@@ -245,6 +245,7 @@ def _serve(
         return
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
+    from commonplace.servers import daemon as background
     from commonplace.servers import running
     from commonplace.servers.daemon import DETACHED_VARIABLE, check_alone
     from commonplace.servers.workers import Workers
@@ -254,7 +255,7 @@ def _serve(
         server = _in_background(ctx, address, structured=structured)
         _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page(server, _secret(server))
+            browser.show_page(server, _secret(server), background.key(_folder(ctx)))
         return
 
     def tell(server: Running) -> None:
@@ -264,7 +265,7 @@ def _serve(
             session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
             _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page_soon(server, _secret(server))
+            browser.show_page_soon(server, _secret(server), background.key(folder))
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     alone = partial(check_alone, folder, new_token=new_token)
@@ -321,7 +322,8 @@ def web(ctx: click.Context, port: int | None, no_browser: bool) -> None:
         running = _in_background(ctx, address, structured=False)
     else:
         _check_serves(ctx, running, port)
-    browser.show_page(running, _secret(running), opens=not no_browser)
+    key = daemon.key(_folder(ctx))
+    browser.show_page(running, _secret(running), key, opens=not no_browser)
 
 
 def _check_serves(ctx: click.Context, running: Running, port: int | None) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from commonplace import __version__
 from commonplace.base import installation, paths
+from commonplace.base.messages import message
 from commonplace.clients import entries, installing
 from commonplace.clients.installing import Standing
-from commonplace.render import count, screen
+from commonplace.render import screen
 from commonplace.types import Finding
 
 ANSWER_S = 30.0  # a door that answers later is as good as shut: clients wait less
@@ -39,12 +40,14 @@ def answering(environ: Mapping[str, str], project: Path) -> Iterator[Finding]:
     standing = installing.standing(installing.site(environ, project))
     for one in standing:
         if one.trouble:
-            remedy = f"mend {paths.shown(one.edit.path)}"
+            remedy = message("clients.mend", "mend {file}", file=paths.shown(one.edit.path))
             yield Finding(f"clients.{one.target.name}", "warning", one.trouble, remedy)
     installed = [one for one in standing if one.ours and one.edit.what != "skill"]
     if not installed:
         yield Finding(
-            "clients.none", "skipped", "installed in no client; `commonplace install --list` shows all"
+            "clients.none",
+            "skipped",
+            message("clients.none", "installed in no client; `commonplace install --list` shows all"),
         )
         return
     commands = {tuple(argv) for one in installed for argv in one.ours.values() if _may_start(one, argv)}
@@ -62,18 +65,27 @@ def _may_start(one: Standing, argv: Sequence[str]) -> bool:
 def _finding(one: Standing, troubles: Mapping[tuple[str, ...], str]) -> Finding:
     """A finding on one file: what it starts, and whether that answers."""
     check, path = f"clients.{one.target.name}", paths.shown(one.edit.path)
-    remedy = f"enter it anew: commonplace -w FOLDER install {one.target.name} --{one.scope}"
+    command = f"commonplace -w FOLDER install {one.target.name} --{one.scope}"
+    remedy = message("clients.anew", "enter it anew: {command}", command=command)
     for argv in one.ours.values():
         shown = screen.shorten(screen.one_line(shlex.join(argv)), 160)
         trouble = troubles.get(tuple(argv))
         if trouble is None:
-            return Finding(check, "warning", f"{path} starts another program, {shown}: not tried", remedy)
+            other = "{file} starts another program, {program}: not tried"
+            return Finding(
+                check, "warning", message("clients.other", other, file=path, program=shown), remedy
+            )
         if trouble:
-            return Finding(check, "wrong", f"{path} starts {shown}, which {trouble}", remedy)
+            told = message("clients.silent", "{file} starts {program}, which {trouble}",
+                           file=path, program=shown, trouble=trouble)  # fmt: skip
+            return Finding(check, "wrong", told, remedy)
     if one.edit.what == "hooks" and (lacking := {hook.event for hook in one.target.events} - set(one.ours)):
-        message = f"{path} lacks {count(len(lacking), 'hook')}: {', '.join(sorted(lacking))}"
-        return Finding(check, "warning", message, remedy)
-    return Finding(check, "ok", f"{one.target.title} ({one.scope}): {one.edit.what} of {path}")
+        told = message("clients.lacks", "{file} lacks {n:hook}: {hooks}",
+                       file=path, n=len(lacking), hooks=tuple(sorted(lacking)))  # fmt: skip
+        return Finding(check, "warning", told, remedy)
+    told = message("clients.fine", "{client} ({scope}): {what} of {file}",
+                   client=one.target.title, scope=one.scope, what=one.edit.what, file=path)  # fmt: skip
+    return Finding(check, "ok", told)
 
 
 def _trouble(argv: Sequence[str]) -> str:
@@ -83,9 +95,10 @@ def _trouble(argv: Sequence[str]) -> str:
     """
     folder = argv[argv.index("-w") + 1]
     if shutil.which(argv[0]) is None:
-        return "is not there"
+        return message("client.gone", "is not there")
     if not os.path.isdir(folder):
-        return f"names a workspace that is not there, {paths.shown(folder)}"
+        gone = "names a workspace that is not there, {folder}"
+        return message("client.workspace", gone, folder=paths.shown(folder))
     serves = argv[-1] == entries.SERVE
     try:
         done = subprocess.run(
@@ -98,13 +111,14 @@ def _trouble(argv: Sequence[str]) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"does not answer within {ANSWER_S:.0f} s"
+        return message("client.slow", "does not answer within {seconds:.0f} s", seconds=ANSWER_S)
     except OSError as error:
-        return f"cannot be started ({paths.reason(error)})"
+        return message("client.unstarted", "cannot be started ({reason})", reason=paths.reason(error))
     if (serves and _is_welcome(done.stdout)) or (not serves and not done.returncode):
         return ""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"code {done.returncode}"]
-    return f"does not answer: {screen.shorten(screen.one_line(lines[-1]), 200)}"
+    last = screen.shorten(screen.one_line(lines[-1]), 200)
+    return message("client.silent", "does not answer: {what}", what=last)
 
 
 def _is_welcome(output: bytes) -> bool:

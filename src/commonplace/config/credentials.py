@@ -94,9 +94,10 @@ def named(file: str, keyring: str, table: str) -> Secret:
 def from_file(file: str, setting: str) -> Secret:
     """Return the one key in a file that the owner names. Raises ConfigError."""
     path = Path(os.path.abspath(os.path.expanduser(file)))
-    if not os.path.lexists(path):  # what may be a key itself is not shown
-        named = "names no file" if _may_be_a_key(file) else f"{paths.shown(path)} is not there"
-        raise ConfigError(setting, f"{named}; {_places()}")
+    if not os.path.lexists(path):
+        if _may_be_a_key(file):  # which is not shown
+            raise ConfigError(setting, f"names no file; {_places()}")
+        raise ConfigError(setting, f"cannot be read ({paths.shown(path)} is not there)")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()

@@ -235,7 +235,7 @@ def add_collection(
         name = collection_name(Path(os.path.expanduser(path)))
         if not name or name in {WORKSPACE_COLLECTION, *known}:
             told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
-            raise ConfigError("collection", f"{told}; give it one with --name")
+            raise ConfigError("collection", f"{told}; give it a name")
     check_name(name)
     check_format(format)
     if weight is not None:

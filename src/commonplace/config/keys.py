@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
+from commonplace.base.messages import Message, message
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -71,7 +72,9 @@ def _installed(group: str) -> set[str]:
 
 
 def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
-    return ConfigError(key.name, f"{_placed(value, where)} is not allowed; it must be {key.allowed}")
+    wrong = "{value} is not allowed; it must be {allowed}"
+    told = message("key.value", wrong, value=_placed(value, where), allowed=key.allowed)
+    return ConfigError(key.name, told)
 
 
 def _placed(value: object, where: str) -> str:
@@ -112,7 +115,10 @@ def find(name: str, where: str = "") -> Key:
     """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
     if name not in _BY_NAME:
         hint = near(name, _BY_NAME, remedies.say("config.list"))
-        raise ConfigError(paths.shown(name), f"unknown key {where}".rstrip() + hint)
+        place = message("where", " {where}", where=where) if where else ""
+        raise ConfigError(
+            paths.shown(name), message("key.unknown", "unknown key{place}{hint}", place=place, hint=hint)
+        )
     return _BY_NAME[name]
 
 
@@ -122,12 +128,14 @@ def quoted(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:76]}…"
 
 
-def near(name: str, known: Iterable[str], otherwise: str = "") -> str:
+def near(name: str, known: Iterable[str], otherwise: str = "") -> Message:
     """Return the end of a message that suggests the nearest of the known names, or lists them."""
     from difflib import get_close_matches
 
     known = sorted(known)
     close = get_close_matches(name, known, 1, 0.5)
     if close:
-        return f"; did you mean {close[0]}?"
-    return f"; {otherwise or 'known: ' + ', '.join(known)}"
+        return message("near", "; did you mean {near}?", near=close[0])
+    if otherwise:
+        return message("near.otherwise", "; {otherwise}", otherwise=otherwise)
+    return message("near.known", "; known: {known}", known=tuple(known))

@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace.base import paths, remedies
 from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError
 from commonplace.base.expressions import lazy
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, keys
 from commonplace.config.access import Access
@@ -322,7 +323,8 @@ def parse(data: bytes, path: Path) -> Mapping[str, Any]:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(paths.shown(path), f"not UTF-8 (at line {line})") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(paths.shown(path), f"not valid TOML: {str(error).splitlines()[0]}") from error
+        told = message("toml.invalid", "not valid TOML: {what}", what=str(error).splitlines()[0])
+        raise ConfigError(paths.shown(path), told) from error
 
 
 def check(data: bytes, path: Path, workspace: Path | None) -> None:
@@ -356,9 +358,9 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
             continue
         if group not in GROUPS:
             near = keys.near(group, [*GROUPS, *(access.KEYS if place else _NAMED)])
-            raise ConfigError(
-                paths.shown(_below(place, group)), f"unknown table in {paths.shown(file.path)}{near}"
-            )
+            unknown = "unknown table in {file}{hint}"
+            told = message("table.unknown", unknown, file=paths.shown(file.path), hint=near)
+            raise ConfigError(paths.shown(_below(place, group)), told)
         for name, value in table(_below(place, group), inner, file.path).items():
             key = f"{group}.{name}"
             values[key] = _value(key, value, file)
@@ -392,11 +394,12 @@ def _below(place: str, name: str) -> str:
 
 
 def _value(name: str, value: object, file: File) -> object:
-    key = keys.find(name, f"in {paths.shown(file.path)}")
+    place = message("where.file", "in {file}", file=paths.shown(file.path))
+    key = keys.find(name, place)
     if not (key.harmless or file.own):
-        where = "comes with the folder and may not set it; set it in your own config.toml"
-        raise ConfigError(key.name, f"{paths.shown(file.path)} {where}")
-    return keys.checked(key, value, f"in {paths.shown(file.path)}")
+        harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
+        raise ConfigError(key.name, message("key.harmful", harmful, file=paths.shown(file.path)))
+    return keys.checked(key, value, place)
 
 
 def _check_place(group: str, content: object, file: File) -> None:

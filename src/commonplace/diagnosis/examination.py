@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, WorkspaceNotFound
+from commonplace.base.messages import Message, message
 from commonplace.base.root import Unsafe
 from commonplace.providers.embedding import builtin, chinese
 from commonplace.render import screen
@@ -87,7 +88,9 @@ def trouble(root: Path, environ: Mapping[str, str]) -> str:
     """Say what is wrong with settings; an empty text when they load."""
     try:
         config.load(root, environ)
-    except (CommonplaceError, OSError, ValueError) as error:
+    except CommonplaceError as error:
+        return str(error.args[0]) if not isinstance(error.args[0], Message) else error.args[0]
+    except (OSError, ValueError) as error:
         return str(error)
     return ""
 
@@ -116,31 +119,35 @@ def guarded(name: str, check: Check) -> list[Finding]:
         found.extend(check())
     except Unsafe as error:
         place = screen.one_line(os.fspath(error.filename))
-        told = f"{place} is {screen.one_line(str(error.strerror))}"
-        found.append(Finding(name, "wrong", told, f"delete {place}: nothing is read or written through it"))
+        told = message("unsafe", "{place} is {what}", place=place, what=screen.one_line(str(error.strerror)))
+        remedy = message(
+            "unsafe.delete", "delete {place}: nothing is read or written through it", place=place
+        )
+        found.append(Finding(name, "wrong", told, remedy))
     except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
-        told = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
-        remedy = "report it, with this line and the output of `commonplace doctor --json`"
-        found.append(Finding(name, "wrong", f"the check itself failed ({told})", remedy))
+        what = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
+        told = message("check.failed", "the check itself failed ({what})", what=what)
+        report = "report it, with this line and the output of `commonplace doctor --json`"
+        found.append(Finding(name, "wrong", told, message("check.report", report)))
     return found
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> Message:
     """Return a few of some names, and how many more there are."""
-    from commonplace.base import paths
-
-    shown = ", ".join(paths.shown(name) for name in names[:LISTED])
-    more = len(names) - LISTED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    shown, more = tuple(paths.shown(name) for name in names[:LISTED]), len(names) - LISTED
+    if more > 0:
+        return message("list.more", "{names} and {more:,} more", names=shown, more=more)
+    return message("list", "{names}", names=shown)
 
 
 def size(count: float) -> str:
     """Return bytes as people write them."""
-    units = ["bytes", "KB", "MB", "GB", "TB"]
-    while count >= 1000 and len(units) > 1:
-        count /= 1000
+    if count < 1000:
+        return message("bytes", "{n:.0f} bytes", n=count)
+    units = ["KB", "MB", "GB", "TB"]
+    while (count := count / 1000) >= 1000 and len(units) > 1:
         units.pop(0)
-    return f"{count:.0f} {units[0]}" if units[0] == "bytes" or count >= 100 else f"{count:.1f} {units[0]}"
+    return f"{count:.0f} {units[0]}" if count >= 100 else f"{count:.1f} {units[0]}"
 
 
 # Group → (check, module:function). A module is imported when its check runs, so that one which cannot be

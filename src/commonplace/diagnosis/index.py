@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths, snapshot
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.locks import is_held
+from commonplace.base.messages import message
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis.examination import Case, guarded, listed
@@ -22,7 +23,6 @@ from commonplace.index.reading import content_of
 from commonplace.index.sqlite import consistency, schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.notes.scan import scan, sources
-from commonplace.render import count
 from commonplace.types import Finding
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SYNC = "commonplace sync"
 def examine(case: Case) -> Iterator[Finding]:
     """Examine the index that a search would use; neither it nor anything beside it is written."""
     if case.workspace is None:
-        yield Finding("index.file", "skipped", "no workspace, no index")
+        yield Finding("index.file", "skipped", message("index.no_workspace", "no workspace, no index"))
         return
     own, other = case.workspace.index, paths.fallback_index(case.place, case.environ)
     path = own if os.path.exists(own) else other
@@ -50,8 +50,8 @@ def examine(case: Case) -> Iterator[Finding]:
         yield Finding(
             "index.file",
             "skipped",
-            "the index was written while it was examined",
-            "run `commonplace doctor` again in a moment",
+            message("index.moving", "the index was written while it was examined"),
+            message("doctor.again", "run `commonplace doctor` again in a moment"),
         )
         return
     yield from found
@@ -62,14 +62,16 @@ def _placed(case: Case, own: Path, other: Path, *, stands_in: bool = False) -> I
     if os.path.exists(own):  # false as well where the folder is another user's
         yield Finding("index.file", "ok", paths.shown(own))
     elif other.exists() and not writable:
-        yield Finding("index.file", "ok", f"{paths.shown(other)}, since the workspace cannot be written to")
+        elsewhere = "{place}, since the workspace cannot be written to"
+        yield Finding("index.file", "ok", message("index.in_cache", elsewhere, place=paths.shown(other)))
     elif not other.exists():
-        yield Finding("index.file", "warning", "there is no index yet", SYNC)
+        yield Finding("index.file", "warning", message("index.none", "there is no index yet"), SYNC)
     if other.exists() and writable and not stands_in:
-        told = (
-            f"an index of this workspace lies in your folder of caches as well ({paths.shown(other.parent)})"
-        )
-        remedy = f"delete {paths.shown(other.parent)}: the workspace can be written to again"
+        folder = paths.shown(other.parent)
+        second = "an index of this workspace lies in your folder of caches as well ({folder})"
+        told = message("index.second", second, folder=folder)
+        again = "delete {folder}: the workspace can be written to again"
+        remedy = message("index.delete_second", again, folder=folder)
         yield Finding("index.elsewhere", "warning", told, remedy)
 
 
@@ -103,21 +105,23 @@ def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
     try:
         yield from _CHECKS[name](index, case)
     except IndexUnavailable as error:
-        yield Finding(name, "wrong", f"the index does not answer ({error.reason})", anew(case))
+        told = message("index.silent", "the index does not answer ({reason})", reason=error.reason)
+        yield Finding(name, "wrong", told, anew(case))
 
 
 def _unusable(path: Path, error: Exception) -> Finding:
     reason = getattr(error, "reason", str(error))
     if reason == snapshot.BUSY:
-        return Finding(
-            "index.opens", "skipped", f"the index is {reason}", "run `commonplace doctor` again later"
-        )
+        told = message("index.busy", "the index is {reason}", reason=reason)
+        later = message("doctor.later", "run `commonplace doctor` again later")
+        return Finding("index.opens", "skipped", told, later)
     if reason == "empty":
-        return Finding("index.opens", "warning", "the file holds no index yet", SYNC)
+        return Finding("index.opens", "warning", message("index.empty", "the file holds no index yet"), SYNC)
     if not os.access(path, os.R_OK):
-        told, remedy = "the index cannot be read", f"chmod u+rw {paths.shown(path)}"
-    else:
-        told, remedy = f"the index cannot be opened ({reason})", f"{SYNC}: it is made anew from the notes"
+        told = message("index.unreadable", "the index cannot be read")
+        return Finding("index.opens", "wrong", told, f"chmod u+rw {paths.shown(path)}")
+    told = message("index.unopened", "the index cannot be opened ({reason})", reason=reason)
+    remedy = message("index.sync_anew", f"{SYNC}: it is made anew from the notes")
     return Finding("index.opens", "wrong", told, remedy)
 
 
@@ -134,23 +138,33 @@ def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding(
             "index.identity",
             "warning",
-            "the index came from elsewhere: nothing of it is answered, and the next search builds it anew",
+            message(
+                "index.stranger",
+                "the index came from elsewhere: nothing of it is answered,"
+                " and the next search builds it anew",
+            ),
             SYNC,
         )
     elif index.unfit == schema.OTHER_KEY:
         yield Finding(
             "index.identity",
             "warning",
-            f"the index {schema.OTHER_KEY}: nothing of it is answered, and yours is kept in your cache",
-            f"add the line of that home's {KEY_FILE} to yours, or `{SYNC}` makes it anew, once",
+            message(
+                "index.other_key",
+                f"the index {schema.OTHER_KEY}: nothing of it is answered, and yours is kept in your cache",
+            ),
+            message(
+                "index.add_key",
+                f"add the line of that home's {{file}} to yours, or `{SYNC}` makes it anew, once",
+                file=KEY_FILE,
+            ),
         )
     elif index.rebuild_reason:
-        told = (
-            f"the index was made by another version ({index.rebuild_reason}); it is rebuilt at the next sync"
-        )
+        other = "the index was made by another version ({reason}); it is rebuilt at the next sync"
+        told = message("index.other_version", other, reason=index.rebuild_reason)
         yield Finding("index.identity", "warning", told, SYNC)
     else:
-        yield Finding("index.identity", "ok", "made as this version makes it")
+        yield Finding("index.identity", "ok", message("index.own_version", "made as this version makes it"))
 
 
 def integrity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
@@ -161,31 +175,39 @@ def integrity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding(
             "index.integrity",
             "wrong",
-            f"the file is damaged: {listed(found.complaints)}",
+            message("index.damaged", "the file is damaged: {what}", what=listed(found.complaints)),
             anew(case),
         )
     elif found.check == "integrity_check":
-        yield Finding("index.integrity", "ok", "SQLite finds the file and its full text whole")
+        whole = message("index.whole", "SQLite finds the file and its full text whole")
+        yield Finding("index.integrity", "ok", whole)
     elif found.check:
         yield Finding(
             "index.integrity",
             "ok",
-            f"SQLite finds the file whole at a glance; a closer look takes more than {limit}",
+            message(
+                "index.glanced",
+                "SQLite finds the file whole at a glance; a closer look takes more than {limit}",
+                limit=limit,
+            ),
         )
     else:
-        yield Finding("index.integrity", "skipped", f"the file is too large to be checked within {limit}")
+        large = message("index.large", "the file is too large to be checked within {limit}", limit=limit)
+        yield Finding("index.integrity", "skipped", large)
 
 
 def anew(case: Case) -> str:
     """Return how an index is made anew; nothing is lost by that."""
     place = paths.shown(case.workspace.index) if case.workspace else "the index"
-    return f"delete {place}*, then `{SYNC}`: it is made anew from the notes"
+    delete = f"delete {{place}}*, then `{SYNC}`: it is made anew from the notes"
+    return message("index.make_anew", delete, place=place)
 
 
 def sync(case: Case) -> str:
     """Return what brings the index up to the notes."""
     is_running = case.workspace is not None and is_held(paths.lock_file(case.workspace, "sync"))
-    return "a sync is running; look again when it has ended" if is_running else SYNC
+    running = message("sync.wait", "a sync is running; look again when it has ended")
+    return running if is_running else SYNC
 
 
 def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
@@ -197,21 +219,27 @@ def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding(
             "index.rows",
             "ok",
-            f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, and all of it agrees",
+            message(
+                "index.agrees",
+                "{notes:note}, {passages:passage}, and all of it agrees",
+                notes=held.notes,
+                passages=held.passages,
+            ),
         )
 
 
 def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that every passage has a vector, that all are of one length, and none is left over."""
     if case.settings.embedding.provider == "none":
-        yield Finding("index.vectors", "skipped", "no vectors are wanted (embedding.provider = none)")
+        unwanted = message("vectors.unwanted", "no vectors are wanted (embedding.provider = none)")
+        yield Finding("index.vectors", "skipped", unwanted)
         return
     lengths, staging = consistency.vector_lengths(index), "staging" in index.meta
     if len(lengths) > 1 and not staging:
         yield Finding(
             "index.vectors",
             "wrong",
-            f"vectors of several lengths: {', '.join(map(str, lengths))} bytes",
+            message("vectors.lengths", "vectors of several lengths: {lengths} bytes", lengths=tuple(lengths)),
             anew(case),
         )
     held = index.statistics()
@@ -219,21 +247,28 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding(
             "index.vectors",
             "warning",
-            f"{held.pending:,} of {held.passages:,} passages have no vector",
+            message(
+                "vectors.missing",
+                "{n:,} of {of:,} passages have no vector",
+                n=held.pending,
+                of=held.passages,
+            ),
             sync(case),
         )
     elif len(lengths) < 2:
         yield Finding(
             "index.vectors",
             "ok",
-            f"{count(held.vectors, 'vector')}; every passage that the model serves has one",
+            message(
+                "vectors.fine", "{n:vector}; every passage that the model serves has one", n=held.vectors
+            ),
         )
     if not staging and (left := consistency.unused_vectors(index)):
         yield Finding(
             "index.orphans",
             "warning",
-            f"{count(left, 'vector')} without a passage",
-            f"{SYNC} takes them away when notes change",
+            message("vectors.orphans", "{n:vector} without a passage", n=left),
+            message("vectors.away", f"{SYNC} takes them away when notes change"),
         )
 
 
@@ -243,12 +278,17 @@ def model(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     if active is None or noted is None or not index.statistics().vectors:
         return
     if noted == active.fingerprint:
-        yield Finding("index.model", "ok", f"its vectors are those of {active.name}")
+        told = message("vectors.model", "its vectors are those of {model}", model=active.name)
+        yield Finding("index.model", "ok", told)
     else:
         yield Finding(
             "index.model",
             "warning",
-            f"its vectors are another model's than {active.name}'s, and answer until the next sync",
+            message(
+                "vectors.other_model",
+                "its vectors are another model's than {model}'s, and answer until the next sync",
+                model=active.name,
+            ),
             SYNC,
         )
 
@@ -271,20 +311,24 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     further = max(0, len(difference.suspect) - COMPARED)
     stale = len(difference.fresh) + len(difference.gone) + len(changed) + further
     if stale:
-        told = f"{count(stale, 'file')} changed since the last sync ({len(difference.fresh):,} new,"
-        told += f" {len(difference.gone):,} gone)"
+        counts = {"n": stale, "new": len(difference.fresh), "gone": len(difference.gone)}
+        since = "{n:file} changed since the last sync ({new:,} new, {gone:,} gone)"
+        told = message("index.stale", since, **counts)
         yield Finding("index.fresh", "warning", told, sync(case))
     else:
-        yield Finding("index.fresh", "ok", "as new as the notes")
+        yield Finding("index.fresh", "ok", message("index.fresh", "as new as the notes"))
 
 
 def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the size of the index with that of the text."""
     room = consistency.room(index)
-    told = f"{as_size(room.stored)} for {as_size(room.text)} of notes"
+    stored, text = as_size(room.stored), as_size(room.text)
     if room.stored > GROWN_BYTES and (room.free > FREE_SHARE or room.stored > GROWN * max(room.text, 1)):
-        yield Finding("index.size", "warning", f"{told}, {room.free:.0%} of it empty", anew(case))
+        empty = "{stored} for {text} of notes, {free:.0%} of it empty"
+        told = message("index.grown", empty, stored=stored, text=text, free=room.free)
+        yield Finding("index.size", "warning", told, anew(case))
     else:
+        told = message("index.size", "{stored} for {text} of notes", stored=stored, text=text)
         yield Finding("index.size", "ok", told)
 
 
@@ -297,12 +341,19 @@ def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     advice = index_scripts.advise(found, active.scripts)
     if advice and advice.most:
         use = f"commonplace models use {advice.provider}"
-        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", use)
+        told = message("scripts.model", "{told}: {model}", told=advice.told, model=active.name)
+        yield Finding("index.scripts", "warning", told, use)
     elif found.passages:
-        named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
-        told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)
-        told = f"{active.name} serves most of the text ({told})"
-        yield Finding("index.scripts", "ok", f"{told}; {advice.told}" if advice else told)
+        shares = [
+            message("script.share", "{share:.0%} {script}", share=share, script=script)
+            for name, script in index_scripts.NAMES.items()
+            if (share := getattr(found, name)) >= 0.005
+        ]
+        most = "{model} serves most of the text ({shares})"
+        serves = message("scripts.served", most, model=active.name, shares=shares)
+        if advice:
+            serves = message("scripts.most", "{served}; {told}", served=serves, told=advice.told)
+        yield Finding("index.scripts", "ok", serves)
 
 
 _CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {

@@ -21,6 +21,7 @@ import commonplace
 from commonplace.base import installation, paths
 from commonplace.base.database import memory
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import message
 from commonplace.base.root import open_named
 from commonplace.base.snapshot import written_as
 from commonplace.base.tuples import NamedTuple
@@ -79,10 +80,14 @@ EXTRAS: Mapping[str, Library] = {
 def libraries(case: Case) -> Iterator[Finding]:
     """See that Python and every library that is needed are there and new enough."""
     folder = paths.shown(Path(commonplace.__file__).parent)
-    yield Finding("versions.commonplace", "ok", f"commonplace {commonplace.__version__} in {folder}")
-    told = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    own = message("versions.own", "commonplace {version} in {folder}",
+                  version=commonplace.__version__, folder=folder)  # fmt: skip
+    yield Finding("versions.commonplace", "ok", own)
+    told: str = message("versions.python", "Python {version} on {system}", version=platform.python_version(),
+                        system=f"{platform.system()} {platform.machine()}")  # fmt: skip
     if sys.version_info[:2] < LEAST_PYTHON:
-        yield Finding("versions.python", "wrong", told, "install Python 3.11 or newer")
+        newer = message("versions.newer", "install Python 3.11 or newer")
+        yield Finding("versions.python", "wrong", told, newer)
     else:
         yield Finding("versions.python", "ok", told)
     for library in NEEDED:
@@ -90,9 +95,10 @@ def libraries(case: Case) -> Iterator[Finding]:
         state: State = "wrong"
         told = f"{library.name} {version}"
         if not version or util.find_spec(library.module) is None:
-            told = f"{library.name} is not installed"
+            told = message("versions.missing", "{name} is not installed", name=library.name)
         elif as_numbers(version) < as_numbers(library.least):
-            told += f" is older than {library.least}"
+            older = "{name} is older than {least}"
+            told = message("versions.older", older, name=told, least=library.least)
         else:
             state = "ok"
         remedy = "" if state == "ok" else installation.add([f"{library.name}>={library.least}"])
@@ -124,7 +130,8 @@ def extras(case: Case) -> Iterator[Finding]:
     for extra, library in present.items():
         yield _extra(extra, library, running.get(extra))
     if missing := [extra for extra in EXTRAS if extra not in present]:
-        yield Finding("versions.extras", "skipped", f"not installed: {', '.join(missing)}")
+        told = message("extras.missing", "not installed: {extras}", extras=tuple(missing))
+        yield Finding("versions.extras", "skipped", told)
 
 
 def is_pure(library: Library) -> bool:
@@ -152,25 +159,30 @@ def _importing(library: Library) -> subprocess.Popen[bytes]:
 
 
 def _extra(extra: str, library: Library, process: subprocess.Popen[bytes] | None) -> Finding:
-    name, trouble = f"{library.name} {installed(library)} (extra {extra})", ""
+    name = message("extra.name", "{name} {version} (extra {extra})",
+                   name=library.name, version=installed(library), extra=extra)  # fmt: skip
+    trouble = ""
     if process is None:
         missing = lacking(library)
         if missing or util.find_spec(library.module) is None:
-            trouble = f" cannot be imported: {', '.join(missing) or library.module} is missing"
+            lacks = "{extra} cannot be imported: {what} is missing"
+            trouble = message("extra.lacks", lacks, extra=name, what=", ".join(missing) or library.module)
     else:
         try:
             _, said = process.communicate(timeout=IMPORT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            trouble = f" takes more than {IMPORT_S:.0f} s to import"
+            slow = "{extra} takes more than {seconds:.0f} s to import"
+            trouble = message("extra.slow", slow, extra=name, seconds=IMPORT_S)
         else:
             lines = said.decode("utf-8", "replace").strip().splitlines() or [f"code {process.returncode}"]
             if process.returncode:
-                trouble = f" cannot be imported: {screen.shorten(screen.one_line(lines[-1]), 200)}"
+                last = screen.shorten(screen.one_line(lines[-1]), 200)
+                trouble = message("extra.broken", "{extra} cannot be imported: {what}", extra=name, what=last)
     remedy = installation.add(installation.requirements(extra) or [library.name], again=True)
     if trouble:
-        return Finding(f"versions.{extra}", "warning", name + trouble, remedy)
+        return Finding(f"versions.{extra}", "warning", trouble, remedy)
     return Finding(f"versions.{extra}", "ok", name)
 
 
@@ -178,15 +190,22 @@ def programs(case: Case) -> Iterator[Finding]:
     """See that PATH leads to one `commonplace` and no other."""
     found = on_path(case.environ)
     if not found:
-        yield Finding("versions.programs", "ok", "no commonplace on PATH; this one was started otherwise")
+        none = message("path.none", "no commonplace on PATH; this one was started otherwise")
+        yield Finding("versions.programs", "ok", none)
     elif len(found) == 1:
-        yield Finding("versions.programs", "ok", f"one commonplace on PATH: {paths.shown(found[0])}")
+        one = message("path.one", "one commonplace on PATH: {place}", place=paths.shown(found[0]))
+        yield Finding("versions.programs", "ok", one)
     else:
         yield Finding(
             "versions.programs",
             "warning",
-            f"{len(found)} commonplace on PATH, the first is used: {listed(found)}",
-            "uninstall those you do not use",
+            message(
+                "path.several",
+                "{n} commonplace on PATH, the first is used: {places}",
+                n=len(found),
+                places=listed(found),
+            ),
+            message("path.uninstall", "uninstall those you do not use"),
         )
 
 
@@ -228,9 +247,11 @@ class Mount(NamedTuple):
 
 def features(case: Case) -> Iterator[Finding]:
     """See that SQLite has full text as the index uses it, and JSON."""
-    told = f"SQLite {apsw.sqlite_lib_version()} in apsw {apsw.apsw_version()}"
+    told = message("sqlite.version", "SQLite {version} in apsw {apsw}",
+                   version=apsw.sqlite_lib_version(), apsw=apsw.apsw_version())  # fmt: skip
     if as_numbers(apsw.sqlite_lib_version()) < LEAST:
-        older = f"{told} is older than {'.'.join(map(str, LEAST))}"
+        least = ".".join(map(str, LEAST))
+        older = message("versions.older", "{name} is older than {least}", name=told, least=least)
         yield Finding("sqlite.version", "wrong", older, installation.add(["apsw"], again=True))
     else:
         yield Finding("sqlite.version", "ok", told)
@@ -251,8 +272,9 @@ def trial(name: str, sql: str, expected: object) -> Finding:
         except apsw.Error as error:
             result = error
     if result == expected:
-        return Finding(check, "ok", f"{name} works")
-    return Finding(check, "wrong", f"{name} does not work ({result})", installation.reinstall())
+        return Finding(check, "ok", message("sqlite.works", "{name} works", name=name))
+    told = message("sqlite.fails", "{name} does not work ({result})", name=name, result=str(result))
+    return Finding(check, "wrong", told, installation.reinstall())
 
 
 def extension(case: Case) -> Iterator[Finding]:
@@ -260,12 +282,17 @@ def extension(case: Case) -> Iterator[Finding]:
     with closing(memory()) as connection:
         told = _distance(connection)
     if not told:
-        yield Finding("sqlite.extension", "ok", "the vector extension loads and computes (level 0)")
+        fine = message("extension.fine", "the vector extension loads and computes (level 0)")
+        yield Finding("sqlite.extension", "ok", fine)
         return
     yield Finding(
         "sqlite.extension",
         "warning",
-        f"the vector extension {told}; numpy answers in its place (level 1), the first search slower",
+        message(
+            "extension.fails",
+            "the vector extension {what}; numpy answers in its place (level 1), the first search slower",
+            what=told,
+        ),
         installation.add(["sqlite-vec"], again=True),
     )
 
@@ -274,7 +301,7 @@ def _distance(connection: apsw.Connection) -> str:
     """Load the extension and compute the cosine distance of two vectors at right angles; say what fails."""
     path = vectors.extension_path()
     if path is None:
-        return "is not installed"
+        return message("extension.missing", "is not installed")
     try:
         connection.enable_load_extension(True)
         connection.load_extension(path)
@@ -295,23 +322,28 @@ def file_system(case: Case) -> Iterator[Finding]:
         yield Finding(
             "sqlite.files",
             "warning",
-            f"the workspace lies on a network file system ({kind}), where SQLite's locks may not hold",
-            "keep the workspace on a local disk, or let one machine alone use it",
+            message(
+                "files.network",
+                "the workspace lies on a network file system ({kind}), where SQLite's locks may not hold",
+                kind=kind,
+            ),
+            message("files.local", "keep the workspace on a local disk, or let one machine alone use it"),
         )
     else:
-        told = (
-            f"the file system ({kind}) is a local one" if kind else "the type of the file system is not known"
-        )
+        told = message("files.unknown", "the type of the file system is not known")
+        if kind:
+            told = message("files.fine", "the file system ({kind}) is a local one", kind=kind)
         yield Finding("sqlite.files", "ok" if kind else "skipped", told)
     if (found := written_as(workspace.index)) not in (0, WAL_FORMAT):
         yield Finding(
             "sqlite.wal",
             "warning",
-            "the index is not in WAL mode: a search waits while it is written",
+            message("wal.off", "the index is not in WAL mode: a search waits while it is written"),
             "commonplace sync",
         )
     elif found:
-        yield Finding("sqlite.wal", "ok", "the index is in WAL mode: searches do not wait for writers")
+        told = message("wal.on", "the index is in WAL mode: searches do not wait for writers")
+        yield Finding("sqlite.wal", "ok", told)
 
 
 def kind_of(folder: Path, mounted: Sequence[Mount]) -> str:
@@ -368,23 +400,25 @@ def existing(folder: Path) -> Path | None:
 
 def bytes_left(folder: Path, free: int, index: int = 0) -> Finding:
     """Judge how many bytes are free; a rebuild needs room for a second index and its log."""
-    told = f"{size(free)} free at {paths.shown(folder)}"
+    told = message("disk.free", "{size} free at {folder}", size=size(free), folder=paths.shown(folder))
     if free < TOO_LITTLE:
-        return Finding("disk.space", "wrong", told, "make room: nothing more can be written soon")
+        full = message("disk.full", "make room: nothing more can be written soon")
+        return Finding("disk.space", "wrong", told, full)
     if free < max(LITTLE, TIMES_INDEX * index):
-        return Finding("disk.space", "warning", told, "make room: a rebuild of the index may not fit")
+        tight = message("disk.tight", "make room: a rebuild of the index may not fit")
+        return Finding("disk.space", "warning", told, tight)
     return Finding("disk.space", "ok", told)
 
 
 def files_left(folder: Path, free: int) -> Finding:
     """Judge how many files can still be made."""
-    told = f"room for {free:,} more files at {paths.shown(folder)}"
+    told = message("disk.files", "room for {n:,} more files at {folder}", n=free, folder=paths.shown(folder))
     if free < TOO_FEW_FILES:
-        return Finding(
-            "disk.files", "wrong", told, "delete files that are not needed: the disk has no inodes left"
-        )
+        none = message("disk.no_inodes", "delete files that are not needed: the disk has no inodes left")
+        return Finding("disk.files", "wrong", told, none)
     if free < FEW_FILES:
-        return Finding("disk.files", "warning", told, "delete files that are not needed: inodes run out")
+        few = message("disk.few_inodes", "delete files that are not needed: inodes run out")
+        return Finding("disk.files", "warning", told, few)
     return Finding("disk.files", "ok", told)
 
 
@@ -406,12 +440,15 @@ def _file(path: Path, expected: str) -> Finding:
         with open_named(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        told = f"{paths.shown(path)} cannot be read ({paths.reason(error)})"
+        told = message("model.unreadable", "{file} cannot be read ({reason})",
+                       file=paths.shown(path), reason=paths.reason(error))  # fmt: skip
         return Finding(check, "wrong", told, installation.reinstall())
     if found != expected:
-        told = f"{paths.shown(path)} is not the file that ships (SHA-256 {found[:12]}…, not {expected[:12]}…)"
+        other = "{file} is not the file that ships (SHA-256 {found}…, not {expected}…)"
+        told = message("model.other", other, file=paths.shown(path), found=found[:12], expected=expected[:12])
         return Finding(check, "wrong", told, installation.reinstall())
-    return Finding(check, "ok", f"{path.name} is the file that ships (SHA-256 {found[:12]}…)")
+    ships = "{file} is the file that ships (SHA-256 {found}…)"
+    return Finding(check, "ok", message("model.ships", ships, file=path.name, found=found[:12]))
 
 
 def model_vectors(case: Case) -> Iterator[Finding]:
@@ -433,8 +470,10 @@ def model_vectors(case: Case) -> Iterator[Finding]:
         )
         yield Finding("model.vectors", "wrong", told, installation.reinstall())
     elif near < far + 0.2:
-        told = f"it finds an unrelated sentence as near as a related one ({far:.2f}, {near:.2f})"
+        unrelated = "it finds an unrelated sentence as near as a related one ({far:.2f}, {near:.2f})"
+        told = message("model.blind", unrelated, near=near, far=far)
         yield Finding("model.vectors", "wrong", told, installation.reinstall())
     else:
-        told = f"a question is nearer to its answer ({near:.2f}) than to another sentence ({far:.2f})"
+        nearer = "a question is nearer to its answer ({near:.2f}) than to another sentence ({far:.2f})"
+        told = message("model.near", nearer, near=near, far=far)
         yield Finding("model.vectors", "ok", told)

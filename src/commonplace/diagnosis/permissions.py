@@ -13,9 +13,9 @@ from pathlib import Path
 
 from commonplace import config
 from commonplace.base import paths
+from commonplace.base.messages import message
 from commonplace.diagnosis.examination import Case, listed
 from commonplace.diagnosis.stores import CACHES
-from commonplace.render import count
 from commonplace.types import Finding
 
 SYNC = "commonplace sync"
@@ -31,7 +31,8 @@ def settings(case: Case) -> Iterator[Finding]:
     troubled = [finding for place in (path, path.parent) if (finding := _writable_by_others(place))]
     yield from troubled
     if not troubled:
-        yield Finding("permissions.settings", "ok", f"nobody else can write {paths.shown(path)}")
+        told = message("permissions.own", "nobody else can write {file}", file=paths.shown(path))
+        yield Finding("permissions.settings", "ok", told)
 
 
 def _writable_by_others(path: Path) -> Finding | None:
@@ -40,14 +41,18 @@ def _writable_by_others(path: Path) -> Finding | None:
         return Finding(
             "permissions.settings",
             "wrong",
-            f"{shown} belongs to another user, who can change it",
+            message("permissions.foreign", "{file} belongs to another user, who can change it", file=shown),
             f"chown {os.geteuid()} {shown}",
         )
     if status.st_mode & stat.S_IWOTH and not (status.st_mode & stat.S_ISVTX and path.is_dir()):
         return Finding(
             "permissions.settings",
             "wrong",
-            f"{shown} can be written by everybody: whoever does can have programs run as you",
+            message(
+                "permissions.everybody",
+                "{file} can be written by everybody: whoever does can have programs run as you",
+                file=shown,
+            ),
             f"chmod go-w {shown}",
         )
     # Where everybody has a group of his own, new files are writable by it.
@@ -55,7 +60,7 @@ def _writable_by_others(path: Path) -> Finding | None:
         return Finding(
             "permissions.settings",
             "warning",
-            f"{shown} can be written by the members of a group",
+            message("permissions.group", "{file} can be written by the members of a group", file=shown),
             f"chmod g-w {shown}",
         )
     return None
@@ -79,10 +84,16 @@ def key_file(path: Path, setting: str) -> Finding:
         return Finding(
             "permissions.keys",
             "warning",
-            f"others can read the key in {shown} ({setting})",
+            message(
+                "permissions.key",
+                "others can read the key in {file} ({setting})",
+                file=shown,
+                setting=setting,
+            ),
             f"chmod 600 {shown}",
         )
-    return Finding("permissions.keys", "ok", f"you alone can read {shown} ({setting})")
+    alone = message("permissions.alone", "you alone can read {file} ({setting})", file=shown, setting=setting)
+    return Finding("permissions.keys", "ok", alone)
 
 
 def folders(case: Case) -> Iterator[Finding]:
@@ -92,12 +103,13 @@ def folders(case: Case) -> Iterator[Finding]:
             yield Finding(
                 "permissions.folders",
                 "warning",
-                f"others may look into {paths.shown(folder)}",
-                f"{SYNC}: it closes the folder, with all that is in it",
+                message("folders.open", "others may look into {folder}", folder=paths.shown(folder)),
+                message("folders.close", f"{SYNC}: it closes the folder, with all that is in it"),
             )
             break
     else:
-        yield Finding("permissions.folders", "ok", "nobody else may look into our folders")
+        fine = message("folders.shut", "nobody else may look into our folders")
+        yield Finding("permissions.folders", "ok", fine)
 
 
 def owners(case: Case) -> Iterator[Finding]:
@@ -108,13 +120,14 @@ def owners(case: Case) -> Iterator[Finding]:
         return
     foreign = list(_foreign(workspace, owner, time.monotonic() + WALK_S))
     if not foreign:
-        yield Finding("permissions.owners", "ok", "all files of the workspace are its owner's")
+        fine = message("owners.fine", "all files of the workspace are its owner's")
+        yield Finding("permissions.owners", "ok", fine)
         return
-    users = ", ".join(map(str, sorted({user for _, _, user in foreign})))
+    users = tuple(map(str, sorted({user for _, _, user in foreign})))
     places = " ".join(map(shlex.quote, dict.fromkeys(place for place, _, _ in foreign)))
-    files = f"{count(len(foreign), 'file')} of another user ({users}; 0 is `sudo`)"
-    message = f"{files}: {listed([path for _, path, _ in foreign])}"
-    yield Finding("permissions.owners", "wrong", message, f"sudo chown -hR {owner} {places}")
+    told = message("owners.foreign", "{n:file} of another user ({users}; 0 is `sudo`): {places}",
+                   n=len(foreign), users=users, places=listed([path for _, path, _ in foreign]))  # fmt: skip
+    yield Finding("permissions.owners", "wrong", told, f"sudo chown -hR {owner} {places}")
 
 
 def _foreign(workspace: paths.Workspace, owner: int, until: float) -> Iterator[tuple[str, str, int]]:
@@ -162,7 +175,11 @@ def caches(case: Case) -> Iterator[Finding]:
         yield Finding(
             "permissions.caches",
             "warning",
-            f"the folder of caches {shown} cannot be written: failures of providers are not remembered",
+            message(
+                "caches.closed",
+                "the folder of caches {folder} cannot be written: failures of providers are not remembered",
+                folder=shown,
+            ),
             f"chmod u+rwx {paths.shown(above)}",
         )
         return
@@ -170,7 +187,8 @@ def caches(case: Case) -> Iterator[Finding]:
     files = [folder / name for name in CACHES if (folder / name).exists()]
     readable = [paths.shown(file) for file in files if file.stat().st_mode & others]
     if not readable:
-        yield Finding("permissions.caches", "ok", f"the folder of caches {shown} can be written")
+        fine = message("caches.fine", "the folder of caches {folder} can be written", folder=shown)
+        yield Finding("permissions.caches", "ok", fine)
         return
-    message, remedy = f"others can read {', '.join(readable)}", f"chmod 600 {' '.join(readable)}"
-    yield Finding("permissions.caches", "warning", message, remedy)
+    told = message("caches.readable", "others can read {files}", files=tuple(readable))
+    yield Finding("permissions.caches", "warning", told, f"chmod 600 {' '.join(readable)}")

@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import Message, message
 from commonplace.config.settings import Embedding, Llm
 from commonplace.diagnosis.examination import Case
+from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
@@ -30,15 +32,18 @@ if TYPE_CHECKING:
     from commonplace.providers.probe import Trial
 
 _KEY_REFUSED = re.compile(r"HTTP 40[13]\b")
-_MENDED = "mend what it says; it is asked again by itself then, and by `commonplace models test` at once"
+_MENDED = message(
+    "model.mended",
+    "mend what it says; it is asked again by itself then, and by `commonplace models test` at once",
+)
 
 
 def embedding(case: Case) -> Iterator[Finding]:
     """Call the embedding model of the settings, and each that may stand in for it."""
     chosen = case.settings.embedding
     if chosen.provider == NONE:
-        message = "no embedding model is wanted: full text answers alone"
-        yield Finding("providers.embedding", "skipped", message)
+        unwanted = message("embedding.unwanted", "no embedding model is wanted: full text answers alone")
+        yield Finding("providers.embedding", "skipped", unwanted)
         return
     try:
         specs = opening.specs(chosen)
@@ -57,14 +62,15 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
     if opened is not None:
         return _left_alone(check, opened, first=first)
     if reason := _not_called(case, here=_stays_here(row, spec.base_url)):
-        return Finding(check, "skipped", f"{name} was not called{reason}")
+        return Finding(check, "skipped", _uncalled(name, reason))
     with _accounts(case) as accounts:
         tried = probe.embedder(spec, settings, accounts)
     with suppress(CommonplaceError):
         model: Any = EMBEDDERS.create(spec)
         if hasattr(model, "close"):  # another caller's next request opens new connections
             model.close()
-    about = f" ({tried.dimensions} dimensions, {' and '.join(sorted(tried.scripts))})"
+    about = message("model.about", " ({dimensions} dimensions, {scripts})", dimensions=tried.dimensions,
+                    scripts=[NAMES[name] for name in sorted(tried.scripts)])  # fmt: skip
     origin = _key_origin(row, spec.base_url, _named_key(settings) if first else "", case)
     return _tried(check, name, tried, about, origin, row, first=first)
 
@@ -73,7 +79,8 @@ def language(case: Case) -> Iterator[Finding]:
     """Call the language model, if there is one."""
     check, chosen = "providers.llm", case.settings.llm
     if chosen.provider == NONE:
-        yield Finding(check, "skipped", "no language model is set, and nothing needs one")
+        none = message("llm.none", "no language model is set, and nothing needs one")
+        yield Finding(check, "skipped", none)
         return
     try:
         row = LLMS.find(chosen.provider)
@@ -85,7 +92,7 @@ def language(case: Case) -> Iterator[Finding]:
     if opened is not None:
         yield _left_alone(check, opened, first=True)
     elif reason := _not_called(case, here=_stays_here(row, chosen.base_url), recorded=True):
-        yield Finding(check, "skipped", f"{name} was not called{reason}")
+        yield Finding(check, "skipped", _uncalled(name, reason))
     else:
         tried = probe.llm(paths.Workspace(case.place), case.settings, environ=case.environ)
         assert tried is not None
@@ -97,10 +104,20 @@ def language(case: Case) -> Iterator[Finding]:
 def _not_called(case: Case, *, here: bool, recorded: bool = False) -> str:
     """Say why a model is not called, if it is not; `recorded` calls need the ledger of a workspace."""
     if case.offline and not here:
-        return " (--offline)"
+        return "offline"
     if case.workspace is None and recorded:
-        return ": there is no workspace whose ledger would record it"
+        return "unrecorded"
     return ""
+
+
+_UNCALLED = {
+    "offline": "{model} was not called (--offline)",
+    "unrecorded": "{model} was not called: there is no workspace whose ledger would record it",
+}
+
+
+def _uncalled(name: str, reason: str) -> Message:
+    return message(f"model.{reason}", _UNCALLED[reason], model=name)
 
 
 def reranker(case: Case) -> Iterator[Finding]:
@@ -119,19 +136,21 @@ def reranker(case: Case) -> Iterator[Finding]:
         row = LLMS.find(llm.provider) if by_llm else RERANKERS.find(chosen.provider)
         here = _stays_here(row, llm.base_url if by_llm else chosen.base_url)
     if opened is not None:
-        remedy = "mend what it says; `commonplace models test --reranker` asks it at once"
+        mend = "mend what it says; `commonplace models test --reranker` asks it at once"
+        remedy = message("model.mended_reranker", mend)
         yield _left_alone(check, opened, first=True, remedy=remedy)
     elif reason := _not_called(case, here=here, recorded=by_llm):
-        yield Finding(check, "skipped", f"{name} was not called{reason}")
+        yield Finding(check, "skipped", _uncalled(name, reason))
     else:
         with _accounts(case) as accounts:
             tried = probe.reranker(case.settings, accounts)
         assert tried is not None
         if tried.answered:
-            yield Finding(check, "ok", f"{name} scores three texts in {tried.seconds:.1f} s")
+            scores = "{model} scores three texts in {seconds:.1f} s"
+            yield Finding(check, "ok", message("model.scores", scores, model=name, seconds=tried.seconds))
         else:
-            remedy = tried.remedy or remedy_of(tried.trouble)
-            yield Finding(check, "wrong", f"{name} does not answer ({tried.trouble})", remedy)
+            own = tried.remedy or remedy_of(tried.trouble)
+            yield Finding(check, "wrong", _silent(name, tried.trouble), own)
 
 
 def _accounts(case: Case) -> AbstractContextManager[Accounts | None]:
@@ -143,18 +162,26 @@ def _tried(
 ) -> Finding:
     """A finding on a call that was made."""
     if not tried.trouble:
-        key = f"; its key comes from {origin}" if origin else ""
-        return Finding(check, "ok", f"{name} answers in {tried.seconds:.1f} s{about}{key}")
+        key = "; its key comes from {origin}" if origin else ""
+        code = "model.answers_by_key" if origin else "model.answers"
+        told = message(code, f"{{model}} answers in {{seconds:.1f}} s{{about}}{key}",
+                       model=name, seconds=tried.seconds, about=about, origin=origin)  # fmt: skip
+        return Finding(check, "ok", told)
     state: State = "wrong" if first else "warning"
     own = "" if origin and _KEY_REFUSED.search(tried.trouble) else tried.remedy
     remedy = own or remedy_of(tried.trouble, origin, row.keys)
-    return Finding(check, state, f"{name} does not answer ({tried.trouble})", remedy)
+    return Finding(check, state, _silent(name, tried.trouble), remedy)
+
+
+def _silent(name: str, trouble: str) -> Message:
+    return message("model.silent", "{model} does not answer ({trouble})", model=name, trouble=trouble)
 
 
 def _left_alone(check: str, opened: Opened, *, first: bool, remedy: str = _MENDED) -> Finding:
     """A finding on a provider that is not asked: until when and why."""
     state: State = "wrong" if first and opened.permanent else "warning"
-    return Finding(check, state, f"not called: {opened}", remedy)
+    told = message("model.left_alone", "not called: {why}", why=str(opened))
+    return Finding(check, state, told, remedy)
 
 
 def _stays_here(row: Provider, base_url: str) -> bool:
@@ -182,31 +209,36 @@ def _key_origin(row: Provider, base_url: str, named: str, case: Case) -> str:
     return next((name for name in row.keys if own and case.environ.get(name, "").strip()), "")
 
 
-# The first row whose expression is found counts; a group in it stands in the place of `{}`.
+# The first row whose expression is found counts; a group in it stands in the place of `{what}`.
 _REMEDIES = (
-    (r"no key: set (.+?)$", "set {}, or name a file that holds the key"),
-    (r"HTTP 40[13]\b", "put a valid key into {}"),
-    (r"HTTP 402\b", "add credit at the provider"),
-    (r"HTTP 404\b", "check the model's name and the address (model, base_url)"),
-    (r"HTTP 4(?:00|22)\b", "check the model's name and its settings"),
-    (r"HTTP 429\b", "wait, or raise the quota at the provider"),
-    (r"HTTP 5\d\d\b", "wait: the provider itself is in trouble"),
-    (r"cannot be reached|did not answer|no answer within", "see whether its server runs and can be reached"),
-    (r"^((?:embedding|llm)\.\w+): ", "mend {}: `commonplace config` shows what is set"),
+    ("no_key", r"no key: set (.+?)$", "set {what}, or name a file that holds the key"),
+    ("key", r"HTTP 40[13]\b", "put a valid key into {what}"),
+    ("credit", r"HTTP 402\b", "add credit at the provider"),
+    ("name", r"HTTP 404\b", "check the model's name and the address (model, base_url)"),
+    ("settings", r"HTTP 4(?:00|22)\b", "check the model's name and its settings"),
+    ("quota", r"HTTP 429\b", "wait, or raise the quota at the provider"),
+    ("wait", r"HTTP 5\d\d\b", "wait: the provider itself is in trouble"),
+    (
+        "reach",
+        r"cannot be reached|did not answer|no answer within",
+        "see whether its server runs and can be reached",
+    ),
+    ("mend", r"^((?:embedding|llm)\.\w+): ", "mend {what}: `commonplace config` shows what is set"),
 )
-_ANY = "mend what it says, or choose another with `commonplace models use`"
+_ANY = message("model.mend.any", "mend what it says, or choose another with `commonplace models use`")
 
 
-def remedy_of(trouble: str, key_origin: str = "", variables: Sequence[str] = ()) -> str:
+def remedy_of(trouble: str, key_origin: str = "", variables: Sequence[str] = ()) -> Message:
     """Return what mends some trouble.
 
     `key_origin` says where the key of the provider comes from, `variables` from where it could.
     """
-    for pattern, remedy in _REMEDIES:
+    for code, pattern, remedy in _REMEDIES:
         if found := re.search(pattern, trouble):
-            return remedy.format(found[1] if found.re.groups else key_origin or _places(variables))
+            what = found[1] if found.re.groups else key_origin or _places(variables)
+            return message(f"model.mend.{code}", remedy, what=what)
     return _ANY
 
 
 def _places(variables: Sequence[str]) -> str:
-    return " or ".join(variables) or "a file, and name that in the settings"
+    return " or ".join(variables) or message("model.key_file", "a file, and name that in the settings")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import message
 from commonplace.diagnosis.examination import Case
 from commonplace.render import screen
 from commonplace.types import Finding
@@ -15,10 +16,15 @@ from commonplace.upkeep.schedule.installing import STARTERS
 from commonplace.upkeep.schedule.jobs import Standing
 
 _AGAIN = {"schedule.night": "commonplace schedule install", "schedule.watcher": "commonplace watch --install"}
-_WHAT = {"schedule.night": "the nightly consolidation", "schedule.watcher": "the service that watches"}
+_WHAT = {
+    "schedule.night": message("schedule.the_night", "the nightly consolidation"),
+    "schedule.watcher": message("schedule.the_watcher", "the service that watches"),
+}
 _NOBODY = {
-    "schedule.night": "no nightly consolidation is set up",
-    "schedule.watcher": "no service watches the notes: a search looks at them itself",
+    "schedule.night": message("schedule.no_night", "no nightly consolidation is set up"),
+    "schedule.watcher": message(
+        "schedule.no_watcher", "no service watches the notes: a search looks at them itself"
+    ),
 }
 
 
@@ -50,7 +56,8 @@ def strays(case: Case) -> Iterator[Finding]:
     """Name what is started for workspaces that are not there any more."""
     for one in _standing()[0]:
         if one.root and not os.path.isdir(one.root):
-            told = f"{one.by} starts {one.name} for {paths.shown(one.root)}, which is gone"
+            starts = "{by} starts {name} for {folder}, which is gone"
+            told = message("schedule.stray", starts, by=one.by, name=one.name, folder=paths.shown(one.root))
             yield Finding("schedule.strays", "warning", told, STARTERS[one.by].removal(one))
 
 
@@ -68,24 +75,29 @@ def _standing() -> tuple[list[Standing], list[str]]:
 
 def _started(check: str, one: Standing) -> Finding:
     program = one.command[0] if one.command else ""
-    again = f"put it in place again: `{_AGAIN[check]}`"
-    what = f"{_WHAT[check]} ({one.by}, {one.name})"
+    again = message("schedule.again", "put it in place again: `{command}`", command=_AGAIN[check])
+    what = {"what": _WHAT[check], "by": one.by, "name": one.name}
     if not os.access(program, os.X_OK):
-        missing = f"{paths.shown(program)}, which is gone" if program else "nothing that can be read"
-        return Finding(check, "wrong", f"{what} starts {missing}", again)
+        told = message("schedule.nothing", "{what} ({by}, {name}) starts nothing that can be read", **what)
+        if program:
+            gone = "{what} ({by}, {name}) starts {program}, which is gone"
+            told = message("schedule.gone", gone, **what, program=paths.shown(program))
+        return Finding(check, "wrong", told, again)
     trouble, more = STARTERS[one.by].trouble_with(one)
     if trouble:
-        return Finding(
-            check, "wrong", f"{what} {screen.one_line(trouble)}", f"see what `{more}` says, or {again}"
-        )
-    return Finding(check, "ok", f"{what} is in place")
+        told = message("schedule.trouble", "{what} ({by}, {name}) {trouble}",
+                       **what, trouble=screen.one_line(trouble))  # fmt: skip
+        see = message("schedule.see", "see what `{command}` says, or {again}", command=more, again=again)
+        return Finding(check, "wrong", told, see)
+    return Finding(check, "ok", message("schedule.fine", "{what} ({by}, {name}) is in place", **what))
 
 
 def _last(workspace: paths.Workspace) -> Iterator[Finding]:
     """How the last consolidation went."""
     known = due.record(workspace)
     if known is not None and known.tried > known.at:
-        told = f"the consolidation of {known.tried[:16].replace('T', ' ')} failed: {known.result}"
+        when, why = known.tried[:16].replace("T", " "), screen.one_line(known.result)
+        told = message("schedule.failed", "the consolidation of {when} failed: {why}", when=when, why=why)
         log = paths.shown(workspace.derived / jobs.LOG)
-        remedy = f"see what `commonplace consolidate` says; {log} holds what the night printed"
-        yield Finding("schedule.last", "warning", screen.one_line(told), remedy)
+        see = "see what `commonplace consolidate` says; {log} holds what the night printed"
+        yield Finding("schedule.last", "warning", told, message("schedule.log", see, log=log))

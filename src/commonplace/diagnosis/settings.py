@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import message
 from commonplace.base.root import read_named
 from commonplace.config import Loaded
 from commonplace.config.loading import AGENT_VARIABLE
@@ -24,8 +25,8 @@ from commonplace.render import screen
 from commonplace.types import Finding
 
 PREFIX = "COMMONPLACE_"
-# Variables that are no settings: which workspace, whose settings, a key.
-OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, LLM_KEY)
+# Variables that are no settings: which workspace, whose settings, a key, where `./run` keeps its libraries.
+OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, LLM_KEY, "COMMONPLACE_VENV")
 _TABLE = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 _SETTING = re.compile(r"\s*([\w.\"/-]+)\s*=")
 _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
@@ -50,20 +51,24 @@ def _others(case: Case) -> Iterator[Finding]:
         for name in prompting.names():
             prompting.load(name, case.environ)
     except CommonplaceError as error:
-        yield Finding("settings.others", "wrong", str(error), "mend the file, or delete it")
+        mend = message("settings.mend_other", "mend the file, or delete it")
+        yield Finding("settings.others", "wrong", error.args[0], mend)
     else:
-        yield Finding("settings.others", "ok", "prices and prompts load")
+        yield Finding("settings.others", "ok", message("settings.prices", "prices and prompts load"))
 
 
 def _file(check: str, path: Path, told: str) -> Finding:
     shown = paths.shown(path)
     if told:
-        line = line_of(path, told.partition(": ")[0])
-        where = f" (line {line})" if line else ""
-        return Finding(check, "wrong", f"{told}{where}", f"mend {shown}; until then it stops every command")
+        if line := line_of(path, told.partition(": ")[0]):
+            told = message("settings.wrong", "{told} (line {line})", told=told, line=str(line))
+        mend = message("settings.mend", "mend {file}; until then it stops every command", file=shown)
+        return Finding(check, "wrong", told, mend)
     if not os.path.lexists(path):
-        return Finding(check, "ok", f"no file {shown}: nothing is set there")
-    return Finding(check, "ok", f"{shown} loads")
+        return Finding(
+            check, "ok", message("settings.none", "no file {file}: nothing is set there", file=shown)
+        )
+    return Finding(check, "ok", message("settings.fine", "{file} loads", file=shown))
 
 
 def variables(case: Case) -> Iterator[Finding]:
@@ -75,9 +80,8 @@ def variables(case: Case) -> Iterator[Finding]:
         if name not in (*known, AGENT_VARIABLE):
             yield _unknown(name, [*known, *OTHERS])
         elif told := trouble(NOWHERE, {**nowhere(), name: case.environ[name]}):
-            yield Finding(
-                "settings.variables", "wrong", told, f"unset {name}, or give it a value that is allowed"
-            )
+            unset = "unset {name}, or give it a value that is allowed"
+            yield Finding("settings.variables", "wrong", told, message("variable.value", unset, name=name))
 
 
 def _unknown(name: str, known: Sequence[str]) -> Finding:
@@ -86,11 +90,12 @@ def _unknown(name: str, known: Sequence[str]) -> Finding:
 
     bare = {other.removeprefix(PREFIX): other for other in known}
     close = get_close_matches(name.removeprefix(PREFIX), bare, 1)
-    hint = f"; did you mean {bare[close[0]]}?" if close else ""
     shown = paths.shown(name)
-    return Finding(
-        "settings.variables", "warning", f"the variable {shown} is not known{hint}", f"unset {shown}"
-    )
+    told = message("variable.unknown", "the variable {name} is not known", name=shown)
+    if close:
+        meant = "the variable {name} is not known; did you mean {near}?"
+        told = message("variable.near", meant, name=shown, near=bare[close[0]])
+    return Finding("settings.variables", "warning", told, f"unset {shown}")
 
 
 def origins(case: Case) -> Iterator[Finding]:
@@ -133,12 +138,16 @@ def agents(case: Case) -> Iterator[Finding]:
             continue
         missing = [paths.shown(root) for root in roots.values() if not root.is_dir()]
         if missing:
-            told = f"[agents.{name}] names {', '.join(missing)}, which is not there"
+            gone = "[agents.{agent}] names {places}, which is not there"
+            told = message("agent.gone", gone, agent=name, places=tuple(missing))
             yield Finding("settings.agents", "warning", told, edit)
         else:
-            use = "reads" if reach.reader is not None else "writes to"
-            others = f", reads {', '.join(reach.others)}" if reach.others else ""
-            yield Finding("settings.agents", "ok", f"{name} {use} {reach.name}{others}")
+            use = "reads" if reach.reader is not None else "writes"
+            own = {"reads": "{agent} reads {own}", "writes": "{agent} writes to {own}"}[use]
+            code, others = f"agent.{use}", ", reads {others}" if reach.others else ""
+            told = message(f"{code}_others" if reach.others else code, own + others,
+                           agent=name, own=reach.name, others=tuple(reach.others))  # fmt: skip
+            yield Finding("settings.agents", "ok", told)
 
 
 def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
@@ -152,12 +161,16 @@ def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
 def _origin(key: Key, winner: str, found: Mapping[str, object]) -> Finding:
     """A finding on one key: its value, what set it, and what would set it to something else."""
     value = found[winner]
-    told = f"{key.name} = {shown(key, str(value))} (from {placed(key, winner)})"
+    values = {"key": key.name, "value": shown(key, str(value)), "place": placed(key, winner)}
     others = [placed(key, origin) for origin, other in found.items() if other != value]
     if not others:
+        told = message("settings.origin", "{key} = {value} (from {place})", **values)
         return Finding("settings.origin", "ok", told)
-    remedy = f"take one of them away, if that is not meant: {placed(key, winner)}, {', '.join(others)}"
-    return Finding("settings.overridden", "warning", f"{told} overrides {', '.join(others)}", remedy)
+    away = "take one of them away, if that is not meant: {place}, {others}"
+    remedy = message("settings.away", away, place=values["place"], others=tuple(others))
+    over = "{key} = {value} (from {place}) overrides {others}"
+    told = message("settings.overrides", over, **values, others=tuple(others))
+    return Finding("settings.overridden", "warning", told, remedy)
 
 
 def placed(key: Key, origin: str) -> str:

@@ -11,13 +11,13 @@ import apsw
 
 from commonplace.base import paths, records, snapshot
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import Message, message
 from commonplace.base.root import Root
 from commonplace.base.signature import KEY_FILE
 from commonplace.changes import runs
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index.sqlite import schema
 from commonplace.providers import costs
-from commonplace.render import count
 from commonplace.search import journal
 from commonplace.types import Finding
 
@@ -31,15 +31,20 @@ def ledger(case: Case) -> Iterator[Finding]:
         return
     path = costs.place(case.workspace, case.environ)
     if not path.exists() or not path.stat().st_size:  # who made it was killed before the first call
-        yield Finding("stores.ledger", "ok", "no ledger yet: no call to a model was recorded")
+        none = "no ledger yet: no call to a model was recorded"
+        yield Finding("stores.ledger", "ok", message("ledger.none", none))
         return
     told = wrong_with(path, "calls")
     shown = paths.shown(path)
     if told:
-        remedy = f"move {shown} away: a new one is begun, and budgets count from zero"
-        yield Finding("stores.ledger", "wrong", f"the ledger {shown} {told}", remedy)
+        remedy = message(
+            "ledger.move", "move {file} away: a new one is begun, and budgets count from zero", file=shown
+        )
+        wrong = message("ledger.wrong", "the ledger {file} {what}", file=shown, what=told)
+        yield Finding("stores.ledger", "wrong", wrong, remedy)
     else:
-        yield Finding("stores.ledger", "ok", f"the ledger can be read ({size(path.stat().st_size)})")
+        fine = message("ledger.fine", "the ledger can be read ({size})", size=size(path.stat().st_size))
+        yield Finding("stores.ledger", "ok", fine)
 
 
 def usage(case: Case) -> Iterator[Finding]:
@@ -50,21 +55,26 @@ def usage(case: Case) -> Iterator[Finding]:
     missed, shown = journal.missed(path), paths.shown(path)
     told = wrong_with(path, "questions") if path.exists() else ""
     if told:
-        remedy = "`commonplace usage --clear` begins a new one"
-        yield Finding("stores.usage", "warning", f"the record of use {shown} {told}", remedy)
+        remedy = message("usage.clear", "`commonplace usage --clear` begins a new one")
+        wrong = message("usage.wrong", "the record of use {file} {what}", file=shown, what=told)
+        yield Finding("stores.usage", "warning", wrong, remedy)
     elif missed:
-        remedy = "look at disk and permissions; `commonplace usage --clear` begins a new one"
-        several = f"{count(missed, 'question')} or openings could not be recorded at once in {shown}"
+        look = "look at disk and permissions; `commonplace usage --clear` begins a new one"
+        remedy = message("usage.look", look)
+        lost = "{n:question} or openings could not be recorded at once in {file}"
+        several = message("usage.missed", lost, n=missed, file=shown)
         yield Finding("stores.usage", "warning", several, remedy)
     elif not path.exists():
-        yield Finding("stores.usage", "ok", "no record of use yet" + _off(case))
+        yield Finding("stores.usage", "ok", _or_off(message("usage.none", "no record of use yet"), case))
     else:
-        told = f"the record of use can be read ({size(path.stat().st_size)})"
-        yield Finding("stores.usage", "ok", told + _off(case))
+        fine = message("usage.fine", "the record of use can be read ({size})", size=size(path.stat().st_size))
+        yield Finding("stores.usage", "ok", _or_off(fine, case))
 
 
-def _off(case: Case) -> str:
-    return "" if case.settings.usage.record else "; usage.record is false"
+def _or_off(told: Message, case: Case) -> Message:
+    if case.settings.usage.record:
+        return told
+    return message("usage.off", "{told}; usage.record is false", told=told)
 
 
 def spool(case: Case) -> Iterator[Finding]:
@@ -79,22 +89,25 @@ def spool(case: Case) -> Iterator[Finding]:
         yield Finding(
             "stores.spool",
             "warning",
-            f"{count(waiting, 'entry', 'entries')} of hooks wait to be written into notes",
-            "`commonplace sync` writes them, or says why not",
+            message("spool.waiting", "{n:entry|entries} of hooks wait to be written into notes", n=waiting),
+            message("spool.sync", "`commonplace sync` writes them, or says why not"),
         )
     else:
-        yield Finding("stores.spool", "ok", "no entries wait to be written into notes")
+        yield Finding("stores.spool", "ok", message("spool.none", "no entries wait to be written into notes"))
     if damaged := _lines(aside, root):
-        told = f"{count(damaged, 'line')} of the spool could not be written into a note"
-        yield Finding(
-            "stores.spool_damaged", "warning", told, f"look at {paths.shown(aside)}, then delete it"
-        )
+        told = message("spool.damaged", "{n:line} of the spool could not be written into a note", n=damaged)
+        look = message("spool.look", "look at {file}, then delete it", file=paths.shown(aside))
+        yield Finding("stores.spool_damaged", "warning", told, look)
     if refusals.exists():
         yield Finding(
             "stores.spool_full",
             "warning",
-            f"{count(refusals.stat().st_size, 'entry', 'entries')} were not kept: the spool was full",
-            "`commonplace sync` makes room; hooks.spool_mb says how much there is",
+            message(
+                "spool.full",
+                "{n:entry|entries} were not kept: the spool was full",
+                n=refusals.stat().st_size,
+            ),
+            message("spool.room", "`commonplace sync` makes room; hooks.spool_mb says how much there is"),
         )
 
 
@@ -114,15 +127,23 @@ def caches(case: Case) -> Iterator[Finding]:
         told, shown = wrong_with(path), paths.shown(path)
         check = f"stores.{path.stem}"
         if told:
-            yield Finding(check, "warning", f"the cache {shown} {told}", f"delete {shown}*")
+            wrong = message("cache.wrong", "the cache {file} {what}", file=shown, what=told)
+            delete = message("cache.delete", "delete {file}*", file=shown)
+            yield Finding(check, "warning", wrong, delete)
         else:
-            yield Finding(check, "ok", f"the cache {name} can be read ({size(path.stat().st_size)})")
+            fine = message(
+                "cache.fine",
+                "the cache {name} can be read ({size})",
+                name=name,
+                size=size(path.stat().st_size),
+            )
+            yield Finding(check, "ok", fine)
 
 
 def wrong_with(path: Path, table: str = "") -> str:
     """Say what is wrong with a database; an empty text for a whole one, or one that is never left alone."""
     if not paths.root_of(path).is_file(path):
-        return "is no regular file, or a link leads to it"
+        return message("database.link", "is no regular file, or a link leads to it")
     for _ in range(_ATTEMPTS):
         before = snapshot.marks(path)
         told = _wrong_with(path, table)
@@ -143,8 +164,9 @@ def _wrong_with(path: Path, table: str) -> str:
             finally:
                 connection.close()
     except (CommonplaceError, OSError, apsw.Error) as error:
-        return f"cannot be read ({getattr(error, 'reason', error)})"
-    return f"is damaged: {listed(found)}" if found else ""
+        reason = getattr(error, "reason", str(error))
+        return message("database.unreadable", "cannot be read ({reason})", reason=reason)
+    return message("database.damaged", "is damaged: {what}", what=listed(found)) if found else ""
 
 
 # --- generated changes --------------------------------------------------------------------------------
@@ -172,15 +194,19 @@ def history(case: Case) -> Iterator[Finding]:
         "damaged": (
             "_damaged",
             "cannot be read",
-            f"delete it below {folder}; it cannot be undone any more",
+            "delete it below {folder}; it cannot be undone any more",
         ),
     }
     for state, (suffix, problem, remedy) in rows.items():
         if names[state]:
-            message = f"{count(len(names[state]), 'generated change')} {problem}: {listed(names[state])}"
-            yield Finding(f"stores.history{suffix}", "warning", message, remedy)
+            found = names[state]
+            told = message(f"history.{state}", f"{{n:generated change}} {problem}: {{runs}}",
+                           n=len(found), runs=listed(found))  # fmt: skip
+            mend = message(f"history.{state}.mend", remedy, folder=folder)
+            yield Finding(f"stores.history{suffix}", "warning", told, mend)
     if not any(names.values()):
-        yield Finding("stores.history", "ok", f"{count(len(changes), 'generated change')} can be read")
+        fine = message("history.fine", "{n:generated change} can be read", n=len(changes))
+        yield Finding("stores.history", "ok", fine)
 
 
 # --- signed records -----------------------------------------------------------------------------------
@@ -196,24 +222,36 @@ def signatures(case: Case) -> Iterator[Finding]:
         yield Finding(
             "stores.key",
             "warning",
-            f"no key can be kept in {paths.shown(folders[0])} or {paths.shown(folders[1])}",
-            "make one of them writable: until then each program takes the records of others for foreign",
+            message(
+                "key.nowhere",
+                "no key can be kept in {folder} or {other}",
+                folder=paths.shown(folders[0]),
+                other=paths.shown(folders[1]),
+            ),
+            message(
+                "key.writable",
+                "make one of them writable: until then each program takes the records of others for foreign",
+            ),
         )
     files = case.workspace.files
     # Without a key nothing can be told apart, and making one would change something.
     aside, unsigned = records.foreign(files), records.unsigned(files) if has_key else []
     if unsigned:
-        told = f"{count(len(unsigned), 'record')} not signed by you, and not acted upon: {listed(unsigned)}"
-        first = shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))
-        remedy = f"{records.SHARE}; if nobody did, delete them: rm -r {first}"
+        told = message("records.unsigned", "{n:record} not signed by you, and not acted upon: {places}",
+                       n=len(unsigned), places=listed(unsigned))  # fmt: skip
+        command = f"rm -r {shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))}"
+        nobody = f"{records.SHARE}; if nobody did, delete them: {{command}}"
+        remedy = message("records.share", nobody, file=KEY_FILE, command=command)
         yield Finding("stores.unsigned", "warning", told, remedy)
     if aside:
-        told = f"{count(len(aside), 'record')} set aside, not signed by you: {listed(aside)}"
-        folder = shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))
-        remedy = f"`commonplace trust` shows them; {records.SHARE}; rm -r {folder} deletes them all"
+        told = message("records.aside", "{n:record} set aside, not signed by you: {places}",
+                       n=len(aside), places=listed(aside))  # fmt: skip
+        command = f"rm -r {shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))}"
+        shows = f"`commonplace trust` shows them; {records.SHARE}; {{command}} deletes them all"
+        remedy = message("records.trust", shows, file=KEY_FILE, command=command)
         yield Finding("stores.foreign", "warning", told, remedy)
     if not (aside or unsigned):
-        yield Finding("stores.foreign", "ok", "all records are signed by you")
+        yield Finding("stores.foreign", "ok", message("records.fine", "all records are signed by you"))
 
 
 def _can_be_made(folder: Path) -> bool:

@@ -14,13 +14,13 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from commonplace.base import filetypes, paths
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, listed
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
 from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
-from commonplace.render import count
 from commonplace.types import Finding, State
 
 WALK_S = 2.0  # how long the folders are walked
@@ -39,19 +39,24 @@ def folder(case: Case) -> Iterator[Finding]:
     workspace = case.workspace
     if workspace is None:
         if case.around:
-            told = f"{case.missing} is no workspace, it lies in the workspace {case.around}"
-            remedy = f"use -w {case.around}, or commonplace init {case.missing}"
+            lies = "{folder} is no workspace, it lies in the workspace {around}"
+            told = message("workspace.lies_in", lies, folder=case.missing, around=case.around)
+            use = "use -w {around}, or commonplace init {folder}"
+            remedy: str = message("workspace.use", use, folder=case.missing, around=case.around)
             yield Finding("workspace.folder", "wrong", told, remedy)
         elif case.named:
-            told, remedy = f"there is no folder {case.missing}", f"commonplace init {case.missing}"
+            told = message("workspace.no_folder", "there is no folder {folder}", folder=case.missing)
+            remedy = f"commonplace init {case.missing}"
             yield Finding("workspace.folder", "wrong", told, remedy)
         else:
-            told = f"there is no workspace at or above {case.missing}, nor one of your own"
+            nowhere = "there is no workspace at or above {folder}, nor one of your own"
+            told = message("workspace.nowhere", nowhere, folder=case.missing)
             yield Finding("workspace.folder", "warning", told, "commonplace init")
         return
     shown = paths.shown(workspace.root)
     if not os.access(workspace.root, os.R_OK | os.X_OK):
-        yield Finding("workspace.folder", "wrong", f"{shown} cannot be read", f"chmod u+rwx {shown}")
+        told = message("workspace.unreadable", "{folder} cannot be read", folder=shown)
+        yield Finding("workspace.folder", "wrong", told, f"chmod u+rwx {shown}")
         return
     yield Finding("workspace.folder", "ok", shown)
     yield from _hiding(workspace)
@@ -65,11 +70,15 @@ def folder(case: Case) -> Iterator[Finding]:
         yield Finding(
             "workspace.writable",
             "warning",
-            f"nothing can be written to {', '.join(closed)}; the index is kept in your folder of caches",
-            f"chmod u+w {closed[0]}, if that is not meant",
+            message(
+                "workspace.closed",
+                "nothing can be written to {places}; the index is kept in your folder of caches",
+                places=closed,
+            ),
+            message("unless_meant", "{command}, if that is not meant", command=f"chmod u+w {closed[0]}"),
         )
     else:
-        yield Finding("workspace.writable", "ok", "notes and index can be written")
+        yield Finding("workspace.writable", "ok", message("workspace.open", "notes and index can be written"))
     yield from _ignored(workspace)
 
 
@@ -78,8 +87,12 @@ def _hiding(workspace: paths.Workspace) -> Iterator[Finding]:
     own = (workspace.settings, workspace.memory_dir, workspace.root / paths.MEMORY_FILE)
     around = paths.find_workspace(Path(os.path.realpath(workspace.root)).parent)
     if around is not None and not any(map(os.path.lexists, own)):
-        told = f"{paths.shown(workspace.root)} hides the workspace {paths.shown(around)} that it lies in"
-        remedy = f"rm -r {shlex.quote(os.fspath(workspace.derived))}, if that is not meant"
+        hides = "{folder} hides the workspace {around} that it lies in"
+        told = message(
+            "workspace.hides", hides, folder=paths.shown(workspace.root), around=paths.shown(around)
+        )
+        away = f"rm -r {shlex.quote(os.fspath(workspace.derived))}"
+        remedy = message("unless_meant", "{command}, if that is not meant", command=away)
         yield Finding("workspace.nested", "warning", told, remedy)
 
 
@@ -89,7 +102,8 @@ def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
     for place in (workspace.memory_dir, workspace.memory_file, workspace.sessions):
         target = os.path.realpath(place)
         if os.path.islink(place) and not paths.is_within(target, root):
-            told = f"{paths.shown(place)} is a link that leaves the workspace: nothing is written through it"
+            leaves = "{place} is a link that leaves the workspace: nothing is written through it"
+            told = message("workspace.leaves", leaves, place=paths.shown(place))
             remedy = f"rm {shlex.quote(os.fspath(place))}"
             if os.path.isdir(target):
                 remedy += f" && commonplace collection add linked {shlex.quote(target)}, which searches it"
@@ -100,14 +114,27 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
     derived, ignore = workspace.derived, workspace.derived / ".gitignore"
     if not derived.exists():
         yield Finding(
-            "workspace.ignore", "ok", f"no {paths.DERIVED_FOLDER} folder yet: the first sync makes it"
+            "workspace.ignore",
+            "ok",
+            message(
+                "workspace.no_derived",
+                "no {folder} folder yet: the first sync makes it",
+                folder=paths.DERIVED_FOLDER,
+            ),
         )
     elif not os.access(derived, os.X_OK):
         yield Finding(
             "workspace.ignore",
             "warning",
-            f"{paths.shown(derived)} is another user's: you can search these notes, not write them",
-            "keep a workspace of your own and add this folder to it as a collection",
+            message(
+                "workspace.foreign",
+                "{folder} is another user's: you can search these notes, not write them",
+                folder=paths.shown(derived),
+            ),
+            message(
+                "workspace.keep_own",
+                "keep a workspace of your own and add this folder to it as a collection",
+            ),
         )
     elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
         yield Finding(
@@ -117,12 +144,17 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
             f"delete the link {paths.shown(derived)}",
         )
     elif ignore.is_file():
-        yield Finding("workspace.ignore", "ok", f"git leaves {paths.DERIVED_FOLDER} alone")
+        told = message("workspace.ignored", "git leaves {folder} alone", folder=paths.DERIVED_FOLDER)
+        yield Finding("workspace.ignore", "ok", told)
     else:
         yield Finding(
             "workspace.ignore",
             "warning",
-            f"{paths.shown(ignore)} is missing: git would take the index in",
+            message(
+                "workspace.no_ignore",
+                "{file} is missing: git would take the index in",
+                file=paths.shown(ignore),
+            ),
             "commonplace init",
         )
 
@@ -137,7 +169,9 @@ def tree(case: Case) -> Iterator[Finding]:
         yield Finding(
             "workspace.collections",
             "warning",
-            f"the folder of a collection is missing: {listed(missing)}",
+            message(
+                "collection.gone", "the folder of a collection is missing: {places}", places=listed(missing)
+            ),
             "commonplace collection remove NAME",
         )
     memory = os.path.join(case.root, paths.MEMORY_FOLDER)
@@ -146,20 +180,28 @@ def tree(case: Case) -> Iterator[Finding]:
         yield Finding(
             "workspace.folders",
             "wrong",
-            f"folders that cannot be read: {listed(found.closed)}",
+            message("folders.closed", "folders that cannot be read: {places}", places=listed(found.closed)),
             f"chmod u+rx {paths.shown(found.closed[0])}",
         )
     if found.leaving:
         yield Finding(
             "workspace.links",
             "warning",
-            f"links that lead out or nowhere are not read: {listed(found.leaving)}",
-            "add the folder they lead to with `commonplace collection add`, or delete them",
+            message(
+                "links.leaving",
+                "links that lead out or nowhere are not read: {places}",
+                places=listed(found.leaving),
+            ),
+            message(
+                "links.add", "add the folder they lead to with `commonplace collection add`, or delete them"
+            ),
         )
     if not found.whole:
-        yield Finding("workspace.folders", "skipped", f"the folders are too many to walk in {WALK_S:.0f} s")
+        many = message("folders.many", "the folders are too many to walk in {seconds:.0f} s", seconds=WALK_S)
+        yield Finding("workspace.folders", "skipped", many)
     elif not any((found.closed, found.leaving, missing)):
-        yield Finding("workspace.folders", "ok", "every folder of notes can be read, and no link leads out")
+        whole = "every folder of notes can be read, and no link leads out"
+        yield Finding("workspace.folders", "ok", message("folders.fine", whole))
 
 
 def walk(roots: list[str], limit_s: float) -> Walk:
@@ -216,24 +258,30 @@ def text(case: Case) -> Iterator[Finding]:
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
     hidden = "write </private>, or &lt;private> where it is a mention"
     rows: list[tuple[str, State, Sequence[str], str, str]] = [
-        ("readable", "wrong", found.unreadable, "note|cannot be read", "chmod u+r the files"),
-        ("encoding", "warning", found.not_utf8, "note|not in UTF-8", "save them as UTF-8"),
-        ("secrets", "warning", found.secrets, "line|with what looks like a secret", secrets),
-        ("private", "warning", found.hidden, "private part|never closed, hiding all behind it", hidden),
+        ("readable", "wrong", found.unreadable, "{n:note} cannot be read", "chmod u+r the files"),
+        ("encoding", "warning", found.not_utf8, "{n:note} not in UTF-8", "save them as UTF-8"),
+        ("secrets", "warning", found.secrets, "{n:line} with what looks like a secret", secrets),
+        ("private", "warning", found.hidden, "{n:private part} never closed, hiding all behind it", hidden),
     ]
     problems = [row for row in rows if row[2]]
     for check, state, places, problem, remedy in problems:
-        unit, _, fault = problem.partition("|")
-        message = f"{count(len(places), unit)} {fault}: {listed(places)}"
-        yield Finding(f"notes.{check}", state, message, remedy)
+        told = message(f"notes.{check}", f"{problem}: {{places}}", n=len(places), places=listed(places))
+        yield Finding(f"notes.{check}", state, told, message(f"notes.{check}.mend", remedy))
     if found.read < found.of:
         yield Finding(
             "notes.readable",
             "skipped",
-            f"{found.read:,} of {found.of:,} notes were read in the {READ_S:g} s that this may take",
+            message(
+                "notes.some",
+                "{n:,} of {of:,} notes were read in the {seconds:g} s that this may take",
+                n=found.read,
+                of=found.of,
+                seconds=READ_S,
+            ),
         )
     elif not problems:
-        yield Finding("notes.readable", "ok", f"{count(found.of, 'note')} read: all in UTF-8, no secret seen")
+        fine = message("notes.fine", "{n:note} read: all in UTF-8, no secret seen", n=found.of)
+        yield Finding("notes.readable", "ok", fine)
 
 
 def read(states: Sequence[FileState], limit_s: float) -> Reading:
@@ -286,8 +334,16 @@ def names(case: Case) -> Iterator[Finding]:
         yield Finding(
             "notes.secret_names",
             "warning",
-            f"{count(len(named), 'name')} with what looks like a secret: {redact(listed(named))[0]}",
-            "rename the files or their folders, since every answer shows them, and change the secrets",
+            message(
+                "names.secret",
+                "{n:name} with what looks like a secret: {places}",
+                n=len(named),
+                places=redact(listed(named))[0],
+            ),
+            message(
+                "names.rename_secret",
+                "rename the files or their folders, since every answer shows them, and change the secrets",
+            ),
         )
     if found := conflicts([f"{state.absolute}" for state in states]):
         own, shown = os.fspath(case.root) + os.sep, {state.absolute: state.shown for state in states}
@@ -295,11 +351,11 @@ def names(case: Case) -> Iterator[Finding]:
         yield Finding(
             "notes.names",
             "warning",
-            f"names that differ in case alone: {listed(pairs)}",
-            "rename one of each: on macOS and Windows they are one file",
+            message("names.case", "names that differ in case alone: {places}", places=listed(pairs)),
+            message("names.rename", "rename one of each: on macOS and Windows they are one file"),
         )
     else:
-        yield Finding("notes.names", "ok", "no two names differ in case alone")
+        yield Finding("notes.names", "ok", message("names.fine", "no two names differ in case alone"))
 
 
 def conflicts(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -326,8 +382,10 @@ def clock(case: Case) -> Iterator[Finding]:
         yield Finding(
             "workspace.days",
             "warning",
-            f"{count(len(days), 'daily note')} of days to come: {listed(days)}",
-            "rename them, or set the clock of this machine",
+            message(
+                "days.ahead", "{n:daily note} of days to come: {places}", n=len(days), places=listed(days)
+            ),
+            message("days.rename", "rename them, or set the clock of this machine"),
         )
     yield _zone(case, now.astimezone())
 
@@ -340,18 +398,26 @@ def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
         yield Finding(
             "workspace.clock",
             "warning",
-            "the index was written at a time that is still to come: the clock was set back",
-            "set the clock of this machine",
+            message(
+                "clock.index", "the index was written at a time that is still to come: the clock was set back"
+            ),
+            message("clock.set", "set the clock of this machine"),
         )
     elif ahead:
         yield Finding(
             "workspace.clock",
             "warning",
-            f"{count(len(ahead), 'note')} changed at a time that is still to come: {listed(ahead)}",
-            "set the clock of this machine, or `touch` the files",
+            message(
+                "clock.notes",
+                "{n:note} changed at a time that is still to come: {places}",
+                n=len(ahead),
+                places=listed(ahead),
+            ),
+            message("clock.touch", "set the clock of this machine, or `touch` the files"),
         )
     else:
-        yield Finding("workspace.clock", "ok", "no file is from a time that is still to come")
+        fine = message("clock.fine", "no file is from a time that is still to come")
+        yield Finding("workspace.clock", "ok", fine)
 
 
 def later(states: list[FileState], today: date) -> list[str]:
@@ -363,12 +429,12 @@ def later(states: list[FileState], today: date) -> list[str]:
 
 def _zone(case: Case, now: datetime) -> Finding:
     named = case.environ.get("TZ", "")
-    told = f"the time zone is {now.tzname()} (UTC{now:%z})"
     if named and not known(named):
-        told = f"the time zone of the variable TZ is not known, and UTC stands in for it ({named[:40]})"
-        return Finding(
-            "workspace.zone", "warning", told, "set TZ to a name such as Europe/Paris, or unset it"
-        )
+        unknown = "the time zone of the variable TZ is not known, and UTC stands in for it ({zone})"
+        told = message("zone.unknown", unknown, zone=named[:40])
+        remedy = message("zone.set", "set TZ to a name such as Europe/Paris, or unset it")
+        return Finding("workspace.zone", "warning", told, remedy)
+    told = message("zone.is", "the time zone is {zone} (UTC{offset})", zone=now.tzname(), offset=f"{now:%z}")
     return Finding("workspace.zone", "ok", told)
 
 
@@ -400,10 +466,11 @@ def leftovers(case: Case) -> Iterator[Finding]:
     if workspace is None:
         return
     if files := temporary(workspace, case.now_s):
-        killed = f"{count(len(files), 'temporary file')} of programs that were killed: {listed(files)}"
-        yield Finding("index.leftovers", "warning", killed, "delete them")
+        killed = "{n:temporary file} of programs that were killed: {places}"
+        told = message("leftovers", killed, n=len(files), places=listed(files))
+        yield Finding("index.leftovers", "warning", told, message("leftovers.delete", "delete them"))
     else:
-        yield Finding("index.leftovers", "ok", "no temporary files are left")
+        yield Finding("index.leftovers", "ok", message("leftovers.none", "no temporary files are left"))
     if os.access(workspace.derived, os.X_OK):  # where there is none, or it is another user's, nothing is seen
         yield from _unfinished(workspace)
 
@@ -411,21 +478,25 @@ def leftovers(case: Case) -> Iterator[Finding]:
 def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
     """Name what was begun and not done, lines that were overwritten, and locks that are held."""
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
-        message = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
-        yield Finding("index.erasing", "warning", message, "commonplace forget --resume")
+        told = message(
+            "erasing", "{n:forgetting} begun and not done: {places}", n=len(begun), places=listed(begun)
+        )
+        yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
     names = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
     if copies := [name for name in names if not name.endswith(f"{writes.TAKEN_OUT}.md")]:
-        number = count(len(copies), "copy", "copies")
+        over = "{n:copy|copies} of lines that other programs overwrote: {places}"
+        shows = "`commonplace restore` shows them and puts them back; with --discard it deletes them"
         yield Finding(
             "index.overwritten",
             "warning",
-            f"{number} of lines that other programs overwrote: {listed(copies)}",
-            "`commonplace restore` shows them and puts them back; with --discard it deletes them",
+            message("overwritten", over, n=len(copies), places=listed(copies)),
+            message("overwritten.restore", shows),
         )
     with suppress(OSError):
         locks = sorted(workspace.locks.glob("*.lock"))
         if held := [path.stem for path in locks if is_held(path)]:
-            yield Finding("index.locks", "ok", f"another process is at work now ({listed(held)})")
+            told = message("locks.held", "another process is at work now ({places})", places=listed(held))
+            yield Finding("index.locks", "ok", told)
 
 
 def temporary(workspace: paths.Workspace, now_s: float) -> list[str]:

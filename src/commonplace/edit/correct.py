@@ -13,6 +13,7 @@ from datetime import datetime
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
 from commonplace.config.settings import Settings
@@ -99,10 +100,11 @@ def _new_words(request: Correction, redact: bool) -> tuple[str, tuple[str, ...]]
     body, kinds = layout.own_words(request.new, by, redact)
     body = body.strip()
     if request.new.strip() and not body:
-        raise ConfigError("new", "nothing to write: the text is empty (private parts are never kept)")
+        raise ConfigError("new", layout.NOTHING)
     stated = Document.of(f"- {body}\n").statements if body else ()
     if body and not (stated and not stated[0].struck and Words.of(stated[0].text).said.tokens):
-        raise ConfigError("new", "states nothing: it needs words that are shown and not struck")
+        nothing = "states nothing: it needs words that are shown and not struck"
+        raise ConfigError("new", message("statement.empty", nothing))
     return body, kinds
 
 
@@ -119,7 +121,7 @@ def _compose(
         written = draft.citation(there)
     elif new:
         if resolve.is_verbatim(anchor.statement, new):
-            raise ConfigError("new", "says the same as the old one")
+            raise ConfigError("new", message("statement.same", "says the same as the old one"))
         beside, entry = anchor, "\n".join(statements.beside(anchor.statement, body, since=day))
         author = None if by.by == "owner" else layout.dated(by, request.now)  # an agent's says whose it is
         written = draft.insert(anchor.statement, layout.marked(entry, author))
@@ -255,7 +257,8 @@ def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
     whole = [match.statement for match in matches if not match.part]
     guesses = [s for s in whole if s.said.get("status") == "tentative" or _guess(s.text) is not None]
     if not guesses:
-        raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(matches))
+        reason = message("statement.holds", "is not tentative: it holds already")
+        raise StatementNotFound(named, reason, resolve.cited(matches))
     return guesses
 
 
@@ -296,7 +299,8 @@ class Draft:
         """Take what marks a guess off a statement. Raises StatementNotFound where its heading marks it."""
         document = self.corpus.document(statement.path).checked()
         if document.unmark(statement).document.lines == document.lines:
-            why = "is tentative as its heading or its note says so; change it there"
+            heading = "is tentative as its heading or its note says so; change it there"
+            why = message("statement.heading", heading)
             raise StatementNotFound(statement.citation, why)
         self._unmarked.setdefault(statement.path, []).append(statement)
 
@@ -360,7 +364,8 @@ class Draft:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
         after = {statement.first: statement for statement in document.statements}
         if path in self._inserted and (line := self._inserted[path][2].lines[0]) not in after:
-            reason = "the new statement would be read there as something else; change it by hand"
+            other = "the new statement would be read there as something else; change it by hand"
+            reason = message("statement.misread", other)
             raise NoteUnreadable(f"{path}#L{line}", reason)
         shorter = {statement.first for statement in self._unmarked.get(path, ())}
         for statement, strike in self._struck(path):
@@ -368,7 +373,8 @@ class Draft:
             now = after.get(line)
             is_cut = statement.first in shorter
             if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
-                raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
+                reason = message("statement.stuck", "cannot be changed as it stands; change it by hand")
+                raise NoteUnreadable(f"{path}#L{line}", reason)
 
     def _struck(self, path: str) -> Iterator[tuple[Statement, Strike | None]]:
         """The statements of a note as read, each with what strikes it."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
 from commonplace.base.lines import recent
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from commonplace.search.answering import Answerer
     from commonplace.types import Hit, Note, Written
 
-NOWHERE = "no statement of the notes says that"
+STRUCK = message("statement.struck", "is struck already")
+NOWHERE = message("statement.nowhere", "no statement of the notes says that")
 _FILES = (".md", ".jsonl")  # what a place in a file is told by from words
 MOST_NEAR = 5  # near misses that are named
 _MOST_STANDING = 3  # statements that are named beside a new one
@@ -191,9 +193,10 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     matches = _meant(corpus, named, place, but)
     free = [match for match in matches if owner or not statements.is_pinned(match.statement.said)]
     if not free or (place and free[0].statement != place):
-        raise StatementNotFound(named, "is pinned: only its owner changes it", cited(matches))
+        reason = message("statement.pinned", "is pinned: only its owner changes it")
+        raise StatementNotFound(named, reason, cited(matches))
     if not place and not all(agree(free[0], match) for match in free[1:]):
-        reason = "is said of more than one thing; name one by its place"
+        reason = message("statement.several", "is said of more than one thing; name one by its place")
         raise StatementNotFound(named, reason, cited(free, MOST_NEAR * 4))
     return _outermost(free)
 
@@ -217,7 +220,7 @@ def _without(matches: Sequence[Match], but: Words, place: Statement | None, name
     rest = [match for match in matches if _wording(match.text) != but.said.tokens]
     same = place is None and Words.of(named).said.tokens == but.said.tokens
     if same or not rest or (place and rest[0].statement != place):
-        raise ConfigError("new", "says the same as the old one")
+        raise ConfigError("new", message("statement.same", "says the same as the old one"))
     return rest
 
 
@@ -287,7 +290,7 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     words = Words.of(named)
     likely = corpus.like(words.text) if words.said.tokens else []
     if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
-        return StatementNotFound(named, "is struck already", cited(gone))
+        return StatementNotFound(named, STRUCK, cited(gone))
     phrase = f" {' '.join(words.said.tokens)} "
 
     def standing(statement: Statement) -> str:
@@ -295,7 +298,8 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
         return f" {' '.join(_wording(struck.STRUCK.sub(' … ', statement.text)))} "
 
     if inside := [Match(s) for s in likely if not s.struck and phrase in standing(s)]:
-        why = "is less than a sentence of what is said; name the whole sentence, or its place"
+        less = "is less than a sentence of what is said; name the whole sentence, or its place"
+        why = message("statement.less", less)
         return StatementNotFound(named, why, cited(inside))
     match = references.REFERENCE.fullmatch(named.strip())
     if match and match["path"].lower().endswith(_FILES):
@@ -311,7 +315,8 @@ def foreign(corpus: Corpus, named: str, citation: str = "", near: Sequence[Cited
     # A conversation says what was said: nobody edits it.
     remedy = file and not file.lower().endswith(scan.TRANSCRIPTS)
     by_hand = f"; {remedies.say('edit.by_hand', paths.shown(file), place.path)}" if remedy else ""
-    reason = f"{where} none of the workspace's own notes; nothing else is ever changed{by_hand}"
+    told = "{where} none of the workspace's own notes; nothing else is ever changed{by_hand}"
+    reason = message("statement.foreign", told, where=where, by_hand=by_hand)
     return StatementNotFound(named, reason, near)
 
 
@@ -411,7 +416,8 @@ def _outermost(matches: Sequence[Match]) -> list[Match]:
 def _referred(corpus: Corpus, named: str) -> Statement | None:
     """The statement that a reference names; None where the text is no reference."""
     if not named:
-        raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
+        reason = message("statement.unnamed", "say which statement: its place (MEMORY.md#L12) or its words")
+        raise StatementNotFound(named, reason)
     match = references.REFERENCE.fullmatch(named)
     path = match["path"] if match else named
     is_path = match is not None and " " not in path and path.lower().endswith(_FILES)
@@ -421,22 +427,25 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
     place = references.parse_reference(named)
     holders = corpus.named(place)
     if len(holders) > 1:
-        raise StatementNotFound(named, "several notes have it")
+        raise StatementNotFound(named, message("statement.notes", "several notes have it"))
     if not holders:
         raise foreign(corpus, named)
     if match is None:
-        raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
+        reason = message("statement.whole", "names a whole note; add the line, as in MEMORY.md#L12")
+        raise StatementNotFound(named, reason)
     return _alone(_on(corpus.statements(holders[0]), place.first, place.end), named)
 
 
 def _alone(hit: Sequence[Statement], named: str) -> Statement:
     """The one statement of some lines, with what is nested in it."""
     if not hit:
-        raise StatementNotFound(named, "states nothing, as headings, tables, code and blank lines do")
+        nothing = "states nothing, as headings, tables, code and blank lines do"
+        raise StatementNotFound(named, message("statement.nothing", nothing))
     if any(other.first > hit[0].end for other in hit):
-        raise StatementNotFound(named, "is more than one statement; name one", cited([*map(Match, hit)]))
+        reason = message("statement.more", "is more than one statement; name one")
+        raise StatementNotFound(named, reason, cited([*map(Match, hit)]))
     if hit[0].struck:
-        raise StatementNotFound(named, "is struck already", cited([Match(hit[0])]))
+        raise StatementNotFound(named, STRUCK, cited([Match(hit[0])]))
     return hit[0]
 
 

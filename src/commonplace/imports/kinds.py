@@ -29,7 +29,10 @@ class Kind(NamedTuple):
 
     def recognises(self, path: Path) -> bool:
         """Tell whether a path is of this kind; what cannot be looked at is not."""
-        return bool(self._load().recognises(path))
+        try:
+            return bool(self._load().recognises(path))
+        except OSError:
+            return False
 
     def read(self, path: Path) -> Iterator[Part]:
         """Yield what a path holds; where it ends with an error, that stands for the rest of it."""
@@ -37,6 +40,8 @@ class Kind(NamedTuple):
             yield from self._load().read(path)
         except NoteUnreadable as error:
             yield FileFailure(error.path, error.reason)
+        except OSError as error:  # no regular file, or one that is somebody else's
+            yield FileFailure(paths.shown(path), paths.reason(error))
 
     def _load(self) -> _Reader:
         module = import_module(f"commonplace.imports.{self.module}")

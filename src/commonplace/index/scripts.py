@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import IndexUnavailable
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Index
 from commonplace.language.scripts import CJK, HAN, LATIN, MOST, OTHER, script_of, serves
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000  # passages, spread evenly over the notes: the share is then right to some 2 in 100
 NAMES: Mapping[str, str] = {
-    LATIN: "Latin letters",
-    HAN: "Chinese",
-    CJK: "Japanese or Korean",
-    OTHER: "another script",
+    LATIN: message("script.latin", "Latin letters"),
+    HAN: message("script.han", "Chinese"),
+    CJK: message("script.cjk", "Japanese or Korean"),
+    OTHER: message("script.other", "another script"),
 }
 # The provider whose default model serves each script.
 PROVIDERS: Mapping[str, str] = {
@@ -88,5 +89,6 @@ def advise(found: Shares, served: Collection[str]) -> Advice | None:
     if missed < LEAST:
         return None
     largest = max(amounts, key=lambda name: amounts[name])
-    told = f"{missed:.0%} of the passages have no vector: their script is not served ({NAMES[largest]})"
+    foreign = "{share:.0%} of the passages have no vector: their script is not served ({script})"
+    told = message("scripts.foreign", foreign, share=missed, script=NAMES[largest])
     return Advice(told, PROVIDERS[largest], missed > MOST)

@@ -13,6 +13,7 @@ from stat import S_ISREG
 
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
+from commonplace.base.messages import message
 from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
@@ -375,9 +376,10 @@ class Store:
         path, reason = self._unread[0]
         first = f"{shown(path) or 'the folder of notes'}: {reason.lower()}"
         if (number := len(self._unread)) == 1:
-            return (f"1 note or folder cannot be read, so nothing new in it is found ({first})",)
-        told = f"{number:,} notes or folders cannot be read, so nothing new in them is found"
-        return (f"{told}; the first is {first}",)
+            one = "1 note or folder cannot be read, so nothing new in it is found ({first})"
+            return (message("notes.unread_one", one, first=first),)
+        told = "{n:,} notes or folders cannot be read, so nothing new in them is found; the first is {first}"
+        return (message("notes.unread", told, n=number, first=first),)
 
     def _try_sync(self, states: Sequence[FileState]) -> bool:
         """Sync unless the index cannot be written or another process is at it."""

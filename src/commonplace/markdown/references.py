@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from commonplace.base.errors import NoteNotFound
+from commonplace.base.messages import message
 from commonplace.markdown import comments
-from commonplace.render import count
 from commonplace.types import Excerpt, Note
 
 # For a line of a note, from 1, the reference that stands for it now; None where the line is gone.
@@ -51,7 +51,7 @@ def parse_reference(text: str) -> Reference:
     """Read a reference; a path that merely looks unusual is taken as it is."""
     text = text.strip()
     if not text:
-        raise NoteNotFound("(empty)", reason="not a reference to a note")
+        raise NoteNotFound("(empty)", reason=message("note.no_reference", "not a reference to a note"))
     path, first, last = text, 1, None
     if match := REFERENCE.fullmatch(text):
         path, first = match["path"], int(match["first"] or match["a"])
@@ -89,8 +89,9 @@ def within(note: Note, reference: Reference, place: str) -> Reference:
     found = wiki.lines(note, place)
     if found is None:
         near = [f"{note.path}#{heading.text}" for heading in note.headings if not place.startswith("^")]
-        what = f"no block {place}" if place.startswith("^") else f"no heading {place!r}"
-        raise NoteNotFound(reference.path, near[:3], f"has {what}")
+        what = "has no block {place}" if place.startswith("^") else "has no heading {place!r}"
+        code = "note.no_block" if place.startswith("^") else "note.no_heading"
+        raise NoteNotFound(reference.path, near[:3], message(code, what, place=place))
     return replace(reference, first=found[0], last=found[1])
 
 
@@ -101,7 +102,8 @@ def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
     """
     first, last = reference.first, min(total, reference.last if reference.last is not None else total)
     if first < 1 or (first > total and not (total == 0 and first == 1)):
-        raise NoteNotFound(path, reason=f"has {count(total, 'line')}, none of number {first}")
+        reason = message("note.no_line", "has {n:line}, none of number {line}", n=total, line=first)
+        raise NoteNotFound(path, reason=reason)
     if last < first and total:
         raise NoteNotFound(path, reason=f"lines {first} to {reference.last} are the wrong way round")
     return first, last

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import clock, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.messages import message
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
+NOTHING = message("text.empty", "nothing to remember: the text is empty (private parts are never kept)")
 FOREIGN = frozenset({"tool", "untrusted"})  # writers whose words are nobody's: personal data goes as well
 
 
@@ -74,7 +76,7 @@ def remember(
     provenance = dated(provenance, now)
     body, kinds = own_words(text, provenance, redact)
     if not body.strip():
-        raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
+        raise ConfigError("text", NOTHING)
     if long_term:
         note, opening, under, hour = workspace.memory_file, MEMORY_TITLE, section or DEFAULT_SECTION, None
     else:
@@ -145,8 +147,8 @@ def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
 def check_closed(text: str, name: str) -> None:
     """Refuse a text that opens a private part and never closes it. Raises ConfigError."""
     if not strip_private(f"{text}\nx").endswith("x"):
-        reason = "opens <private> and never closes it, so all behind it would be lost;"
-        raise ConfigError(name, f"{reason} write </private> as well")
+        lost = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
+        raise ConfigError(name, message("text.unclosed", lost))
 
 
 def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:

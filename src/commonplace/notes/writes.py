@@ -404,16 +404,27 @@ def restore(workspace: paths.Workspace, copy: Copy) -> int:
     if not copy.note:
         name = paths.shown(f"{COPIES}/{copy.name}.md")
         raise NoteNotFound(name, reason="its note is gone; copy what you miss by hand")
-    missing: list[str] = []
+    number = 0
 
     def compose(document: Document) -> Document:
-        standing = {line.strip() for line in document.text.splitlines()}
-        missing[:] = [line for line in copy.lines if line.strip() not in standing]
-        return document.insert("\n".join(missing)).document if missing else document
+        nonlocal number
+        number = len(_missing(document, copy.lines))
+        return completed(document, copy.lines)
 
     replace(workspace, workspace.root / copy.note, compose)
     discard(workspace, copy)
-    return len(missing)
+    return number
+
+
+def completed(document: Document, lines: Sequence[str]) -> Document:
+    """Return a note with those of some lines put in that do not stand there."""
+    missing = _missing(document, lines)
+    return document.insert("\n".join(missing)).document if missing else document
+
+
+def _missing(document: Document, lines: Sequence[str]) -> list[str]:
+    standing = {line.strip() for line in document.text.splitlines()}
+    return [line for line in lines if line.strip() not in standing]
 
 
 def discard(workspace: paths.Workspace, copy: Copy) -> None:

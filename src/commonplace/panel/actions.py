@@ -12,7 +12,7 @@ from typing import Any
 
 from textual.app import SuspendNotSupported
 
-from commonplace.base import editors, paths
+from commonplace.base import editors
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
@@ -20,8 +20,12 @@ from commonplace.base.errors import (
     NoteUnreadable,
     PreviewOutdated,
 )
+from commonplace.base.paths import Workspace
+from commonplace.changes import diffs
 from commonplace.edit import correct as correcting
+from commonplace.edit import merge
 from commonplace.edit.forget import selection
+from commonplace.edit.merge import Overwritten
 from commonplace.edit.resolve import Corpus, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
@@ -65,8 +69,15 @@ async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
     if len(found) == 1:
         return found[0]
     rows = [Row(text.joined((one.citation, "dim"), " ".join(one.text.split())), one) for one in found]
-    picked = await host.push_screen_wait(Choice(title, rows))
+    picked = await host.push_screen_wait(Choice(title, rows, _meant(found, place)))
     return picked if isinstance(picked, Statement) else None
+
+
+def _meant(found: Sequence[Statement], place: Place) -> int:
+    """Which of several statements a place shows, the first if it shows none of them alone."""
+    shown = " ".join(place.shown.split())
+    texts = [" ".join(statement.text.split()) for statement in found]
+    return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), 0)
 
 
 def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:
@@ -178,20 +189,20 @@ async def _forget(host: Host, selected: Selection) -> None:
 
 
 async def _what_goes(host: Host, place: Place) -> str:
-    """The reference of what is to go: these lines, one of their statements, or the whole note."""
+    """The reference of what is to go: a statement, all lines of a passage, or the whole note."""
     lines = cite(place.path, place.first, place.last)
-    rows = [Row(text.joined(("these lines", "bold"), lines), lines)]
     try:
         stated = await host.ask(partial(statements, host, place))
     except CommonplaceError:  # another kind of file: its lines can be forgotten all the same
         stated = []
-    rows += [
-        Row(text.joined(("a statement", "bold"), one.citation, " ".join(one.text.split())), one.citation)
+    rows = [
+        Row(text.joined(("this line", "bold"), one.citation, " ".join(one.text.split())), one.citation)
         for one in stated
-        if one.citation != lines
     ]
+    if lines not in {one.citation for one in stated}:
+        rows.append(Row(text.joined(("these lines", "bold"), lines), lines))
     rows.append(Row(text.joined(("the whole note", "bold"), place.path), place.path))
-    picked = await host.push_screen_wait(Choice("Forget what?", rows))
+    picked = await host.push_screen_wait(Choice("Forget what?", rows, _meant(stated, place)))
     return picked if isinstance(picked, str) else ""
 
 
@@ -200,7 +211,7 @@ async def _what_goes(host: Host, place: Place) -> str:
 
 async def write(host: Host) -> None:
     """Write a new entry into the note of today, or into MEMORY.md."""
-    draft = await host.push_screen_wait(Entry())
+    draft = await host.push_screen_wait(Entry(await host.ask(partial(_sections, host))))
     if draft is None:
         return
     heading = draft.heading or None
@@ -215,28 +226,58 @@ async def write(host: Host) -> None:
     _tell(host, f"written to {reports.written_text(done)}", done.redacted, [*done.warnings, *near])
 
 
+def _sections(host: Host) -> list[str]:
+    """The sections of MEMORY.md that something stands in."""
+    memory = host.memory
+    corpus, path = Corpus(memory.workspace, memory.settings, host.note_bytes), memory.workspace.memory_file
+    stated = corpus.statements(path.name) if path.name in corpus.paths else []
+    return list(dict.fromkeys(heading for one in stated for heading in one.headings[1:]))
+
+
 async def edit(host: Host, place: Place) -> None:
-    """Open the note at the line in the editor; the panel comes back when that ends."""
-    _, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
+    """Open the note at the line in the editor; the panel comes back when that ends.
+
+    What this memory wrote meanwhile and the editor saved over is shown, and put back if that is wanted.
+    """
+    held, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
     if format_:
         raise NoteUnreadable(place.path, "a transcript, which only the program that writes it changes")
-    before = _state(str(path))
     argv = editors.command_line(path, place.first, os.environ)
-    try:
-        with host.suspend():
-            editors.run(argv)
-    except SuspendNotSupported as error:
-        raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
+    with merge.Editing(held.workspace, path) as editing:
+        try:
+            with host.suspend():
+                editors.run(argv)
+        except SuspendNotSupported as error:
+            raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
     host.refresh(layout=True)
-    if _state(str(path)) == before:
-        host.tell(f"{place.path}: {UNCHANGED}")
+    found, said = await host.ask(editing.overwritten)
+    if found is not None:
+        outcome = await _put_back(host, held.workspace, place.path, found)
+    elif editing.after == editing.before:
+        host.tell("; ".join([f"{place.path}: {UNCHANGED}", *said]))
+        return
     else:
-        _tell(host, f"{place.path}: changed")
+        added, removed = diffs.counted(editing.before, editing.after)
+        outcome = f"{place.path}: {count(added, 'line')} added, {removed:,} removed"
+        if editing.added:
+            outcome += f"; {count(editing.added, 'line')} of them written by this memory meanwhile"
+    _tell(host, outcome, warnings=said)
 
 
-def _state(path: str) -> tuple[int, int]:
-    stat = paths.root_of(path).stat(path)
-    return stat.st_mtime_ns, stat.st_size
+async def _put_back(host: Host, workspace: Workspace, path: str, found: Overwritten) -> str:
+    """Show what the editor saved over, and put it back if that is wanted; return what came of it."""
+    about = (
+        "While the editor was open, something was written into the note; the editor saved its own version "
+        "over that. Your changes stand. This puts the others beside them:"
+    )
+    lines = [text.plain(about), text.plain(""), *text.diff(found.diff)]
+    review = Review(f"{path}: saved over what was written meanwhile", lines, "Put it back?")
+    if await host.push_screen_wait(review):
+        number = await host.ask(partial(merge.put_back, workspace, found))
+        back = f"{count(number, 'line')} put back" if number else "what was written meanwhile is put back"
+        return f"{path}: {back}; both changes stand"
+    kept = "; `commonplace restore` has the lines that are gone" if found.copies else ""
+    return f"{path}: left as the editor saved it{kept}"
 
 
 # --- changes taken back ---------------------------------------------------------------------------------
@@ -251,5 +292,7 @@ async def undo(host: Host, run: Run) -> None:
         host.tell(UNCHANGED)
         return
     done = await host.ask(partial(memory.undo, run.id, preview=shown, agent=agent))
+    if done.withdrawn:
+        await host.reopen()
     removed = [f"{kind} {name or '(all)'} is removed" for kind, name in done.withdrawn]
     _tell(host, "; ".join([*(one.about.title for one in done.runs), *removed]))

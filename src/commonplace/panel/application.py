@@ -1,10 +1,11 @@
-"""The panel: five panes behind a line of names, the keys, the themes."""
+"""The panel: six panes behind a line of names, the keys, the themes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -14,6 +15,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
+from commonplace import config
 from commonplace.memory import Memory
 from commonplace.panel import keys, text
 from commonplace.panel.dialogs import Review
@@ -70,6 +72,9 @@ class Panel(Host):
         Binding("h", "history"),
         Binding("u", "undo"),
         Binding("r", "review"),
+        Binding("a", "set_up('add')"),
+        Binding("i", "set_up('import')"),
+        Binding("x", "set_up('export')"),
         Binding("T", "theme"),
         Binding("question_mark", "keys"),
         Binding("q", "quit"),
@@ -80,14 +85,19 @@ class Panel(Host):
         memory: Memory,
         examine: Examine,
         *,
+        reopen: Callable[[], Memory] | None = None,
         now: Callable[[], datetime] = datetime.now,
         agent: str = "",
         theme: str = "",
     ) -> None:
-        """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`."""
+        """Take the memory, what examines it, the clock, who looks, and a theme of `THEMES`.
+
+        `reopen` opens the memory with settings that were changed; without it they hold from the next start.
+        """
         super().__init__(memory, now=now, agent=agent)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
-        self._examine = examine
+        self._examine, self._reopen = examine, reopen
+        self._stamp = config.stamp(memory.workspace.root)
         if not theme:
             is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
             theme = "terminal" if is_plain else "light" if _is_light(os.environ) else "dark"
@@ -121,6 +131,10 @@ class Panel(Host):
             from commonplace.panel.live import LivePane
 
             return LivePane(self)
+        if name == "setup":
+            from commonplace.panel.setup import SetupPane
+
+            return SetupPane(id=name)
         from commonplace.panel.health import HealthPane
 
         return HealthPane(self._examine)
@@ -136,6 +150,15 @@ class Panel(Host):
     def changed(self) -> None:
         """Read the pane anew that is shown; others are when they are gone to."""
         self.pane.renew()
+
+    async def reopen(self) -> None:
+        """Open the memory anew where settings were changed; the live feed, which follows the former, goes."""
+        stamp = await self.ask(partial(config.stamp, self.memory.workspace.root))
+        if self._reopen is not None and stamp != self._stamp:
+            former, self.memory = self.memory, await self.ask(self._reopen)
+            self._stamp = stamp
+            await self.screen_stack[0].query("#live").remove()
+            await self.ask(former.close)
 
     # --- keys ---------------------------------------------------------------------------------------
 
@@ -248,6 +271,13 @@ class Panel(Host):
             self.act(review(self))
         elif self.pane.NAME == "health":
             self.pane.renew()
+
+    def action_set_up(self, kind: str) -> None:
+        """Add a folder, bring in, or export."""
+        from commonplace.panel.setup import SetupPane
+
+        if isinstance(self.pane, SetupPane):
+            self.pane.do(kind)
 
     def action_theme(self) -> None:
         """Take the next theme."""

@@ -1,7 +1,9 @@
-"""Windows above the panes: a question with a preview, a choice, a text to write, an entry, the keys."""
+"""Windows above the panes: a question with a preview, a choice, a text or a path, an entry, the keys."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
@@ -10,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.suggester import Suggester, SuggestFromList
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
 from commonplace.panel import text
@@ -55,10 +58,10 @@ class Choice(ModalScreen[object]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
 
-    def __init__(self, title: str, rows: Sequence[Row]) -> None:
-        """Take the rows to choose from."""
+    def __init__(self, title: str, rows: Sequence[Row], at: int = 0) -> None:
+        """Take the rows to choose from, and the one that the cursor is on."""
         super().__init__()
-        self._title, self._rows = title, rows
+        self._title, self._rows, self._at = title, rows, at
 
     def compose(self) -> ComposeResult:
         """Show the rows."""
@@ -70,7 +73,7 @@ class Choice(ModalScreen[object]):
     def on_mount(self) -> None:
         """Fill the list."""
         rows = self.query_one(Rows)
-        rows.put(self._rows)
+        rows.put(self._rows, self._at)
         rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -218,6 +221,24 @@ class Wording(ModalScreen[str | None]):
         self.dismiss(None)
 
 
+class Completed(Input):
+    """A field in which tab takes what is suggested, and otherwise leads on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
+
+    async def action_complete(self) -> None:
+        """Take the suggestion, or go to the next field."""
+        found = None
+        if self.suggester is not None and self.value:
+            typed = self.value if self.suggester.case_sensitive else self.value.casefold()
+            found = await self.suggester.get_suggestion(typed)
+        if found and found != self.value:
+            self.value = found
+            self.action_end()
+        else:
+            self.screen.focus_next()
+
+
 class Tick(Checkbox):
     """A box that shows by more than a colour whether it is ticked."""
 
@@ -246,12 +267,17 @@ class Entry(ModalScreen[Draft | None]):
         Binding("escape", "leave"),
     ]
 
+    def __init__(self, sections: Sequence[str]) -> None:
+        """Take the sections of MEMORY.md, which are suggested where it is for the long term."""
+        super().__init__()
+        self._sections = SuggestFromList(sections, case_sensitive=False)
+
     def compose(self) -> ComposeResult:
         """Show the fields."""
         with Vertical(classes="window"):
             yield Static(text.plain("New entry, in the note of today", "bold"), id="where", markup=False)
             yield TextArea(soft_wrap=True, compact=True, id="entry")
-            yield Input(placeholder="heading (may stay empty)", compact=True, id="heading")
+            yield Completed(placeholder="heading (may stay empty)", compact=True, id="heading")
             yield Tick("into MEMORY.md, below that section", compact=True, id="long_term")
             yield Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
             yield Static(
@@ -269,9 +295,9 @@ class Entry(ModalScreen[Draft | None]):
         if event.checkbox.id == "long_term":
             where = "New entry, in MEMORY.md" if event.value else "New entry, in the note of today"
             self.query_one("#where", Static).update(text.plain(where, "bold"))
-            self.query_one("#heading", Input).placeholder = (
-                "section (may stay empty)" if event.value else "heading (may stay empty)"
-            )
+            heading = self.query_one("#heading", Input)
+            heading.placeholder = "section (may stay empty)" if event.value else "heading (may stay empty)"
+            heading.suggester = self._sections if event.value else None
 
     def action_take(self) -> None:
         """Take what was written; of an empty text nothing."""
@@ -281,6 +307,83 @@ class Entry(ModalScreen[Draft | None]):
         )
         heading = self.query_one("#heading", Input).value.strip()
         self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss(None)
+
+
+# --- paths ----------------------------------------------------------------------------------------------
+
+
+class Paths(Suggester):
+    """Completes a path by the first folder, or file, whose name goes on from what is typed."""
+
+    def __init__(self, *, folders: bool) -> None:
+        """Say whether `folders` alone are meant."""
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._folders = folders
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """Look into the folder that is typed so far."""
+        return await asyncio.to_thread(self._next, value)
+
+    def _next(self, value: str) -> str | None:
+        head, slash, begun = value.rpartition("/")
+        try:
+            entries = sorted(os.scandir(os.path.expanduser(head + slash) or "."), key=lambda one: one.name)
+            for entry in entries:
+                is_shown = entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
+                if is_shown and (entry.is_dir() or not self._folders):
+                    return f"{head}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
+        except OSError:  # no such folder, or not ours to look into
+            return None
+        return None
+
+
+class Located(NamedTuple):
+    """A path, and a name for what lies there, empty for none; what is wrong, if they were refused."""
+
+    path: str = ""
+    name: str = ""
+    wrong: str = ""
+
+
+_NOTHING = Located()
+
+
+class Location(ModalScreen[Located | None]):
+    """A path, and a name where one can be given; None for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+
+    def __init__(
+        self, title: str, hint: str, name: str = "", typed: Located = _NOTHING, *, folders: bool = False
+    ) -> None:
+        """Take what is asked, an example, what a name would be, what is typed; complete `folders` alone."""
+        super().__init__()
+        self._title, self._hint, self._named = title, hint, name
+        self._typed, self._folders = typed, folders
+
+    def compose(self) -> ComposeResult:
+        """Show the fields."""
+        with Vertical(classes="window short"):
+            yield Static(text.plain(self._title, "bold"), markup=False)
+            suggester = Paths(folders=self._folders)
+            path, name, wrong = self._typed
+            if wrong:
+                yield Static(text.plain(wrong, "bold $text-error"), markup=False)
+            yield Completed(path, self._hint, suggester=suggester, compact=True, id="path")
+            if self._named:
+                yield Input(name, self._named, compact=True, id="name")
+            keys = "enter takes it · tab completes the path · escape leaves"
+            yield Static(text.plain(keys, "bold"), markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed; without a path nothing."""
+        event.stop()
+        path, *name = (field.value.strip() for field in self.query(Input))
+        self.dismiss(Located(path, "".join(name)) if path else None)
 
     def action_leave(self) -> None:
         """Take nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -13,11 +14,12 @@ from textual.app import App
 from textual.containers import Vertical
 from textual.widgets import Static
 
+from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes.transaction import read
 from commonplace.memory import Memory
 from commonplace.panel import text
-from commonplace.panel.rows import Place, Rows
+from commonplace.panel.rows import Place, Row, Rows
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
 from commonplace.types import Provenance
@@ -63,8 +65,11 @@ class Host(App[None]):
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except (CommonplaceError, OSError) as error:
+        except CommonplaceError as error:
             self.tell(str(error), wrong=True)
+        except OSError as error:
+            where = f"{paths.shown(str(error.filename))}: " if error.filename else ""
+            self.tell(f"{where}{paths.reason(error)}", wrong=True)
         except Exception as error:  # noqa: BLE001 - the panel lives on, whatever one pane meets
             self.tell(f"unexpected {type(error).__name__}: {error}", wrong=True)
 
@@ -73,12 +78,26 @@ class Host(App[None]):
         if not self.is_running:
             return
         said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
-        line = self.screen_stack[0].query_one("#message", Static)
-        line.update(text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""))
+        row = Row(
+            text.plain(f"! {said}" if wrong else said, "bold $text-error" if wrong else ""), hang=2 * wrong
+        )
+        self.screen_stack[0].query_one("#message", Static).update(row.wrapped(self.size.width - 2))
 
     def changed(self) -> None:
         """Show anew what is shown: notes were changed."""
         raise NotImplementedError
+
+    async def reopen(self) -> None:
+        """Open the memory anew where settings were changed."""
+        raise NotImplementedError
+
+    @property
+    def closed(self) -> str:
+        """Why nothing can be set up from here; empty where it can."""
+        workspace = self.memory.workspace
+        if self.provenance or workspace.reader is not None:
+            return "an agent sets nothing up"
+        return "" if os.access(workspace.root, os.W_OK) else "this workspace is only read"
 
     def note_bytes(self, path: str) -> bytes | None:
         """Return the bytes of a note of the workspace, None for none."""
@@ -86,7 +105,7 @@ class Host(App[None]):
 
 
 class Pane(Vertical):
-    """One of the five; on a narrow screen it shows its main part or, with the class `-side`, the other."""
+    """One of the six; on a narrow screen it shows its main part or, with the class `-side`, the other."""
 
     NAME: ClassVar[str]
 

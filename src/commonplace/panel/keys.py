@@ -10,11 +10,12 @@ PANES: Mapping[str, str] = {
     "memory": "Memory",
     "live": "Live",
     "health": "Health",
+    "setup": "Setup",
 }
 
 # Key → what it does, everywhere; then in one pane.
 EVERYWHERE: Mapping[str, str] = {
-    "1–5": "go to a pane",
+    "1–6": "go to a pane",
     "/": "go to the search field",
     "j k ↓ ↑": "next and previous row",
     "enter": "open what the row stands for",
@@ -36,14 +37,22 @@ OF_PANES: Mapping[str, Mapping[str, str]] = {
     "memory": {"h": "history", "u": "take back the change under the cursor", "r": "review a consolidation"},
     "live": {},
     "health": {"r": "examine again"},
+    "setup": {
+        "a": "search a further folder as well",
+        "i": "bring in what another memory holds",
+        "x": "write all notes into one file",
+    },
 }
 _SHOWN = ("e", "c", "d", "n", "?", "q")
+_OF_NOTES = ("e", "c", "d")  # which there are none of in Setup
 _SHORT = {"e": "edit", "c": "correct", "d": "forget", "n": "new", "?": "keys", "q": "quit", "f": "factors",
-          "s": "struck", "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review"}  # fmt: skip
+          "s": "struck", "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review",
+          "a": "add folder", "i": "bring in", "x": "export"}  # fmt: skip
 IN_FIELD = "↓ escape to the hits  enter asks as the settings say"
 
 
 def hints(pane: str) -> str:
     """Return the line at the bottom of a pane."""
     own = [(key, "again" if pane == "health" else _SHORT[key]) for key in OF_PANES[pane]]
-    return "  ".join(f"{key} {word}" for key, word in [*own, *((key, _SHORT[key]) for key in _SHOWN)])
+    shown = [key for key in _SHOWN if pane != "setup" or key not in _OF_NOTES]
+    return "  ".join(f"{key} {word}" for key, word in [*own, *((key, _SHORT[key]) for key in shown)])

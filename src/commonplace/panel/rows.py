@@ -20,13 +20,14 @@ _ABOVE = 3  # lines that stay in sight above a row that is gone to
 
 
 class Place(NamedTuple):
-    """Lines of a note that actions are about, and what they say."""
+    """Lines of a note that actions are about, what they say, and the one of them that is shown."""
 
     path: str
     first: int
     last: int
     text: str = ""
     workspace: str = ""
+    shown: str = ""
 
 
 class Row(NamedTuple):

@@ -60,7 +60,7 @@ class SearchPane(Pane):
     def __init__(self, host: Host) -> None:
         """Ask nothing yet."""
         super().__init__(id=self.NAME)
-        self._memory, self._host = host.memory, host
+        self._host = host
         self._timer: Timer | None = None
         self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
         self._is_searching = self._has_struck = False
@@ -131,10 +131,10 @@ class SearchPane(Pane):
             self._is_searching = False
 
     def _search(self, question: _Question) -> SearchResult:
-        today = self.host.now().date()
+        memory, today = self.host.memory, self.host.now().date()
         if question.in_full:
-            return self._memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
-        return draft(self._memory, question.text, limit=MOST_HITS, now=today, history=self._has_struck)
+            return memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
+        return draft(memory, question.text, limit=MOST_HITS, now=today, history=self._has_struck)
 
     # --- showing ------------------------------------------------------------------------------------
 
@@ -205,7 +205,9 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
     lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
     matched = [sum(b - a for a, b in screen.matches(text.line(line), pattern)) for line in lines]
-    best = [lines[matched.index(max(matched))]] if any(matched) else lines[:_LINES]
+    line = lines[matched.index(max(matched))] if any(matched) else ""
+    best = [line] if line else lines[:_LINES]
     said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
-    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace), 2)
+    place = Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line)
+    return Row(shown, hit, place, 2)

@@ -145,7 +145,8 @@ def _entry(moment: Moment) -> Row:
     lines = [line for line in moment.text.split("\n") if line.strip()]
     more = len(lines) - MOST_LINES
     where = " › ".join([*moment.headings[-1:], f"{moment.path}:{moment.start_line}"])
-    shown = [text.plain(where, "$text-accent"), *map(text.plain, lines[:MOST_LINES])]
+    labels = (" · ".join(moment.labels), "bold $text-warning")
+    shown = [text.joined((where, "$text-accent"), labels), *map(text.plain, lines[:MOST_LINES])]
     shown += [text.plain(f"… {count(more, 'line')} more", "dim")] if more > 0 else []
     place = Place(moment.path, moment.start_line, moment.end_line, moment.text)
     return Row(Content("\n").join(shown), moment.citation, place, 2)

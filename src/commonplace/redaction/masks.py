@@ -9,11 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import chain, filterfalse, islice
 
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.redact import MARK, private_parts, redact, strip_private
 
 PRIVATE = "<private>…</private>"
-_LINE = "a line with a secret"
+_PART = message("mark.private", "a private part")
+_LINE = message("mark.secret", "a line with a secret")
 _SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
 
 
@@ -88,7 +90,7 @@ def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
     text = strip_private(text.replace(PRIVATE, private))
     text = redact(text)[0] if redacted else text
     hidden = [line.replace(PRIVATE, private) for line in hidden]
-    return _filled(_filled(text, secret, hidden, _LINE), private, masked.private, "a private part")
+    return _filled(_filled(text, secret, hidden, _LINE), private, masked.private, _PART)
 
 
 def _filled(text: str, mark: str, hidden: Sequence[str], what: str) -> str:

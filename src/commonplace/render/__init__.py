@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.base.messages import count as count  # which many that render use
+
 FORMS = ("text", "json", "csv", "md", "xml", "files")  # of hits
 
 
@@ -29,8 +31,3 @@ def some(names: Sequence[str], most: int = 3) -> str:
     """Return the first of some names: `a, b, c and 4 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return `1,234 hits`, `1 hit`, and with a plural of its own `2 entries`."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -401,6 +401,21 @@ def import_text(done: Import, look: Look = PLAIN) -> str:
     return "\n".join(map(look.fit, lines))
 
 
+def import_outcome(done: Import) -> str:
+    """Say in one line what an import came to, or would come to."""
+    entries = sum(file.added for file in done.files)
+    updated, differs = sum(file.updated for file in done.files), sum(file.differs for file in done.files)
+    written = sum(file.outcome in ("new", "changed") or bool(file.added) for file in done.files)
+    kinds = Counter(setting.kind for setting in done.settings if setting.outcome == "new")
+    told = [
+        f"{count(entries, 'entry', 'entries')} in {count(written, 'note')}" if entries else "",
+        f"{updated:,} updated" if updated else "",
+        *(count(number, kind) for kind in ("collection", "context") if (number := kinds[kind])),
+        f"{differs:,} differ and were left" if differs else "",
+    ]
+    return f"{done.source}: {', '.join(filter(None, told)) or 'nothing new'}"
+
+
 def corrected_text(done: Corrected) -> str:
     """Say what was struck, and where the new statement stands."""
     struck = f"struck {', '.join(map(screen.one_line, done.struck))}"

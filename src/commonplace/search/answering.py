@@ -10,6 +10,7 @@ from dataclasses import replace
 from commonplace import config
 from commonplace.base import remedies
 from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.base.messages import Message, message
 from commonplace.index import facts
 from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
@@ -142,6 +143,7 @@ class Answerer:
                     s.ignore,
                     *counts.collections.get(s.name, (0, 0)),
                     weight=noted[s.name].weight if s.name in noted else "own",
+                    by_default=noted[s.name].by_default if s.name in noted else True,
                 )
                 for s in store.sources
             ),
@@ -229,7 +231,7 @@ class Answerer:
             outcome = pipeline.search(index, means, parsed, request)
         if request.mode == "semantic" and embed is None:
             nobody = "no vectors can answer this question, and a semantic search asks nothing else"
-            outcome.warnings.append(nobody)
+            outcome.warnings.append(message("search.no_vectors", nobody))
         return outcome
 
     def measure(self) -> None:
@@ -395,14 +397,20 @@ class QuestionModel:
         if current.trouble:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
-            return [f"{OTHER_VECTORS}: {self._sync()}"]
+            return [self._other_vectors()]
         pending = self._store.index.vectors.pending()
-        have = "has" if pending == 1 else "have"
-        return [f"{count(pending, 'passage')} {have} no vector yet: {self._sync()}"] if pending else []
+        if not pending:
+            return []
+        waiting = f"{count(pending, 'passage')} {'has' if pending == 1 else 'have'} no vector yet: {{sync}}"
+        return [message("vectors.pending", waiting, pending=pending, sync=self._sync())]
 
-    def _sync(self) -> str:
+    def _other_vectors(self) -> Message:
+        return message("vectors.other", f"{OTHER_VECTORS}: {{sync}}", sync=self._sync())
+
+    def _sync(self) -> Message:
         """What brings the vectors that are missing."""
-        return "a sync is running" if self._store.syncing else remedies.say("sync")
+        running = message("sync.running", "a sync is running")
+        return running if self._store.syncing else remedies.say("sync")
 
     def advice(self) -> list[str]:
         """Say what to do about the model: none is there, another made the vectors, a script is foreign."""
@@ -415,9 +423,10 @@ class QuestionModel:
         if model is None:
             return messages
         if not self._store.vectors.serves(model):
-            messages.append(f"{OTHER_VECTORS}: {self._sync()}")
+            messages.append(self._other_vectors())
         if advice := scripts.advise(scripts.shares(self._store.index), model.scripts):
-            messages.append(f"{advice.told}: {remedies.say('models.use', advice.provider)}")
+            remedy = remedies.say("models.use", advice.provider)
+            messages.append(message("vectors.foreign", "{told}: {remedy}", told=advice.told, remedy=remedy))
         return messages
 
 

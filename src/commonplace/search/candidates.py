@@ -15,6 +15,7 @@ from threading import Thread
 
 from commonplace import language
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
@@ -188,7 +189,8 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
     request, lines = question.request, question.request.lines or of_question(question.query, question.meaning)
     by_meaning = [line for line in lines if line.kind != "lex"]
     if request.mode == "lexical" and len(by_meaning) == len(lines):
-        outcome.warnings.append("no line asks full text, and a lexical search asks nothing else")
+        nothing = "no line asks full text, and a lexical search asks nothing else"
+        outcome.warnings.append(message("search.no_line", nothing))
     if embed is None or request.mode == "lexical" or not by_meaning:
         return _by_words(question, lines, outcome)
     vectors = question.index.vectors
@@ -199,8 +201,12 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
     found = _by_words(question, lines, outcome)
     with outcome.timed("vectors"):
         if (error := asking.wait()) is not None:
-            alone = "some lines were not asked by meaning" if asking.answers else "full text answered alone"
-            outcome.warnings.append(f"{error}; {alone}")
+            alone = message("search.words_alone", "full text answered alone")
+            if asking.answers:
+                alone = message("search.lines_alone", "some lines were not asked by meaning")
+            outcome.warnings.append(
+                message("search.failed", "{error}; {alone}", error=error.args[0], alone=alone)
+            )
         if asking.answers:
             outcome.level = level
         lists = _by_meaning(question, asking.answers, {*found.lexical, *question.of_days})

@@ -21,6 +21,7 @@ from datetime import date
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
@@ -119,8 +120,8 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
     said = []
     for key, item in named.items():
         if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,)):
-            quoted = f'"{key}:{item.value}" in quotation marks looks for these words'
-            said.append(f'no note has the key "{key}"; {quoted}')
+            quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
+            said.append(message("search.no_key", quoted, key=key, value=item.value))
     if words:
         from difflib import get_close_matches
     for match in words:
@@ -128,10 +129,11 @@ def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
         is_long = len(key) >= _LONG
         close = _swapped(key, known) or (get_close_matches(key, known, 1, _LIKE) if is_long else [])
         if close[:1] == [key] and sign != ":":  # a date is not compared with a sign
-            said.append(f'"{key}{sign}{value}" is looked for as words; did you mean {key}:{value}?')
+            meant = '"{key}{sign}{value}" is looked for as words; did you mean {key}:{value}?'
+            said.append(message("search.sign", meant, key=key, sign=sign, value=value))
         elif close:
-            meant = f"looked for as words; did you mean {close[0]}?"
-            said.append(f'no note has the key "{match["key"]}": {meant}')
+            meant = 'no note has the key "{key}": looked for as words; did you mean {near}?'
+            said.append(message("search.near_key", meant, key=match["key"], near=close[0]))
     return list(dict.fromkeys(said))
 
 
@@ -268,8 +270,11 @@ def _span(item: Filter, now: date) -> tuple[str, str]:
 
     span = dates.read(item.value, now)
     if span is None:
-        told = 'write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
-        raise ConfigError(item.key, f"{item.value!r} is no date that is understood; {told}")
+        told = (
+            "{value!r} is no date that is understood;"
+            ' write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
+        )
+        raise ConfigError(item.key, message("date.unknown", told, value=item.value))
     return span.first.isoformat(), span.last.isoformat()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.index import facts
 from commonplace.index.base import ALL, Candidate, In, Index, Matches, Not, Scope
@@ -94,9 +95,11 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         _take_back(outcome, lacking, evidence.day)
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
-        outcome.warnings.append(f"{demand}; plain words demand nothing")
+        outcome.warnings.append(
+            message("search.demand", "{demand}; plain words demand nothing", demand=demand)
+        )
     elif not (asked.terms or asked.required or asked.prefixes or request.lines):
-        outcome.warnings.append("the question holds no word to look for")
+        outcome.warnings.append(message("search.no_word", "the question holds no word to look for"))
     return outcome
 
 
@@ -158,8 +161,11 @@ def _respelled(
         names = spelling.meant(words, index.passages(sorted(promising)), behind)
     if not names:
         return None
-    taken = ", ".join(f"{word} for {name}" for word, name in names.items())
-    outcome.warnings.append(f"no note holds this spelling: took {taken}")
+    pairs = names.items()
+    taken = [message("search.taken", "{word} for {name}", word=word, name=name) for word, name in pairs]
+    outcome.warnings.append(
+        message("search.spelling", "no note holds this spelling: took {taken}", taken=taken)
+    )
     return spelling.respelled(asked, names)
 
 
@@ -220,7 +226,8 @@ def _reread(ranked: Sequence[Ranked], asked: Query, means: Means, outcome: Outco
             try:
                 ranked = reranking.rerank(ranked, asked, reader)
             except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
-                outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
+                unranked = "{error}; the hits stand in the order they had without reranking"
+                outcome.warnings.append(message("search.unranked", unranked, error=error.args[0]))
     is_final = reader is not None and reader.kind != "local"
     calibrated = means.ranking.fusion == "calibrated"
     return ranking.behind_others(ranked) if calibrated and not is_final else ranked
@@ -260,7 +267,8 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 
         covered &= as_of.cover(request.as_of, history=request.history)
     if asked.only_excludes:
-        outcome.warnings.append("nothing but exclusions: what holds none of them is listed, newest first")
+        nothing = "nothing but exclusions: what holds none of them is listed, newest first"
+        outcome.warnings.append(message("search.exclusions", nothing))
     if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
@@ -270,8 +278,8 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     outcome.warnings += filters.warnings(index, asked.text, asked.filters)
     if asked.stray:
         operators = " and ".join(asked.stray)
-        told = f"filters hold for the whole question: {operators} beside one counts for nothing"
-        outcome.warnings.append(told)
+        whole = "filters hold for the whole question: {operators} beside one counts for nothing"
+        outcome.warnings.append(message("search.operators", whole, operators=operators))
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
@@ -294,7 +302,9 @@ def _as_far_as_held(
     lines = tuple(line._replace(query=held(line.query)) for line in request.lines)
     if absent:
         phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
-        outcome.warnings.append(f"nothing holds {phrases}: found by the words")
+        outcome.warnings.append(
+            message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
+        )
     return asked, request._replace(lines=lines)
 
 
@@ -309,7 +319,8 @@ def _lacking(
 
 
 def _no_note_of(spans: Iterable[Span]) -> str:
-    return NO_NOTE_OF.format(" or ".join(dict.fromkeys(span.written for span in spans)))
+    days = " or ".join(dict.fromkeys(span.written for span in spans))
+    return message("search.no_note_of", NO_NOTE_OF, day=days)
 
 
 def _take_back(outcome: Outcome, lacking: Sequence[Span], today: Callable[[], date]) -> None:

@@ -11,6 +11,7 @@ from datetime import date
 from itertools import islice
 
 from commonplace.base.errors import NoteNotFound
+from commonplace.base.messages import message
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
@@ -21,7 +22,10 @@ from commonplace.search import candidates, ranking, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
-NEITHER = "no such note, and no day that is understood (2026-02-13, yesterday, last Tuesday, 上周三)"
+NEITHER = message(
+    "timeline.neither",
+    "no such note, and no day that is understood (2026-02-13, yesterday, last Tuesday, 上周三)",
+)
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 
 
@@ -48,7 +52,7 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             last = bisect_right(days, span.last.isoformat())
             own = [moment for note in notes[first:last] for moment in _moments(index, note, today)]
             parts: _Parts = (), own, ()
-            warning = NO_NOTE_OF.format(anchor)
+            warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         else:
             notes = _in_order(index, references.shown(*key))
             first = _place(index, notes, key, reference)
@@ -56,7 +60,7 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
                 first + 1,
                 _parted(list(_moments(index, notes[first], today)), notes[first], reference),
             )
-            warning = f"nothing but headings stands in {anchor}"
+            warning = message("timeline.headings", "nothing but headings stands in {place}", place=anchor)
         earlier, own_part, later = parts
         # Passages of the anchor's own notes come first, then those of the notes further away.
         further = (

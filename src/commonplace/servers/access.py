@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
@@ -102,10 +103,12 @@ def denied(
     """
     host = host_of(headers.get("host", ""))
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
-        return Denied(421, "the Host header names another machine; server.hosts can allow it")
+        return Denied(
+            421, message("host", "the Host header names another machine; server.hosts can allow it")
+        )
     origin = headers.get("origin")
     if origin is not None and not _is_known(_origin_host(origin), access):
-        return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
+        return Denied(403, message("origin", "pages of this origin may not ask; server.hosts can allow it"))
     if access.token and not open_to_all:
         kind, _, given = headers.get("authorization", "").partition(" ")
         tokens = [access.token, *([part(access.token, place)] if place else [])]
@@ -116,7 +119,7 @@ def denied(
                     "the token is wrong, or lets in elsewhere; `commonplace serve status` says where it is"
                 )
                 return Denied(401, wrong, 'Bearer error="invalid_token"')
-            return Denied(401, "a token is needed: Authorization: Bearer TOKEN", "Bearer")
+            return Denied(401, message("token", "a token is needed: Authorization: Bearer TOKEN"), "Bearer")
     if place and not access.token:
         return Denied(403, "what is served apart needs a token; serve it without --no-token")
     return None

@@ -116,8 +116,13 @@ def registered(
             noted = _noted(state)
             if noted is not None and noted.id == running.id:
                 paths.root_of(state).unlink(state, missing_ok=True)
-                with suppress(OSError):
-                    paths.root_of(pointer).unlink(pointer, missing_ok=True)
+                _unlink(pointer)
+                _unlink(_key(folder))
+
+
+def _unlink(path: Path) -> None:
+    with suppress(OSError):
+        paths.root_of(path).unlink(path, missing_ok=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -198,6 +203,28 @@ def _pointer(folder: Path) -> Path:
     """Where the user's own files say that a server is noted in a folder."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:20]
     return paths.user_config_dir() / "servers" / f"{name}.folder"
+
+
+def _key(folder: Path) -> Path:
+    return _pointer(folder).with_suffix(".key")
+
+
+def keep_key(folder: Path, key: str) -> None:
+    """Keep the key of a server where only its user's programs read it; without it less is allowed."""
+    path = _key(folder)
+    with suppress(OSError, NoteUnreadable):
+        door = paths.root_of(path)
+        door.make_folder(path.parent)
+        door.exchange(path, key.encode())
+
+
+def key(folder: Path) -> str:
+    """Return the key of the server that is noted in a folder, empty for none."""
+    path = _key(folder)
+    try:
+        return paths.root_of(path).read(path, limit=_LARGEST_STATE).decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def others(folder: Path) -> Iterator[Running]:

@@ -14,17 +14,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from commonplace.base.messages import message
 from commonplace.servers import access
 from commonplace.servers.access import Access, Denied
 from commonplace.servers.api import errors
 
 if TYPE_CHECKING:
-    from commonplace.servers.visitors import Visitors
+    from commonplace.servers.visitors import Visitor, Visitors
 
 ENDPOINT, HEALTH = "/mcp", "/health"
 APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
 METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
+OWN = "commonplace.own"  # there too: whether a page asks that a program of the user let in, on this machine
 PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
 _ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
 Record = Callable[[str], None]
@@ -65,7 +67,10 @@ class Guard:
             single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
             place = scope["path"].removesuffix(ENDPOINT)
             place = place if place.startswith(APART) and place != scope["path"] else ""
-            is_open = scope["path"] in self._open or self._is_visitor(scope, single)
+            visitor = self._visitor(scope, single)
+            is_open = scope["path"] in self._open or visitor is not None
+            is_near = access.is_loopback(access.host_of(single.get("host", "")))
+            scope[OWN] = visitor is not None and visitor.is_own and is_near and not self._allowed.anywhere
             denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
             if denied is None:
                 await self._app(scope, receive, noting)
@@ -80,14 +85,14 @@ class Guard:
             method = f" {scope[METHOD]}" if METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
-    def _is_visitor(self, scope: Scope, headers: Mapping[str, str]) -> bool:
-        """Whether a browser asks that is in; who sends a token is asked for that one."""
+    def _visitor(self, scope: Scope, headers: Mapping[str, str]) -> Visitor | None:
+        """The browser that asks, if it is in; who sends a token is asked for that one."""
         if (
             self._visitors is None
             or not scope["path"].startswith(errors.PREFIX)
             or "authorization" in headers
         ):
-            return False
+            return None
         return self._visitors.admit(scope["method"], headers)
 
 
@@ -125,7 +130,7 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect as error:
         raise Unserved(400, "the client went away") from error
     if large:
-        raise Unserved(413, f"a body has {LARGEST:,} bytes at most")
+        raise Unserved(413, message("body.large", "a body has {most:,} bytes at most", most=LARGEST))
     return bytes(body)
 
 

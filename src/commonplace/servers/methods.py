@@ -123,6 +123,11 @@ class Service:
                 self._events = ClientEvents(memory, self.agent, later=self._backlog.add)
             return self._events
 
+    def reopen(self) -> Memory:
+        """Open the memory anew, by the settings as they are now. Raises as `Memory.open` does."""
+        self.close()
+        return self.memory
+
     def close(self) -> None:
         """Close the memory; it is opened again when it is needed."""
         with self._lock:

@@ -125,6 +125,7 @@ def serve(
             _log(folder / daemon.LOG if detached else None)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
             own = site.build(service, beside=beside, examine=examine, cookie=f"commonplace-{port}")
+            daemon.keep_key(folder, own.visitors.key)
             application = http.build(
                 service, allowed, log.info, identity=running.id, apart=apart, beside=beside,
                 more=own.routes, visitors=own.visitors, open_to_all=own.open_to_all,

@@ -1,5 +1,8 @@
 """Browsers that are let in by a code that works once, with a cookie and a key until the server ends.
 
+Who has the token of the server can make a code. Who also has the server's own key, which lies with the user's
+settings, is a program of the user: the browser that it lets in may do what reaches beyond the workspace.
+
 A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So it does
 not let in alone: the key, which pages keep in what belongs to one port (localStorage) and send in a header,
 must come with it. No page of another origin can read the key or send that header.
@@ -28,44 +31,54 @@ class Visit(NamedTuple):
     key: str
 
 
+class Visitor(NamedTuple):
+    """A browser that is in: the digest of its key, and whether a program of the user let it in."""
+
+    key: bytes
+    is_own: bool
+
+
 class Visitors:
     """The browsers of one server; safe from any thread."""
 
     def __init__(self, cookie: str = "commonplace", clock: Callable[[], float] = time.monotonic) -> None:
         """`cookie` is its name, one for each server of a host."""
-        self.cookie = cookie
+        self.cookie, self.key = cookie, secrets.token_urlsafe(32)
         self._clock, self._lock = clock, threading.Lock()
-        self._codes: dict[bytes, float] = {}  # digests, with the time when they end
-        self._visits: dict[bytes, bytes] = {}  # digests of cookies, with those of their keys
+        self._codes: dict[bytes, tuple[float, bool]] = {}  # digests; when they end, and whose they are
+        self._visits: dict[bytes, Visitor] = {}  # by digests of cookies
 
-    def code(self) -> str:
-        """Return a new code, which lets one browser in."""
-        code = secrets.token_urlsafe(24)
+    def code(self, key: str = "") -> str:
+        """Return a new code, which lets one browser in; that of a program of the user's for our own key."""
+        code, is_own = secrets.token_urlsafe(24), secrets.compare_digest(_digest(key), _digest(self.key))
         with self._lock:
             _make_room(self._codes, MOST_CODES)
-            self._codes[_digest(code)] = self._clock() + CODE_S
+            self._codes[_digest(code)] = self._clock() + CODE_S, is_own
         return code
 
     def enter(self, code: str) -> Visit | None:
         """Use a code up; None for one that is used, too old or none."""
         with self._lock:
-            until = self._codes.pop(_digest(code), None)
-            if until is None or until < self._clock():
+            until, is_own = self._codes.pop(_digest(code), (0.0, False))
+            if not until or until < self._clock():
                 return None
             visit = Visit(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
             _make_room(self._visits, MOST)
-            self._visits[_digest(visit.cookie)] = _digest(visit.key)
+            self._visits[_digest(visit.cookie)] = Visitor(_digest(visit.key), is_own)
         return visit
 
-    def admit(self, method: str, headers: Mapping[str, str]) -> bool:
-        """Whether a browser that is in asks; what changes anything must come from a page of this server."""
+    def admit(self, method: str, headers: Mapping[str, str]) -> Visitor | None:
+        """Return the browser that asks, None for one that is not in, or that asks for another's page.
+
+        What changes anything must come from a page of this server.
+        """
         pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         cookie = next((value for name, _, value in pairs if name == self.cookie), "")
         with self._lock:
-            key = self._visits.get(_digest(cookie))
-        if key is None or not secrets.compare_digest(key, _digest(headers.get(KEY, ""))):
-            return False
-        return method in _SAFE or is_own_page(headers)
+            visitor = self._visits.get(_digest(cookie))
+        if visitor is None or not secrets.compare_digest(visitor.key, _digest(headers.get(KEY, ""))):
+            return None
+        return visitor if method in _SAFE or is_own_page(headers) else None
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
@@ -78,6 +91,6 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _make_room(held: dict[bytes, float] | dict[bytes, bytes], most: int) -> None:
+def _make_room(held: dict[bytes, tuple[float, bool]] | dict[bytes, Visitor], most: int) -> None:
     while len(held) >= most:
         del held[next(iter(held))]

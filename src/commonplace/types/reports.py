@@ -117,7 +117,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection and what the index holds of it; `weight` is `own` or `reference`."""
+    """A collection and what the index holds of it; `weight` is `own` or `reference`.
+
+    `by_default` says whether searches that name no collection look into it.
+    """
 
     name: str
     root: str
@@ -126,6 +129,9 @@ class CollectionInfo:
     notes: int = 0
     passages: int = 0
     weight: str = "own"
+    by_default: bool = True
+
+    JSON: ClassVar = "name root globs ignore notes passages weight include_by_default=by_default"
 
 
 @dataclass(frozen=True, slots=True)

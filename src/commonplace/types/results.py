@@ -22,7 +22,7 @@ else:
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
 WEAK = "weak"  # the label of hits of which none clearly answers
 WEAKLY = "nothing clearly answers"
-NO_NOTE_OF = "no note is of {}"  # the days of a question, or of a timeline
+NO_NOTE_OF = "no note is of {day}"  # the days of a question, or of a timeline
 LEVEL_NAMES: Mapping[int, str] = {
     0: "vectors + full text",
     1: "vectors (numpy) + full text",

@@ -61,6 +61,12 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     return Export(write(notes, texts).encode("utf-8", "replace"), len(files), failures)
 
 
+def form_of(target: Path) -> Form:
+    """Return the form that the ending of a file's name says; of any other ending Markdown."""
+    ending = target.suffix.lower().removeprefix(".")
+    return next((form for form in FORMS if form == ending), "md")
+
+
 def write(memory: Memory, target: Path, exported: Export, *, force: bool = False) -> None:
     """Write an export to a file outside the workspace and its collections, whole or not at all.
 
@@ -72,12 +78,12 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
     places = [one.root for one in scan.sources(os.fspath(memory.workspace.root), memory.settings)]
     if any(paths.is_within(folder, os.path.realpath(place)) for place in places):
         raise ConfigError(
-            "--to", f"{shown} lies among the notes, where it would be searched; name another place"
+            "export", f"{shown} lies among the notes, where it would be searched; name another place"
         )
     if not os.path.isdir(folder):
-        raise ConfigError("--to", f"{paths.shown(target.parent)} is no folder; make it first")
+        raise ConfigError("export", f"{paths.shown(target.parent)} is no folder; make it first")
     if os.path.isdir(target):
-        raise ConfigError("--to", f"{shown} is a folder; name a file in it")
+        raise ConfigError("export", f"{shown} is a folder; name a file in it")
     root = paths.root_of(target)
     try:
         if force:
@@ -85,7 +91,7 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
         else:
             root.create(target, exported.data)
     except FileExistsError as error:
-        raise ConfigError("--to", f"{shown} is there already; --force replaces it") from error
+        raise ConfigError("export", f"{shown} is there already; --force replaces it") from error
     except OSError as error:
         raise NoteUnreadable(shown, paths.reason(error)) from error
 

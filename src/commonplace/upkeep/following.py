@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from commonplace import config
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
+from commonplace.base.messages import message
 from commonplace.base.root import Root, open_named
 from commonplace.config.loading import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
@@ -195,6 +196,9 @@ def _by_end(known: Mapping[str, Session], session: str) -> Session:
     from difflib import get_close_matches
 
     near = [match.id for match in matches[:5]] or get_close_matches(session, known, 3)
-    several = "several sessions end so"
-    reason = several if matches else f"no such session{'' if near else '; ' + remedies.say('sessions')}"
+    reason = message("session.several", "several sessions end so")
+    if not matches:
+        reason = message("session.unknown", "no such session")
+        if not near:
+            reason = message("session.none", "no such session; {all}", all=remedies.say("sessions"))
     raise NoteNotFound(paths.shown(session), near, reason)

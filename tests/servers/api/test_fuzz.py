@@ -66,10 +66,13 @@ def requests(draw: st.DrawFn) -> tuple[Operation, str, bytes | None, dict[str, s
     return one, address, None if one.body is None else json.dumps(body).encode(), headers
 
 
-@given(sent=st.lists(requests(), min_size=6, max_size=10))
-def test_whatever_is_sent_is_answered_as_it_is_described(api: Api, sent: list[Any]) -> None:
+@given(sent=st.lists(requests(), min_size=6, max_size=10), is_page=st.booleans())
+def test_whatever_is_sent_is_answered_as_it_is_described(
+    api: Api, private_home: Path, sent: list[Any], is_page: bool
+) -> None:
+    own = api.own() if is_page else {}
     for one, address, body, headers in sent:
-        status, answer, told = api.raw(one.method, address, body, **headers)
+        status, answer, told = api.raw(one.method, address, body, **headers, **own)
         described = api.document["paths"][one.path][one.method.lower()]["responses"]
         assert str(status) in described, (one.name, address, body, answer)
         assert told["content-type"] == "application/json"

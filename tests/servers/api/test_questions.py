@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from commonplace.base.messages import message
 from commonplace.base.paths import Workspace
 from commonplace.memory import Memory, draft
 from commonplace.providers import costs
@@ -110,7 +111,8 @@ def test_health_is_what_an_examination_finds(service: Service, workspace: Path) 
 
     def examine(online: bool) -> list[Finding]:
         asked.append(online)
-        return [Finding("index.file", "wrong", "it is damaged", "sync it"), Finding("a.b", "ok", "fine")]
+        damaged = message("index.damaged", "the file is damaged: {what}", what=["page 3"])
+        return [Finding("index.file", "wrong", damaged, "sync it"), Finding("a.b", "ok", "fine")]
 
     server = Served(service, Access(TOKEN), examine=examine)
     try:
@@ -118,4 +120,16 @@ def test_health_is_what_an_examination_finds(service: Service, workspace: Path) 
     finally:
         server.end()
     assert (health["ok"], health["counts"]["wrong"], health["counts"]["ok"], asked) == (False, 1, 1, [True])
-    assert health["findings"][0]["remedy"] == "sync it"
+    damaged, fine = health["findings"]
+    assert (damaged["told"], damaged["remedy"]) == ("the file is damaged: page 3", "sync it")
+    assert damaged["said"] == {"told": {"code": "index.damaged", "values": {"what": ["page 3"]}}}
+    assert "said" not in fine
+
+
+def test_errors_and_warnings_have_codes_and_values_that_tell_nothing_around_the_workspace(api: Api) -> None:
+    error = api.raw("GET", "/api/note", query={"reference": f"{api.root}/none.md"})[1]["error"]
+    assert error["said"]["message"]["code"].startswith("place")
+    assert error["said"]["message"]["values"]["reason"]["code"] == "note.missing"
+    assert str(api.root) not in str(error)
+    found = api.get("/api/search", q="-deploy")
+    assert [one and one["code"] for one in found["said"]["warnings"]] == ["search.exclusions"]

@@ -16,7 +16,7 @@ from commonplace.servers import access
 from commonplace.servers.access import Access
 from commonplace.servers.api import routes
 from commonplace.servers.methods import LANE, Service
-from tests.servers.api.conftest import TOKEN, Api
+from tests.servers.api.conftest import BEYOND, TOKEN, Api
 from tests.servers.conftest import Served
 from tests.servers.test_http import request
 
@@ -167,6 +167,9 @@ WRITES = [
 ]
 
 
+QUERIES = {"/api/export": {"form": "md"}}
+
+
 def test_who_only_reads_writes_nothing(served: Callable[..., Api], workspace: Path) -> None:
     before = {path: path.read_bytes() for path in workspace.rglob("*.md")}
 
@@ -191,15 +194,23 @@ def test_an_agents_server_writes_in_its_name_and_does_nothing_that_is_the_owners
     assert "by: agent; agent: codex" in (workspace / written["path"]).read_text()
     shown = api.post("/api/corrections/preview", old="Lin signs it off.", new="Mira signs it off.")
     assert "agent: codex" in shown["diff"]
-    assert api.get("/api/caller") == {"agent": "codex", "owner": False, "writes": True}
-    bodies: dict[str, Any] = {path: body for _, path, body in WRITES} | {
-        "/api/forget/preview": {"selections": [{"kind": "text", "value": "a"}]},
-        "/api/forget/refuse": {"request": "x"},
-        "/api/consolidation/reject": {"preview": "x"},
-    }
+    assert api.get("/api/caller") == {
+        "agent": "codex", "owner": False, "writes": True, "reaches": False,
+    }  # fmt: skip
+    bodies: dict[str, Any] = (
+        {path: body for _, path, body in WRITES}
+        | {
+            "/api/forget/preview": {"selections": [{"kind": "text", "value": "a"}]},
+            "/api/forget/refuse": {"request": "x"},
+            "/api/consolidation/reject": {"preview": "x"},
+        }
+        | BEYOND
+    )
     for one in (one for one in routes.OPERATIONS if one.owner):
-        body = None if one.method == "GET" else bodies.get(one.path, {})
-        assert api.refused(one.method, one.path, body)[0] == 403, one.path
+        body, query = (
+            (None, QUERIES.get(one.path, {})) if one.method == "GET" else (bodies.get(one.path, {}), {})
+        )
+        assert api.refused(one.method, one.path, body, **query)[0] == 403, one.path
     assert api.refused("GET", "/api/events")[0] == 403
 
 

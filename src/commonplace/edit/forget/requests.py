@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from commonplace.base import atomic, paths, records, remedies
 from commonplace.base.errors import ConfigError
+from commonplace.base.messages import message
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Targets
 from commonplace.redaction.redact import public
@@ -150,7 +151,9 @@ def find(workspace: paths.Workspace, name: str) -> Request:
     for number, request in enumerate(waiting, 1):
         if name == request.code or (name.isdecimal() and len(name) < 4 and int(name) == number):
             return request
-    raise ConfigError("forget", f"nothing waits under {name!r}: {remedies.say('forget.pending')}")
+    pending = remedies.say("forget.pending")
+    none = message("forget.no_request", "nothing waits under {name!r}: {pending}", name=name, pending=pending)
+    raise ConfigError("forget", none)
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:

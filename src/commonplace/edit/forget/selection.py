@@ -16,6 +16,7 @@ from commonplace import render
 from commonplace.base import remedies
 from commonplace.base.database import memory
 from commonplace.base.errors import NO_NOTE, ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
@@ -38,6 +39,7 @@ from commonplace.types.changes import Selection, SelectionKind, Unreachable
 
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
+_ELSEWHERE = message("forget.elsewhere", "lies in a collection, which is not ours to change; forget it there")
 MOST_PARTLY = 20  # statements with a part of a name alone that are named one by one
 _TRIM = " \t-*+_~.!?。！？…\"'“”"
 
@@ -129,7 +131,9 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
     if selection.kind == "session":
         session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
         if not session.isprintable() or session.startswith(".") or set(session or "/") & set("/\\"):
-            raise ConfigError("session", f"{value!r} is no id of a session")
+            raise ConfigError(
+                "session", message("session.id", "{value!r} is no id of a session", value=value)
+            )
         return replace(targets, sessions=(*targets.sessions, session))
     return _with_reference(context, names, targets, replace(selection, value=value))
 
@@ -138,7 +142,8 @@ def _with_words(targets: Targets, selection: Selection) -> Targets:
     """Targets with a text or a person, and what these are called as well. Raises ConfigError for no words."""
     words = tuple(word.strip() for word in (selection.value, *selection.also))
     if not all(any(map(str.isalnum, word)) for word in words):
-        raise ConfigError("forget", f"{words[0]!r} is no word that could be looked for")
+        wordless = "{value!r} is no word that could be looked for"
+        raise ConfigError("forget", message("forget.no_word", wordless, value=words[0]))
     if selection.kind == "person":
         return replace(targets, people=(*targets.people, *words))
     return replace(targets, texts=(*targets.texts, *words))
@@ -156,8 +161,8 @@ def _with_reference(
     path = _own(context, names, reference)
     if path.startswith(f"{FOLDER}/"):
         if (reference.first, reference.last) != (1, None):
-            reason = f"{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
-            raise ConfigError("forget", reason)
+            whole = "{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
+            raise ConfigError("forget", message("forget.transcript", whole, value=value, path=path))
         return replace(targets, sessions=(*targets.sessions, path[len(FOLDER) + 1 : -len(ENDING)]))
     if selection.kind == "note":
         return replace(targets, notes=(*targets.notes, path))
@@ -183,10 +188,12 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     finally:
         store.close()
     if collection != WORKSPACE_COLLECTION:
-        raise OutsideRoots(shown, "lies in a collection, which is not ours to change; forget it there")
+        raise OutsideRoots(shown, _ELSEWHERE)
     if path not in names and not path.startswith(f"{FOLDER}/"):
         is_folder = (context.workspace.root / path).is_dir()
-        reason = "is a folder; name its notes" if is_folder else "no note of this workspace"
+        reason = message("forget.no_note", "no note of this workspace")
+        if is_folder:
+            reason = message("forget.folder", "is a folder; name its notes")
         raise NoteNotFound(path, reason=reason)
     return path
 

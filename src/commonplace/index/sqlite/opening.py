@@ -13,6 +13,7 @@ from commonplace.base import remedies
 from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable
 from commonplace.base.locks import locked
+from commonplace.base.messages import message
 from commonplace.base.paths import (
     DERIVED_FOLDER,
     Workspace,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ANEW = {
-    schema.DAMAGED: "the index was damaged and has been rebuilt",
-    schema.FOREIGN: "the index came from elsewhere and is built anew",
+    schema.DAMAGED: message("index.mended", "the index was damaged and has been rebuilt"),
+    schema.FOREIGN: message("index.foreign", "the index came from elsewhere and is built anew"),
     schema.OTHER_KEY: "the index was made with another key and is built anew; if another home of yours made"
     f" it, add the line of its {KEY_FILE} to yours",
 }
@@ -95,7 +96,8 @@ def _open(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -
         opened = _open_readonly(path, identity) or _open_elsewhere(fallback(), identity)
         if opened:
             return opened
-    return in_memory(identity, f"the index is not usable ({reason}): the files themselves were searched")
+    unusable = "the index is not usable ({reason}): the files themselves were searched"
+    return in_memory(identity, message("index.unusable", unusable, reason=reason))
 
 
 def in_memory(identity: Mapping[str, str], warning: str) -> Opened:
@@ -158,7 +160,8 @@ def discard(path: str, identity: Mapping[str, str], reason: str = schema.DAMAGED
     except OSError as error:
         raise IndexUnavailable(path, schema.UNWRITABLE) from error
     told = _ANEW[schema.DAMAGED] if schema.is_damage(reason) else _ANEW.get(reason)
-    index, told = SqliteIndex(path, identity), told or f"the index is built anew: {reason}"
+    index = SqliteIndex(path, identity)
+    told = told or message("index.anew", "the index is built anew: {reason}", reason=reason)
     if vectors:
         index.take(vectors)
         index.rebuild_reason = reason  # which is told, and lets go of the vectors that no text has any more
@@ -190,7 +193,12 @@ def _open_readonly(path: str, identity: Mapping[str, str]) -> Opened | None:
     if index.unfit:
         index.close()
         return None
-    return Opened(index, warnings=("the index cannot be written here and is used as it stands",))
+    return Opened(
+        index,
+        warnings=(
+            message("index.as_it_stands", "the index cannot be written here and is used as it stands"),
+        ),
+    )
 
 
 def _open_elsewhere(fallback: str, identity: Mapping[str, str]) -> Opened | None:

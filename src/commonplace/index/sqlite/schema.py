@@ -23,6 +23,7 @@ import apsw
 from commonplace.base import database as base
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.expressions import lazy
+from commonplace.base.messages import message
 from commonplace.base.paths import known_keys, root_of, signing_key
 from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
@@ -30,7 +31,9 @@ from commonplace.language import lexicon
 
 VERSION = "schema-7"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
-DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
+DAMAGED = message("index.is_damaged", "damaged")
+UNWRITABLE = message("index.unwritable", "cannot be written here")
+FOREIGN = message("index.from_elsewhere", "came from elsewhere")
 BROKEN = "damaged: its tables are not as they were made"  # SQLite reads the file; the vectors are of use
 OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
 BUSY_TIMEOUT_MS = 5000

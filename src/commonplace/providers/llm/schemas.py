@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from commonplace.base import messages
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers.llm import prompting
@@ -127,9 +128,12 @@ def check(schema: Mapping[str, Any]) -> None:
         check(part)
 
 
-def problem(value: object, schema: Mapping[str, Any]) -> str:
-    """Return the first thing about a value that does not fit, with its place, or an empty text."""
-    return next(_problems(value, schema, "$"), "")
+def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
+    """Return the first thing about a value that does not fit: its `place`, and `what`; empty for none."""
+    found = next(_problems(value, schema, "$"), None)
+    if found is None:
+        return messages.Message("", "", {})
+    return messages.message("value", "{place}: {what}", place=found[0], what=found[1])
 
 
 def is_closed(schema: Mapping[str, Any]) -> bool:
@@ -153,21 +157,21 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield schema[name]
 
 
-def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
     names = _names(schema)
     if names and not any(_is(value, name) for name in names):
-        yield f"{place}: {_shown(value)} is not of type {' or '.join(names)}"
+        yield place, f"{_shown(value)} is not of type {' or '.join(names)}"
         return
     for keyword, limit in schema.items():
-        kind, fits, message = _RULES.get(keyword, _NO_RULE)
+        kind, fits, fault = _RULES.get(keyword, _NO_RULE)
         if isinstance(value, kind) and not fits(value, limit):
-            yield f"{place}: {message(value, limit)}"
+            yield place, fault(value, limit)
     for inside, part, expected in _inside(value, schema):
         if isinstance(expected, Mapping):
             yield from _problems(part, expected, f"{place}{inside}")
         elif expected is False:
             allowed = ", ".join(schema.get("properties", {})) or "none"
-            yield f"{place}: {_shown(inside[1:])} is not allowed; allowed are {allowed}"
+            yield place, f"{_shown(inside[1:])} is not allowed; allowed are {allowed}"
 
 
 def _inside(value: object, schema: Mapping[str, Any]) -> Iterable[tuple[str, object, object]]:
@@ -196,6 +200,15 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
+def _too_short(value: str, least: int) -> messages.Message:
+    told = "{n} characters, at least {least:g} needed"
+    return messages.message("value.short", told, n=len(value), least=least)
+
+
+def _too_long(value: str, most: int) -> messages.Message:
+    return messages.message("value.long", "{n} characters, at most {most:g} allowed", n=len(value), most=most)
+
+
 # By keyword: the type of value it is about, whether a value fits, and what is wrong otherwise. A truth value
 # is no number here.
 _RULES: Mapping[str, Rule] = {
@@ -217,8 +230,8 @@ _RULES: Mapping[str, Rule] = {
     ),
     "minItems": (list, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} items, at least {n:g} needed"),
     "maxItems": (list, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} items, at most {n:g} allowed"),
-    "minLength": (str, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} characters, at least {n:g} needed"),
-    "maxLength": (str, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} characters, at most {n:g} allowed"),
+    "minLength": (str, lambda v, n: len(v) >= n, _too_short),
+    "maxLength": (str, lambda v, n: len(v) <= n, _too_long),
     "minimum": (
         (int, float),
         lambda value, least: isinstance(value, bool) or value >= least,

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from commonplace.base.messages import message
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
@@ -16,6 +17,7 @@ _MOST_WORDS, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1000, 50
 _KINDS = ("text", "lines", "note", "person", "session")
 _CODE = text("Carries out just what is shown, once; nothing to carry out where it is missing.")
 _PREVIEW = record("preview", preview=text("The code of a preview.", least=1, most=100))
+_ALL = message("run.all", "/api/runs lists them")
 _WHY = text("The reason, for the record.", most=500)
 _STATEMENT = text("Its words, or a reference to it.", least=1, most=_MOST_WORDS)
 
@@ -146,7 +148,7 @@ def _resume(call: Call) -> object:
     from commonplace.edit.forget import journal
 
     if not journal.pending(call.memory.workspace):
-        raise Refused(409, "no forgetting is under way")
+        raise Refused(409, message("forget.none", "no forgetting is under way"))
     return call.memory.forget([])
 
 
@@ -214,7 +216,7 @@ def _run(call: Call) -> object:
 
     workspace = call.memory.workspace
     if not any(name.startswith(call.values["id"]) for name in runs.names(workspace)):
-        raise Refused(404, "no run begins so", "/api/runs lists them")
+        raise Refused(404, message("run.unknown", "no run begins so"), _ALL)
     run = undoing.find(workspace, call.values["id"])
     return {**to_data(run), "diff": runs.diff(workspace, run)}
 
@@ -222,7 +224,7 @@ def _run(call: Call) -> object:
 def _preview_undo(call: Call) -> object:
     run, since = call.values.get("run", ""), call.values.get("since", False)
     if since and not run:
-        raise Refused(400, "since needs the run to begin with", "/api/runs lists them")
+        raise Refused(400, "since needs the run to begin with", _ALL)
     shown = call.memory.undo(run, since=since, dry_run=True)
     code = call.offer("undo", (shown, since))
     return _shown(shown, code)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def _accept(call: Call) -> object:
     proposed = call.redeem("consolidate")
     numbers = call.values["lines"]
     if unknown := [number for number in numbers if not 0 < number <= len(proposed.accepted)]:
-        raise Refused(400, f"there is no line {unknown[0]}", "ask for the preview again")
+        gone = message("preview.no_line", "there is no line {line}", line=unknown[0])
+        raise Refused(400, gone, PREVIEW_AGAIN)
     done = accept(call.memory, proposed, [number - 1 for number in numbers])
     return {**_shown(done), "run": done.run.id if done.run else ""}
 

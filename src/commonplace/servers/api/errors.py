@@ -24,6 +24,8 @@ from commonplace.base.errors import (
     UnknownCollection,
     WorkspaceNotFound,
 )
+from commonplace.base.messages import Message
+from commonplace.servers.api.schema import coded
 from commonplace.servers.protocol import encode
 
 PREFIX = "/api/"
@@ -44,6 +46,10 @@ SCHEMA: Mapping[str, object] = {
                     "items": {"$ref": "#/components/schemas/Cited"},
                 },
                 "current": {"$ref": "#/components/schemas/Source"},
+                "said": {
+                    "type": "object",
+                    "description": "Codes that stay the same, and values, of message and remedy.",
+                },
             },
         }
     },
@@ -89,9 +95,9 @@ class Refused(CommonplaceError):
 def response(refused: Refused) -> Response:
     """Return the answer that says why a request is not served."""
     remedy = {"remedy": refused.remedy} if refused.remedy else {}
-    about = {"code": CODES.get(refused.status, "error"), "message": str(refused), **remedy, **refused.more}
+    about = {"code": CODES.get(refused.status, "error"), "message": refused.args[0], **remedy, **refused.more}
     headers = {"cache-control": "no-store", **refused.headers}
-    return Response(encode({"error": about}), refused.status, headers, media_type="application/json")
+    return Response(encode({"error": coded(about)}), refused.status, headers, media_type="application/json")
 
 
 def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused:
@@ -104,9 +110,8 @@ def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused
     conflicts = isinstance(error, NotUndone | Running)
     known = (status for kind, status in _STATUS if isinstance(error, kind))
     status = 409 if conflicts else next(known, 400)
-    message = shown(str(error))
-    for folder in _folders(root):
-        message = message.replace(folder + os.sep, "")
+    told = error.args[0] if error.args else ""
+    message = _hidden(told if isinstance(told, Message) else str(error), [*_folders(root)])
     near = [{"citation": one.citation, "text": one.text} for one in getattr(error, "near", ())]
     more: dict[str, Any] = {"near": near} if near else {}
     remedy = remedies.say("sync") if isinstance(error, IndexUnavailable) else ""
@@ -119,6 +124,21 @@ def shown(text: str) -> str:
     from commonplace.render import screen
 
     return public(screen.one_line(text))
+
+
+def _hidden(value: Any, folders: Sequence[str]) -> Any:  # noqa: ANN401 - whatever is a value of a message
+    """Return a text or a value fit for a client: no secret, and of paths only what lies in a folder."""
+    if isinstance(value, Message):
+        values = {name: _hidden(one, folders) for name, one in value.values.items()}
+        return Message(_hidden(str(value), folders), value.code, values)
+    if isinstance(value, list | tuple):
+        return [_hidden(one, folders) for one in value]
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    for folder in folders:
+        text = text.replace(folder + os.sep, "")
+    return text
 
 
 def _folders(root: os.PathLike[str] | str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers.api import schema
 from commonplace.servers.api.document import parameters, refusals
@@ -116,7 +117,8 @@ class Feed:
         """
         with self._lock:
             if self._stop.is_set() or len(self._listeners) >= MOST_LISTENERS:
-                raise Refused(503, f"{MOST_LISTENERS} listen already", "close another page of this memory")
+                many = message("events.many", "{n} listen already", n=MOST_LISTENERS)
+                raise Refused(503, many, message("events.close", "close another page of this memory"))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="commonplace-feed", daemon=True)
                 self._thread.start()

@@ -7,6 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from commonplace.base.errors import NoteNotFound, OutsideRoots
+from commonplace.base.messages import message
 from commonplace.base.paths import MEMORY_FILE, MEMORY_FOLDER
 from commonplace.base.root import is_hidden
 from commonplace.servers.api import schema
@@ -61,20 +62,21 @@ def _edit(call: Call) -> object:
     def compose(before: str | None) -> str:
         if (makes and before is not None) or (read and (before is None or _digest(before) != read)):
             current: dict[str, Any] = {} if before is None else {"current": _version(place, before).value}
-            remedy = (
-                "read it again, and edit that"
-                if before is not None
-                else "it is gone; If-None-Match: * makes it"
-            )
-            raise Refused(412, f"{place} was changed meanwhile, so nothing was written", remedy, **current)
+            remedy = message("source.again", "read it again, and edit that")
+            if before is None:
+                remedy = message("source.gone", "it is gone; If-None-Match: * makes it")
+            changed = "{path} was changed meanwhile, so nothing was written"
+            raise Refused(412, message("source.changed", changed, path=place), remedy, **current)
         return str(new)
 
     about = About("write", f"edit {place}", "edited by hand")
     try:
         edited = files.edit(call.memory, place, compose, about)
     except MarkLost as error:
-        remedy = "leave its mark where it stands"
-        raise Refused(409, f"{error} of {place} would be lost, so nothing was written", remedy) from error
+        remedy = message("source.mark", "leave its mark where it stands")
+        lost = message("source.lost", "{what} of {path} would be lost, so nothing was written",
+                       what=error.args[0], path=place)  # fmt: skip
+        raise Refused(409, lost, remedy) from error
     return _version(place, edited.text, edited.run.id if edited.run else "")
 
 
@@ -104,12 +106,12 @@ def _place(call: Call) -> str:
         other.workspace.check_writable()
     plain = not path.startswith("/") and "\\" not in path and path.isprintable() and normpath(path) == path
     if not plain or path.startswith("../") or is_hidden(path) or not path.lower().endswith(".md"):
-        raise OutsideRoots(
-            path, "only Markdown notes of the workspace itself are edited, by their plain paths"
-        )
+        plain_path = "only Markdown notes of the workspace itself are edited, by their plain paths"
+        raise OutsideRoots(path, message("source.path", plain_path))
     is_known = path == MEMORY_FILE or path.startswith(f"{MEMORY_FOLDER}/")
     if not (is_known or call.memory.workspace.files.is_file(path)):
-        raise NoteNotFound(path, reason=f"no such note; new ones stand in {MEMORY_FOLDER}/")
+        reason = message("source.new", "no such note; new ones stand in {folder}/", folder=MEMORY_FOLDER)
+        raise NoteNotFound(path, reason=reason)
     return path
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.schema import Schema
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Finding, Provenance
 
-Lane = Literal["light", "heavy", "entry", "model", "examination"]
+Lane = Literal["light", "heavy", "entry", "model", "examination", "reading"]
 Examine = Callable[[bool], Iterable["Finding"]]
-LOST = "this preview is used, too old, or of something else; nothing was changed"
+LOST = message("preview.lost", "this preview is used, too old, or of something else; nothing was changed")
+PREVIEW_AGAIN = message("preview.again", "ask for the preview again")
 
 
 class Reply(NamedTuple):
@@ -33,7 +35,8 @@ class Call:
     """A request as an operation gets it: its values fit their schema, and `headers` are those it declares.
 
     `agent` is who the server was started for, empty for the owner. `examine` examines the whole installation,
-    with providers that are reached over a network if it is called with True.
+    with providers that are reached over a network if it is called with True. `reaches` says whether who asks
+    may reach beyond the workspace; `reopen` opens the memory by settings that were changed.
     """
 
     memory: Memory
@@ -42,6 +45,8 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     agent: str = ""
     examine: Examine = lambda online: ()
+    reaches: bool = False
+    reopen: Callable[[], Memory] | None = None
 
     @property
     def provenance(self) -> Provenance | None:
@@ -62,8 +67,15 @@ class Call:
         """Return what was shown by the code in `preview`. Raises Refused for any other code."""
         preview = self.previews.redeem(self.values["preview"], kind)
         if preview is None:
-            raise Refused(409, LOST, "ask for the preview again")
+            raise Refused(409, LOST, PREVIEW_AGAIN)
         return preview
+
+    def check_reach(self, command: str) -> None:
+        """Raise Refused where who asks may not reach beyond the workspace, with the command that may."""
+        if not self.reaches:
+            only = "only a page that `commonplace web` opened on this machine may ask"
+            remedy = f"open it so, or use the command line: {command}"
+            raise Refused(403, f"this reaches beyond the workspace, so {only}", remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +84,9 @@ class Operation:
 
     `query` and `headers` describe what stands beside a body, by name; `body` an object. `lane` says behind
     what it waits: what is `light` behind nothing, what is `heavy` behind searches and other changes, an
-    `entry` behind other entries; of what asks a `model`, and of examinations, one runs at a time. `owner` is
-    for nobody but the owner. A worker may answer a `search`.
+    `entry` behind other entries; of what asks a `model`, of examinations and of what is `reading` whole
+    folders, one runs at a time. `owner` is for nobody but the owner. `beyond` is for what reaches beyond the
+    workspace: the command line that does the same, for who may not. A worker may answer a `search`.
     """
 
     method: str
@@ -88,6 +101,7 @@ class Operation:
     refusals: tuple[int, ...] = ()
     lane: Lane = "heavy"
     owner: bool = False
+    beyond: str = ""
     search: bool = False
     required: tuple[str, ...] = ()
     created: bool = False

@@ -11,7 +11,7 @@ from commonplace.servers.api import schema
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, text
 from commonplace.types import Excerpt, NoteInfo, Recall, SearchResult, Status, Timeline, Usage
-from commonplace.types.reports import CollectionInfo, Finding
+from commonplace.types.reports import Finding
 from commonplace.types.results import MODES, Hit
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def _cost_parts() -> schema.Schema:
 
 
 def _caller(call: Call) -> object:
-    return {"agent": call.agent, "owner": not call.agent, "writes": call.memory.workspace.reader is None}
+    writes = call.memory.workspace.reader is None
+    return {"agent": call.agent, "owner": not call.agent, "writes": writes, "reaches": call.reaches}
 
 
 STATE = (
@@ -251,17 +252,13 @@ STATE = (
             agent=text("Whose name is written beside entries; empty for the owner."),
             owner=flag("Whether what is the owner's is answered."),
             writes=flag("Whether notes of this workspace may be written."),
+            reaches=flag("Whether what reaches beyond the workspace is done: folders, imports, clients."),
         ),
         lane="light",
     ),
     Operation(
         "GET", "/api/status", "status", "Describe the workspace and its index.",
         lambda call: call.memory.status(), schema.of(Status), refusals=(503,), lane="light",
-    ),
-    Operation(
-        "GET", "/api/collections", "collections", "List what is searched.",
-        lambda call: call.memory.status().collections, listed(schema.of(CollectionInfo)),
-        refusals=(503,), lane="light",
     ),
     Operation(
         "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.", _usage, schema.of(Usage),

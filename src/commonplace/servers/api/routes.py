@@ -17,9 +17,21 @@ from starlette.types import Receive, Scope, Send
 from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import Message, message
 from commonplace.providers.llm import schemas
 from commonplace.servers import guard, http, workers
-from commonplace.servers.api import changes, consolidation, document, errors, notes, questions
+from commonplace.servers.api import (
+    changes,
+    clients,
+    collections,
+    consolidation,
+    document,
+    errors,
+    notes,
+    questions,
+    schema,
+    transfers,
+)
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Examine, Operation, Reply
 from commonplace.servers.api.schema import Schema, record
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
 
 OPERATIONS: Sequence[Operation] = (
     *questions.OPERATIONS, *notes.OPERATIONS, *changes.OPERATIONS, *consolidation.OPERATIONS,
+    *collections.OPERATIONS, *clients.OPERATIONS, *transfers.OPERATIONS,
 )  # fmt: skip
 DOCUMENT = "/api/openapi.json"
 _NO_STORE = {"cache-control": "no-store"}
@@ -143,7 +156,9 @@ class _Door:
     def __init__(self, service: Service, beside: Workers | None, examine: Examine) -> None:
         self._service, self._workers, self._examine = service, beside, examine
         self._previews: Confirmations[Any] = Confirmations()
-        widths = {"light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1}
+        widths = {
+            "light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1, "reading": 1,
+        }  # fmt: skip
         self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
         self._beside = anyio.CapacityLimiter(beside.most if beside else 1)
 
@@ -152,12 +167,13 @@ class _Door:
     ) -> Response:
         """Answer a request that fits its row, as long as the client is there to take it."""
         job, limiter = http.Job(), self._limiters[operation.lane]
+        is_own = bool(request.scope.get(guard.OWN))
         has_workers = operation.search and self._may_hand_on(limiter)
 
         def work() -> Response:
             with listening(silent, lambda: job.wanted):
                 handed = self._answer_beside(operation, values) if has_workers and job.wanted else None
-                return handed or self._respond(operation, values, headers)
+                return handed or self._respond(operation, values, headers, is_own)
 
         answering = anyio.to_thread.run_sync(work, limiter=self._beside if has_workers else limiter)
         try:
@@ -182,9 +198,11 @@ class _Door:
         return _response(answer["body"].encode(), answer["status"]) if "body" in answer else None
 
     def _respond(
-        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str]
+        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], is_own: bool
     ) -> Response:
-        response = _answer(self._service, operation, values, headers, self._previews, self._examine)
+        response = _answer(
+            self._service, operation, values, headers, self._previews, self._examine, is_own=is_own
+        )
         is_written = operation.writes and response.status_code < 400
         if is_written and self._workers is not None and self._workers.is_ready:
             self._service.settle()
@@ -205,8 +223,13 @@ def _answer(
     headers: Mapping[str, str],
     previews: Confirmations[Any],
     examine: Examine,
+    *,
+    is_own: bool = False,
 ) -> Response:
-    """Run an operation; whatever goes wrong is an answer, too."""
+    """Run an operation; whatever goes wrong is an answer, too.
+
+    `is_own` says that a page asks which a program of the user let in, on this machine.
+    """
     root = ""
     lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
     try:
@@ -215,19 +238,24 @@ def _answer(
             memory = service.memory
             root = str(memory.workspace.root)
             if service.agent and operation.owner:
-                raise Refused(403, f"{operation.name} is the owner's; this server is that of an agent")
+                owners = "{what} is the owner's; this server is that of an agent"
+                raise Refused(403, message("owner", owners, what=operation.name))
             if operation.writes:
                 memory.workspace.check_writable()
-            answer = operation.run(Call(memory, values, previews, headers, service.agent, examine))
+            reaches = is_own and not service.agent and memory.workspace.reader is None
+            call = Call(memory, values, previews, headers, service.agent, examine, reaches, service.reopen)
+            if operation.beyond:
+                call.check_reach(operation.beyond)
+            answer = operation.run(call)
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            text = encode(to_data(reply.value))
+            text = encode(schema.coded(to_data(reply.value)))
     except CommonplaceError as error:
         return errors.response(errors.translated(error, root or "/"))
     except Cancelled:
-        return errors.response(Refused(503, "cancelled"))
+        return errors.response(Refused(503, message("cancelled", "cancelled")))
     except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
         service.tell(f"{type(error).__name__} while answering {operation.name}")
-        return errors.response(Refused(500, "internal error"))
+        return errors.response(Refused(500, message("internal", "internal error")))
     return _response(text, reply.status, reply.headers)
 
 
@@ -267,7 +295,11 @@ def _of_body(body: bytes, described: Schema) -> dict[str, Any]:
 def _checked(values: dict[str, Any], described: Schema) -> dict[str, Any]:
     """Return values that fit their description. Raises Refused."""
     if problem := schemas.problem(values, described):
-        raise Refused(400, errors.shown(problem.removeprefix("$").removeprefix(".").removeprefix(": ")))
+        place, what = str(problem.values["place"]).removeprefix("$").removeprefix("."), problem.values["what"]
+        what = what if isinstance(what, Message) else errors.shown(what)
+        raise Refused(
+            400, message("value", "{place}: {what}", place=errors.shown(place), what=what) if place else what
+        )
     whole: dict[str, Any] = _whole(values)
     return whole
 

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from commonplace import types
+from commonplace.base.messages import Message
 
 Schema = Mapping[str, Any]
 _SCALARS: Mapping[object, str] = {
@@ -46,9 +47,37 @@ def record(required: str = "", /, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False, **needed}
 
 
+SAID = ("message", "reason", "remedy", "told", "warnings")  # properties that hold sentences for people
+_CODED = {
+    "type": "object",
+    "description": "Of those of the sentences that have codes: `code`, which stays the same, and `values`.",
+    "additionalProperties": True,
+}
+
+
 def answer(**properties: Schema) -> Schema:
-    """Describe an object that has all of these properties and no other."""
-    return record(" ".join(properties), **properties)
+    """Describe an object that has all of these properties, with the codes of sentences, and no other."""
+    coded = {"said": _CODED} if any(name in properties for name in SAID) else {}
+    return record(" ".join(properties), **properties, **coded)
+
+
+def coded(data: object) -> Any:  # noqa: ANN401 - any JSON
+    """Add to each object of JSON, as `said`, the codes and values of the sentences in it."""
+    if isinstance(data, list):
+        return [coded(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    said = {name: _codes(data[name]) for name in SAID if name in data}
+    whole = {name: coded(value) for name, value in data.items()}
+    return {**whole, "said": said} if (said := {k: v for k, v in said.items() if v}) else whole
+
+
+def _codes(value: object) -> object:
+    """The code of a sentence, or those of several, with None for one without; None for none at all."""
+    if isinstance(value, list):
+        codes = [_codes(one) for one in value]
+        return codes if any(codes) else None
+    return value.data() if isinstance(value, Message) else None
 
 
 def _about(schema: Schema, about: str) -> Schema:

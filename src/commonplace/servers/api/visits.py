@@ -8,20 +8,21 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from commonplace.base.messages import message
 from commonplace.servers import guard
-from commonplace.servers.api.document import refusals
+from commonplace.servers.api.document import parameters, refusals
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.routes import Resource
 from commonplace.servers.api.schema import answer, record, text
 from commonplace.servers.protocol import Refusal, decode, encode, mapping
-from commonplace.servers.visitors import CODE_S, Visitors, is_own_page
+from commonplace.servers.visitors import CODE_S, KEY, Visitors, is_own_page
 
 CODES, VISITS = "/api/codes", "/api/visits"
 _LARGEST_CODE = 100
 
 
 class Codes(Resource):
-    """Makes codes for those who have the token."""
+    """Makes codes for those who have the token; programs of the user send the server's key as well."""
 
     path, methods = CODES, ("POST",)
 
@@ -32,12 +33,15 @@ class Codes(Resource):
     async def answer(self, method: str, request: Request) -> Response:
         """Make one."""
         guard.check_accepts(request)
-        return _json({"code": self._visitors.code(), "expires_s": CODE_S})
+        code = self._visitors.code(request.headers.get(KEY, ""))
+        return _json({"code": code, "expires_s": CODE_S})
 
     def describe(self) -> Mapping[str, Any]:
         """Its description."""
         done = answer(code=text("For the fragment of an address: /#code=CODE."), expires_s={"type": "number"})
-        return {"post": _described("make_code", "Make a code that lets one browser in.", done)}
+        made = _described("make_code", "Make a code that lets one browser in.", done)
+        key = text("The server's own: the browser may reach beyond the workspace.", most=200)
+        return {"post": {**made, "parameters": parameters("header", {"X-Commonplace-Key": key})}}
 
 
 class Visits(Resource):
@@ -62,7 +66,9 @@ class Visits(Resource):
         visit = self._visitors.enter(code)
         if visit is None:
             raise Refused(
-                403, "this code is used or too old", "`commonplace web` opens the page with another"
+                403,
+                message("visit.code", "this code is used or too old"),
+                message("visit.again", "`commonplace web` opens the page with another"),
             )
         cookie = f"{self._visitors.cookie}={visit.cookie}; Path=/api; HttpOnly; SameSite=Strict"
         return _json({"key": visit.key}, {"set-cookie": cookie})

@@ -4,9 +4,9 @@ const KEY = "commonplace-key";
 
 /** What went wrong: a code, a message, what helps; `current` is the other version of a note, if there is one. */
 export class Problem extends Error {
-  constructor(status, { code, message, remedy = "", near = [], current = null }) {
+  constructor(status, { code, message, remedy = "", near = [], current = null, said = {} }) {
     super(message);
-    Object.assign(this, { status, code, remedy, near, current });
+    Object.assign(this, { status, code, remedy, near, current, said });
   }
 }
 
@@ -22,8 +22,8 @@ export async function enter() {
   localStorage.setItem(KEY, key);
 }
 
-/** Who asks here, and what that one may do: `agent` is empty for the owner. */
-export const caller = { agent: "", owner: true, writes: true };
+/** Who asks here, and what that one may do: `agent` is empty for the owner; `reaches` is for beyond the workspace. */
+export const caller = { agent: "", owner: true, writes: true, reaches: false };
 
 /** Learn who asks. */
 export async function learn() {
@@ -64,7 +64,7 @@ export async function ask(method, path, { query = {}, body, signal, headers: mor
 }
 
 export const get = (path, query, signal) => ask("GET", path, { query, signal });
-export const post = (path, body) => ask("POST", path, { body });
+export const post = (path, body, signal) => ask("POST", path, { body, signal });
 
 /** Make a `get` of which only the last call is answered; the ones before are broken off. */
 export function latest() {

@@ -17,6 +17,7 @@ const VIEWS = {
   sessions: { key: "e", open: () => import("./sessions.js") },
   charts: { key: "c", owners: true, open: () => import("./charts.js") },
   health: { key: "h", owners: true, open: () => import("./health.js") },
+  setup: { key: "p", owners: true, reaches: true, open: () => import("./setup.js") },
 };
 const HIDDEN = { note: { under: "notes", open: () => import("./note.js") } };
 const THEMES = ["", "light", "dark"];
@@ -26,8 +27,11 @@ let current = {};
 let showing = 0;
 let pending = "";
 
+/** Whether a view is for who asks. */
+const may = ({ owners, reaches }) => (caller.owner || !owners) && (caller.reaches || !reaches);
+
 /** The views that are offered to who asks. */
-const offered = () => Object.entries(VIEWS).filter(([, { owners }]) => caller.owner || !owners);
+const offered = () => Object.entries(VIEWS).filter(([, view]) => may(view));
 
 // --- views ---
 
@@ -51,9 +55,9 @@ async function show() {
     } else link.removeAttribute("aria-current");
   }
   const root = el("div", { class: `view view-${name}` });
-  if (VIEWS[name]?.owners && !caller.owner) {
+  if (VIEWS[name] && !may(VIEWS[name])) {
     main.replaceChildren(root);
-    root.append(el("h1", {}, t(`view_${name}`)), el("p", { role: "alert" }, t("owners_alone", { agent: caller.agent })));
+    root.append(el("h1", {}, t(`view_${name}`)), el("p", { role: "alert" }, caller.agent ? t("owners_alone", { agent: caller.agent }) : t("reach_alone")));
     return;
   }
   main.setAttribute("aria-busy", "true");
@@ -114,7 +118,7 @@ async function countWaiting() {
   if (n) link?.append(el("span", { class: "badge" }, n, el("span", { class: "unseen" }, ` ${t("waiting")}`)));
 }
 
-const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", feed: "∿", review: "✓", sessions: "❝", charts: "▥", health: "♡" };
+const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", feed: "∿", review: "✓", sessions: "❝", charts: "▥", health: "♡", setup: "⊕" };
 
 function icon(name) {
   return el("span", { class: "icon", "aria-hidden": "true" }, SIGNS[name]);
@@ -153,6 +157,7 @@ function help() {
     ["/", "view_search"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["m", "key_more"],
     ...(caller.writes ? [["n", "remember"], ["c", "correct"], ["y", "confirm"]] : []),
     ...(caller.owner ? [["e", "edit"], ["d", "forget"], ["u", "undo"], ["F", "key_forget_any"]] : []),
+    ...(caller.reaches ? [["a", "key_add_folder"]] : []),
     ["Ctrl Enter", "key_send"], ["Esc", "key_leave"],
     ...offered().map(([name, { key }]) => [`g ${key}`, `view_${name}`]),
   ];

@@ -27,6 +27,9 @@ export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
+/** A text with what stands in `backticks` as code. */
+export const withCode = (text) => text.split("`").map((part, n) => (n % 2 ? el("code", {}, part) : part));
+
 /** A button that shows more of a list. */
 export function moreButton(label, run) {
   return el("button", { type: "button", class: "more", onclick: run }, label);

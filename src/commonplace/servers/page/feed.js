@@ -74,10 +74,10 @@ function group({ agent, events }) {
 }
 
 function row(event) {
-  const given = event.tokens ? t("tokens_of", { n: number(event.tokens), all: number(event.all_tokens) }) : "";
+  const given = event.tokens ? t(event.kind === "recall" ? "tokens_of_recall" : "tokens_of", { n: number(event.tokens), all: number(event.all_tokens) }) : "";
   const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
   return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
     event.question ? el("q", {}, plain(event.question, 500)) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
-    event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("diff")) : null,
+    event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("see_change")) : null,
     el("span", { class: "places" }, places), el("span", { class: "muted" }, [event.count > 1 && t(event.kind === "get" ? "count_lines" : "count", { n: event.count }), given].filter(Boolean).join(" · ")));
 }

@@ -1,9 +1,9 @@
 // What can be wrong and what helps; what is searched; which models there are.
 
 import { get } from "./api.js";
-import { el } from "./dom.js";
+import { el, withCode } from "./dom.js";
 import { explained } from "./statements.js";
-import { named, number, t } from "./words.js";
+import { named, number, t, told } from "./words.js";
 
 const SIGNS = { ok: "✓", warning: "!", wrong: "✕", skipped: "–" };
 
@@ -49,12 +49,14 @@ function grouped(name) {
   return words === `group_${name}` ? name : words;
 }
 
-/** A finding: what was examined, in Chinese, and what was found, as the server says it. */
+/** A finding: the Chinese name of what was examined, what was found, and what helps. */
 function row(one) {
   const name = named(one.check);
-  const told = el("span", name ? { lang: "en", class: "muted" } : {}, one.told);
+  const found = told(one, "told");
+  const isEnglish = name && found === one.told;
   return el("li", { class: one.state }, el("span", { class: "sign", role: "img", "aria-label": t(`state_${one.state}`) }, SIGNS[one.state]),
-    el("div", {}, name ? [el("span", {}, name), " "] : null, told, " ", el("code", { class: "muted" }, one.check), one.remedy ? el("p", { class: "remedy" }, one.remedy) : null));
+    el("div", {}, name ? el("span", {}, name, t("colon")) : null, el("span", isEnglish ? { lang: "en", class: "muted" } : {}, withCode(found)), " ", el("code", { class: "muted" }, one.check),
+      one.remedy ? el("p", { class: "remedy" }, withCode(told(one, "remedy"))) : null));
 }
 
 function about(status) {

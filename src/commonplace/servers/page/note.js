@@ -187,8 +187,8 @@ export async function show(root, query, { heading = "h1" } = {}) {
   }
 
   const act = {
-    correct: () => selected && correct(placeOf(selected), textOf(selected)),
-    confirm: () => selected && confirm(placeOf(selected), textOf(selected)),
+    correct: () => selected && correct(placeOf(selected), { text: textOf(selected) }),
+    confirm: () => selected && confirm(placeOf(selected), { text: textOf(selected) }),
     forget: () => selected && forget({ kind: "lines", value: placeOf(selected) }),
   };
   /** Tell of a change that is not shown yet, whoever made it. */

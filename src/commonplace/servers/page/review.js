@@ -5,7 +5,7 @@ import { diff } from "./diff.js";
 import { el, toast } from "./dom.js";
 import { requests } from "./requests.js";
 import { explained, tell, undo } from "./statements.js";
-import { number, t } from "./words.js";
+import { number, t, told, warned } from "./words.js";
 
 export async function show(root) {
   const days = el("input", { type: "number", min: "1", max: "366", value: "30", id: "days" });
@@ -32,7 +32,7 @@ export async function show(root) {
     code = answer.preview;
     at = -1;
     const head = answer.planned ? [] : [el("p", { class: "notice" }, t("no_model"))];
-    body.replaceChildren(...head, ...answer.warnings.map((one) => el("p", { class: "warn" }, one)),
+    body.replaceChildren(...head, ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
       el("p", { class: "muted" }, t("proposed", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
       el("ol", { class: "proposals" }, answer.lines.map(line)));
     if (answer.lines.length) {
@@ -40,9 +40,9 @@ export async function show(root) {
         el("button", { type: "button", class: "quiet", onclick: reject }, t("reject_all")),
         el("button", { type: "button", class: "main", onclick: accept }, t("accept_chosen"))));
     }
-    more(t("rejected_lines"), answer.rejected.map((one) => el("li", {}, one.text, " ", el("span", { class: "muted" }, one.reason))));
+    more(t("rejected_lines"), answer.rejected.map((one) => el("li", {}, one.text, " ", el("span", { class: "muted" }, told(one, "reason")))));
     more(t("conflicts"), answer.conflicts.map((one) => el("li", {}, quote(one.source), quote(one.entry))));
-    more(t("orphans"), answer.orphans.map((one) => el("li", {}, quote(one.entry), el("span", { class: "muted" }, one.reason))));
+    more(t("orphans"), answer.orphans.map((one) => el("li", {}, quote(one.entry), el("span", { class: "muted" }, told(one, "reason")))));
     if (answer.diff) body.append(el("details", {}, el("summary", {}, t("diff")), diff(answer.diff)));
   }
 

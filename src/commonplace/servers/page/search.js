@@ -2,10 +2,10 @@
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { caller, get, latest } from "./api.js";
-import { debounced, el, mark, say } from "./dom.js";
+import { debounced, el, mark, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
-import { confirm, correct, explained, forget, isElsewhere, isTentative, read, tell } from "./statements.js";
-import { day, number, t } from "./words.js";
+import { confirm, correct, explained, forgetAt, isElsewhere, isTentative } from "./statements.js";
+import { day, number, t, warned } from "./words.js";
 
 const TYPED_MS = 60;
 const RECORDED_MS = 400; // that a hit waits for its question to be recorded
@@ -13,7 +13,7 @@ const FULL = 3; // a whole bar
 
 export async function show(root, query) {
   const ask = latest();
-  let hits = [], at = -1, opened = false, requested = "", full = "";
+  let hits = [], words = [], at = -1, opened = false, requested = "", full = "";
   const collection = el("select", { id: "collection", "aria-label": t("collection"), onchange: () => run() }, el("option", { value: "" }, t("all_collections")));
   const history = el("input", { type: "checkbox", onchange: () => run() });
   const input = el("input", {
@@ -56,17 +56,17 @@ export async function show(root, query) {
   }
 
   function shown(answer) {
-    hits = answer.hits;
+    ({ hits, words } = answer);
     at = -1;
-    results.replaceChildren(...hits.map((hit, n) => row(hit, n, answer.words)));
+    results.replaceChildren(...hits.map(row));
     if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
     const summary = hits.length ? t("found", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
     count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
-    for (const one of answer.warnings) count.append(el("span", { class: "warn" }, one));
+    for (const one of warned(answer)) count.append(el("span", { class: "warn" }, withCode(one)));
     say(hits.length ? t("hits_said", { n: hits.length }) : t("nothing"));
   }
 
-  function row(hit, n, words) {
+  function row(hit, n) {
     const here = !isElsewhere(hit.citation);
     const href = `#/note?${new URLSearchParams([["ref", hit.citation], ...words.map((word) => ["word", word])])}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
@@ -81,9 +81,9 @@ export async function show(root, query) {
       hit.others.length ? el("p", { class: "muted also" }, t("also"), " ", hit.others.map((one) => el("code", {}, typeof one === "string" ? one : one.citation ?? one.path))) : null,
       el("div", { class: "below" }, factors(hit),
         el("span", { class: "acts" },
-          here && caller.writes ? act(t("correct"), () => correcting(hit)) : null,
-          here && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, hit.text)) : null,
-          here && caller.owner ? act(t("forget"), () => forget({ kind: "lines", value: hit.citation })) : null)));
+          here && caller.writes ? act(t("correct"), () => correct(hit.citation, { words })) : null,
+          here && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, { words })) : null,
+          here && caller.owner ? act(t("forget"), () => forgetAt(hit.citation, { words })) : null)));
   }
 
   function select(n, focus = true) {
@@ -135,7 +135,7 @@ export async function show(root, query) {
         for (const one of results.querySelectorAll("details.factors")) one.open = opened;
       },
       e: chosen((hit) => (location.hash = `#/note?ref=${encodeURIComponent(hit.citation)}&edit=1`)),
-      c: chosen(correcting), y: chosen((hit) => confirm(hit.citation, hit.text)), d: chosen((hit) => forget({ kind: "lines", value: hit.citation })),
+      c: chosen((hit) => correct(hit.citation, { words })), y: chosen((hit) => confirm(hit.citation, { words })), d: chosen((hit) => forgetAt(hit.citation, { words })),
       Escape: () => (document.activeElement === input ? input.blur() : input.focus()),
     },
     typed: (event) => {
@@ -146,14 +146,6 @@ export async function show(root, query) {
     },
     changed: () => run(),
   };
-}
-
-async function correcting(hit) {
-  try {
-    await correct(hit.citation, await read(hit.citation), { isPassage: true });
-  } catch (error) {
-    tell(error);
-  }
 }
 
 const folderOf = (path) => path.split("/").slice(0, -1).join("/");

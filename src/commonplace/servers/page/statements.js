@@ -4,7 +4,10 @@
 import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
-import { named, t } from "./words.js";
+import { render } from "./markdown.js";
+import { named, t, told, warned } from "./words.js";
+
+const SLOW_MS = 400; // after which it is said that something is being done
 
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
@@ -17,7 +20,7 @@ export function explained(error) {
   const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
   if (isModule || error.code === "unreachable") return t("unreachable");
   if (!(error instanceof Problem)) throw error;
-  return error.remedy ? `${error.message} — ${error.remedy}` : error.message;
+  return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
 }
 
 /** Whether a place is of another workspace than the one that is written. */
@@ -41,34 +44,42 @@ export function dialog(title, ...content) {
   return box;
 }
 
-/** Ask for a yes with what would change; `preview()` returns `{content, code}`, `carry(code)` does it. What may be
- * meant instead is chosen with `choose(place)`. */
-async function shownFirst(title, { form, preview, carry, yes, choose, kind = "" }) {
+/** Ask for a yes with what would change; `preview(signal)` returns `{content, code}`, `carry(code)` does it. What may
+ * be meant instead is chosen with `choose(place)`. A `live` form shows at once what its choice would do. */
+export async function shownFirst(title, { form, preview, carry, yes, choose, live = false, kind = "" }) {
+  const leaving = new AbortController();
+  let asked = 0;
   const shown = el("div", { class: "preview", "aria-live": "polite" });
   const no = el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel"));
-  const go = el("button", { type: "submit", class: kind || "main" }, form ? t("preview") : yes);
+  const go = el("button", { type: "submit", class: kind || "main" }, form && !live ? t("preview") : yes);
   const body = el("form", { method: "dialog" }, form ?? null, shown, el("div", { class: "buttons" }, no, go));
   const box = dialog(title, body);
+  box.addEventListener("close", () => leaving.abort());
   let code = "";
   const ask = async () => {
+    const mine = ++asked;
+    code = "";
     go.disabled = true;
     shown.replaceChildren(el("p", { class: "muted" }, t("working")));
     try {
-      const answer = await preview();
+      const answer = await preview(leaving.signal);
+      if (mine !== asked) return;
       code = answer.code;
       shown.replaceChildren(...answer.content);
       go.textContent = yes;
       go.hidden = !code;
       go.disabled = false;
-      if (code) go.focus();
+      if (code && !live) go.focus();
     } catch (error) {
+      if (mine !== asked || error.name === "AbortError") return;
       shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error, choose && error.near?.length > 1 && ((place) => (choose(place), ask()))));
       go.disabled = false;
-      go.hidden = !form;
+      go.hidden = !form || live;
       shown.querySelector("button")?.focus();
     }
   };
-  body.addEventListener("input", () => {
+  body.addEventListener(live ? "change" : "input", () => {
+    if (live) return ask();
     code = "";
     go.hidden = false;
     go.textContent = t("preview");
@@ -78,8 +89,9 @@ async function shownFirst(title, { form, preview, carry, yes, choose, kind = "" 
     event.preventDefault();
     if (!code) return ask();
     go.disabled = true;
+    const slow = setTimeout(() => (go.textContent = t("working")), SLOW_MS);
     try {
-      const done = await carry(code);
+      const done = await carry(code).finally(() => clearTimeout(slow));
       box.close();
       finished(done);
     } catch (error) {
@@ -87,13 +99,14 @@ async function shownFirst(title, { form, preview, carry, yes, choose, kind = "" 
       go.disabled = false;
       go.textContent = t("preview");
       shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
+      go.focus();
     }
   });
   body.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
   });
-  if (form) (body.querySelector("[autofocus]") ?? body.querySelector("textarea, input")).focus();
-  else await ask();
+  if (form) (body.querySelector("[autofocus]") ?? body.querySelector("input:checked") ?? body.querySelector("textarea, input")).focus();
+  if (!form || live) await ask();
   return box;
 }
 
@@ -105,23 +118,66 @@ function near(error, take) {
     el("li", {}, take ? el("button", { type: "button", class: "choice", onclick: () => take(one.citation) }, row(one)) : row(one))));
 }
 
-function finished({ message, run, irreversible }) {
+/** Say that something is done, with its undo where there is one; let the view show it. */
+export function finished({ message, run, irreversible }) {
   say(message);
   const action = run && !irreversible && caller.owner ? { label: t("undo"), run: () => undo(run) } : null;
   toast(message, { action, kind: "good" });
   document.dispatchEvent(new CustomEvent("changed"));
 }
 
-/** Correct a statement; `text` is what it says now. Of a passage of several the person chooses one. */
-export function correct(reference, text = "", { isPassage = false } = {}) {
-  if (!isAllowed("writes", reference)) return null;
+/** The statements in the text of a place, each with its own place. */
+function statementsIn(reference, text) {
   const [, path, first] = /^(.*)#L(\d+)/.exec(reference) ?? [];
-  const lines = text.split("\n").map((line, n) => ({ line, place: `${path}#L${Number(first) + n}` })).filter(({ line }) => /[^\s#|:-]/.test(line) && !/^\s*(#{1,6}\s|```|~~~)/.test(line));
-  const several = isPassage && lines.length > 1;
-  if (several) [{ place: reference, line: text }] = lines;
-  const choices = lines.map(({ line, place }, n) => el("label", { class: "choice" },
-    el("input", { type: "radio", name: "which", value: place, checked: n === 0, onchange: () => ((reference = place), (input.value = bare(line))) }), " ", bare(line)));
-  const old = several ? el("fieldset", { class: "which" }, el("legend", {}, t("which")), choices) : el("blockquote", { class: "old" }, text || reference);
+  if (!path) return [];
+  const lines = text.split("\n");
+  const at = (start, end) => ({ place: `${path}#L${start}${end > start ? `-L${end}` : ""}`, text: lines.slice(start - first, end - first + 1).join("\n") });
+  return render(lines, { first: Number(first) })
+    .flatMap((one) => [one, ...one.querySelectorAll(".line")]).filter((one) => one.classList.contains("line"))
+    .flatMap(({ dataset: { start, end } }) => {
+      const isTable = lines[start - first].trimStart().startsWith("|"); // one whose head stands further above
+      return isTable ? [...Array(end - start + 1)].map((_, n) => at(Number(start) + n, Number(start) + n)) : [at(Number(start), Number(end))];
+    })
+    .filter((one) => /[^\s#|:-]/.test(one.text));
+}
+
+/** Which of some statements says most of the words that were asked for; -1 where none says any. */
+function bestOf(statements, words) {
+  const counts = statements.map(({ text }) => words.filter((word) => text.toLowerCase().includes(word.toLowerCase())).length);
+  const most = Math.max(0, ...counts);
+  return most ? counts.indexOf(most) : -1;
+}
+
+/** What one of several is chosen from: `{place, text}` each; `take(one)` hears which. */
+function choosing(legend, all, at, take) {
+  const rows = all.map((one, n) => el("label", { class: "choice" },
+    el("input", { type: "radio", name: "which", value: one.place, checked: n === at, onchange: () => take(one) }), el("span", {}, one.label ?? bare(one.text))));
+  return el("fieldset", { class: "which" }, el("legend", {}, legend), rows);
+}
+
+/** Do something with what stands at a place, and tell of what goes wrong; `text` is what it says, if that is known. */
+async function reading(reference, text, run) {
+  try {
+    return await run(text ?? (await read(reference)));
+  } catch (error) {
+    tell(error);
+    return null;
+  }
+}
+
+/** Correct the statement at a place. Of a passage of several the person chooses one, the one that says most of `words` first. */
+export function correct(reference, { text, words = [] } = {}) {
+  if (!isAllowed("writes", reference)) return null;
+  return reading(reference, text, (told) => correcting(reference, told, words));
+}
+
+function correcting(reference, text, words) {
+  const all = statementsIn(reference, text);
+  const at = Math.max(0, bestOf(all, words));
+  if (all.length) ({ place: reference, text } = all[at]);
+  const old = all.length > 1
+    ? choosing(t("which"), all, at, (one) => ((reference = one.place), (input.value = bare(one.text))))
+    : el("blockquote", { class: "old" }, text || reference);
   const input = el("textarea", { rows: "4", id: "new-text", autofocus: true, "aria-describedby": "new-hint" });
   input.value = bare(text);
   const why = el("input", { id: "why-text", autocomplete: "off", maxlength: "500" });
@@ -154,13 +210,19 @@ export function bare(text) {
   return text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").replace(/^\d\d:\d\d\s+/, "").replace(/\s*<!--[\s\S]*?-->/g, "").trim();
 }
 
-/** Let a tentative statement hold; `text` is what stands at the place, where that may be several. */
-export function confirm(reference, text = "") {
+/** Let the tentative statement at a place hold; of several the person chooses one, as in `correct`. */
+export function confirm(reference, { text, words = [] } = {}) {
   if (!isAllowed("writes", reference)) return null;
-  const [, path, first] = /^(.*)#L(\d+)/.exec(reference) ?? [];
-  const guesses = text.split("\n").flatMap((line, n) => (isTentative(line) ? [`${path}#L${Number(first) + n}`] : []));
-  if (guesses.length === 1) [reference] = guesses;
+  return reading(reference, text, (told) => confirming(reference, told, words));
+}
+
+function confirming(reference, text, words) {
+  const guesses = statementsIn(reference, text).filter((one) => isTentative(one.text));
+  const at = Math.max(0, bestOf(guesses, words));
+  if (guesses.length) reference = guesses[at].place;
   return shownFirst(t("confirm"), {
+    form: guesses.length > 1 ? choosing(t("which"), guesses, at, (one) => (reference = one.place)) : undefined,
+    live: guesses.length > 1,
     choose: (place) => (reference = place),
     yes: t("confirm_yes"),
     preview: async () => {
@@ -175,18 +237,19 @@ export function confirm(reference, text = "") {
 }
 
 /** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. `request` is the
- * code of one that an agent asks for. */
-export function forget(selection = null, { request = "" } = {}) {
+ * code of one that an agent asks for; a `form` changes the selection. */
+export function forget(selection = null, { request = "", form: chooser } = {}) {
   if (!isAllowed("owner", /^(lines|note)$/.test(selection?.kind) ? selection.value : "")) return null;
   const kind = el("select", { id: "forget-kind" },
     ["person", "session", "text", "lines", "note"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
   const value = el("input", { id: "forget-value", "aria-describedby": "forget-hint", required: true, autocomplete: "off", autofocus: true });
   const hint = el("p", { class: "muted", id: "forget-hint", hidden: true }, t("forget_hint"));
-  const form = selection || request ? null : el("div", {},
+  const form = selection || request ? chooser : el("div", {},
     el("label", { for: "forget-kind" }, t("forget_what")), kind, el("label", { for: "forget-value" }, t("forget_value")), value, hint);
   kind.addEventListener("change", () => (hint.hidden = kind.value !== "text"));
   return shownFirst(t("forget"), {
     form,
+    live: !!chooser,
     yes: t("forget_yes"),
     kind: "danger",
     preview: async () => {
@@ -195,6 +258,22 @@ export function forget(selection = null, { request = "" } = {}) {
       return { content: erased(answer), code: answer.preview };
     },
     carry: async (code) => ({ message: forgotten(await post("/api/forget", { preview: code })), irreversible: true }),
+  });
+}
+
+/** Erase a statement of the passage at a place, that which says most of `words`, or the passage: as the person chooses. */
+export function forgetAt(reference, { words = [] } = {}) {
+  if (!isAllowed("owner", reference)) return null;
+  return reading(reference, undefined, (text) => {
+    const statements = statementsIn(reference, text);
+    const isWhole = statements.length === 1 && statements[0].place === reference;
+    const all = isWhole ? statements : [...statements, { place: reference, label: t("passage_whole", { place: reference.slice(reference.lastIndexOf("#") + 1) }) }];
+    const best = bestOf(statements, words);
+    const selection = { kind: "lines", value: reference };
+    if (all.length === 1) return forget(selection);
+    const at = best < 0 ? all.length - 1 : best;
+    selection.value = all[at].place;
+    return forget(selection, { form: choosing(t("which_goes"), all, at, (one) => (selection.value = one.place)) });
   });
 }
 
@@ -259,18 +338,31 @@ export function undo(run = "") {
 }
 
 function warnings(answer) {
-  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.join(", ") })] : [];
-  return [...answer.warnings, ...redacted].map((one) => el("p", { class: "warn" }, one));
+  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.map((one) => named(`kind.${one}`) ?? one).join(t("comma")) })] : [];
+  return [...warned(answer), ...redacted].map((one) => el("p", { class: "warn" }, one));
 }
 
-/** Keep an entry: in the note of today, or in long-term memory. */
+/** The headings of a note, to choose one from; none where there is no such note. */
+async function headingsOf(path) {
+  const { notes } = await get("/api/notes", { under: path });
+  const { text } = notes.length ? await get("/api/source", { path }) : { text: "" };
+  const found = text.split("\n").flatMap((line) => /^#{2,6}\s+(.*?)(?:\s#+)?\s*$/.exec(line)?.[1] ?? []);
+  return [...new Set(found)].slice(0, 200).map((one) => el("option", { value: one }));
+}
+
+/** Keep an entry: in the note of today, or in long-term memory; below a heading; as a guess. */
 export function remember() {
   if (!isAllowed("writes")) return null;
   const input = el("textarea", { rows: "5", id: "entry-text", required: true, autofocus: true });
-  const longTerm = el("input", { type: "checkbox", id: "entry-long" });
+  const longTerm = el("input", { type: "checkbox", id: "entry-long", onchange: () => offer().catch(() => null) });
+  const tentative = el("input", { type: "checkbox", id: "entry-guess" });
+  const known = el("datalist", { id: "entry-headings" });
+  const heading = el("input", { id: "entry-heading", list: "entry-headings", autocomplete: "off", maxlength: "200", placeholder: t("entry_heading_none") });
+  const offer = async () => known.replaceChildren(...(await headingsOf(longTerm.checked ? "MEMORY.md" : `memory/${today()}.md`)));
   const body = el("form", { method: "dialog" },
     el("label", { for: "entry-text" }, t("entry")), input,
-    el("label", { class: "check" }, longTerm, " ", t("long_term")),
+    el("div", { class: "checks" }, el("label", { class: "check" }, longTerm, " ", t("long_term")), el("label", { class: "check" }, tentative, " ", t("entry_guess"))),
+    el("label", { for: "entry-heading" }, t("entry_heading")), heading, known,
     el("div", { class: "buttons" },
       el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")),
       el("button", { class: "main" }, t("remember_yes"))));
@@ -281,19 +373,29 @@ export function remember() {
   body.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const done = await post("/api/entries", { text: input.value, ...(longTerm.checked ? { long_term: true } : {}) });
+      const below = heading.value.trim();
+      const done = await post("/api/entries", {
+        text: input.value,
+        ...(longTerm.checked ? { long_term: true } : {}),
+        ...(below ? { [longTerm.checked ? "section" : "heading"]: below } : {}),
+        ...(tentative.checked ? { tentative: true } : {}),
+      });
       box.close();
       const place = `${done.path}#L${done.start_line}`;
-      finished({ message: t("remembered", { place }) });
+      finished({ message: [t("remembered", { place }), ...done.redacted.length ? [t("redacted", { kinds: done.redacted.join(", ") })] : []].join(" ") });
       location.hash = `#/note?ref=${encodeURIComponent(place)}`;
     } catch (error) {
       tell(error);
     }
   });
   input.focus();
+  offer().catch(() => null); // they are a help, no more
 }
 
+/** Today, as notes are called. */
+const today = () => new Intl.DateTimeFormat("sv", { dateStyle: "short" }).format(new Date());
+
 /** The statement at a place, as it stands there. */
-export async function read(reference) {
+async function read(reference) {
   return (await get("/api/note", { reference })).lines.join("\n");
 }

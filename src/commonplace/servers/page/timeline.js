@@ -3,8 +3,8 @@
 import { get } from "./api.js";
 import { el, moreButton } from "./dom.js";
 import { render } from "./markdown.js";
-import { correct, forget, read } from "./statements.js";
-import { day, t } from "./words.js";
+import { confirm, correct, forgetAt } from "./statements.js";
+import { day, t, warned } from "./words.js";
 
 const AROUND = 12, FURTHER = 50; // moments around a day, and those that are shown on demand
 
@@ -42,7 +42,7 @@ export async function show(root, query) {
     moments = answer.moments;
     const first = moments.findIndex((one) => one.is_anchor), last = moments.findLastIndex((one) => one.is_anchor);
     ends = first < 0 ? { before: moments.length > 0, after: moments.length > 0 } : { before: first >= AROUND, after: moments.length - 1 - last >= AROUND };
-    fill(answer.warnings);
+    fill(warned(answer));
     const here = list.querySelector(".here, .anchor");
     if (here) here.scrollIntoView({ block: "start" });
     else window.scrollTo(0, 0);
@@ -75,10 +75,11 @@ export async function show(root, query) {
   }
 
   function row(moment) {
-    const trail = moment.headings.slice(1).join(" › ");
+    const trail = moment.headings.slice(1).join(" › "), labels = moment.labels ?? [];
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
-      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null),
-      el("div", { class: "passage" }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
+      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
+        labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)))),
+      el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
   }
 
   async function select(n) {
@@ -103,8 +104,7 @@ export async function show(root, query) {
       j: () => select(at + 1), k: () => select(at - 1), m: () => ends.after && further("after"), h: () => step(-1), l: () => step(1),
       Enter: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}`),
       e: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}&edit=1`),
-      c: async () => place() && correct(place(), await read(place()), { isPassage: true }),
-      d: () => place() && forget({ kind: "lines", value: place() }),
+      c: () => place() && correct(place()), y: () => place() && confirm(place()), d: () => place() && forgetAt(place()),
     },
     changed: draw,
   };

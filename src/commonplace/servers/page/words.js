@@ -1,5 +1,6 @@
 // The texts of the page in the language that is chosen, or else in that of the browser.
 
+import { MESSAGES } from "./messages.zh.js";
 import { EN } from "./words.en.js";
 import { NAMES, ZH } from "./words.zh.js";
 
@@ -18,13 +19,32 @@ export function t(name, values = {}) {
 /** The Chinese name of what the server names by a code; undefined where its English says it all. */
 export const named = (code) => (language === "zh" ? NAMES[code] : undefined);
 
+/** The sentence in a field of what the server answers: in Chinese by its code, where there are words for that. */
+export const told = (one, field) => spoken(one.said?.[field], one[field]);
+
+/** The warnings of an answer, each as `told` has a sentence. */
+export const warned = (answer) => answer.warnings.map((text, n) => spoken(answer.said?.warnings?.[n], text));
+
+function spoken(said, text) {
+  const words = language === "zh" && said ? MESSAGES[said.code] : undefined;
+  return words === undefined ? text : words.replace(/\{(\w+)([%!]?)\}/g, (_, name, as) => valued(said.values[name], as));
+}
+
+/** A value in words: a share `as` percent, the name of a field (`!`) as the page calls it. */
+function valued(value, as) {
+  if (Array.isArray(value)) return value.map((one) => valued(one)).join("、");
+  if (typeof value === "number") return as ? `${Math.round(value * 100)}%` : number(value);
+  if (typeof value === "object" && value) return spoken(value, value.text);
+  return String((as ? MESSAGES[`key.${value}`] : null) ?? value ?? "");
+}
+
 export function choose(other) {
   localStorage.setItem(CHOICE, other);
   location.reload();
 }
 
 const locale = language === "zh" ? "zh-CN" : "en-GB";
-const numbers = new Intl.NumberFormat(locale);
+const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const days = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone: "UTC" });
 const moments = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 const clocks = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });

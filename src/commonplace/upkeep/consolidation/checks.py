@@ -14,6 +14,7 @@ from datetime import date
 from functools import cache
 from typing import Literal
 
+from commonplace.base.messages import message
 from commonplace.language import lexicon, reading, rules
 from commonplace.markdown import comments
 from commonplace.markdown.references import parse_reference
@@ -42,7 +43,7 @@ _ABOUT: Mapping[str, tuple[Literal["ended", "conflict"], str]] = {
     "expire": ("ended", "no source says that it is over"),
     "conflict": ("conflict", "does not contradict it"),
 }
-PLANTED = "is said by an agent alone that read what strangers write, on one day"
+PLANTED = message("refused.planted", "is said by an agent alone that read what strangers write, on one day")
 _LEAD = re.compile(
     r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
     r"|\d\d:\d\d \S)"
@@ -128,12 +129,12 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
     for number, operation in enumerate(_ordered(operations, ground)):
         try:
             if number >= plan.MOST_OPERATIONS:
-                raise _Refused("is beyond the most operations of a plan")
+                raise _Refused(message("refused.most", "is beyond the most operations of a plan"))
             item = _checked(operation, ground, standing, done.questions)
             if operation.op != "conflict" and len(item.targets) > standing.left:
-                raise _Refused("touches more than a quarter of the entries")
+                raise _Refused(message("refused.quarter", "touches more than a quarter of the entries"))
         except _Refused as refused:
-            done.rejected.append(Rejection(operation, str(refused)))
+            done.rejected.append(Rejection(operation, refused.args[0]))
             continue
         done.accepted.append(item)
         if operation.op != "conflict":
@@ -169,7 +170,7 @@ def _checked(operation: Operation, ground: Ground, standing: _Standing, asked: l
     if op == "expire" and plan.is_over(targets[0], ground.today):
         return item
     if op != "merge" and not sources:
-        raise _Refused("names no source")
+        raise _Refused(message("refused.no_source", "names no source"))
     if op in _ABOUT:
         return _about_an_entry(item, ground, asked)
     if op == "add":
@@ -183,15 +184,15 @@ def _looked_up(
     """The sources and entries that the labels of an operation name, which it may touch."""
     for label in operation.sources:
         if label not in ground.sources:
-            raise _Refused(f"no such source: {label[:80]}")
+            raise _Refused(message("refused.source", "no such source: {label}", label=label[:80]))
     for label in operation.targets:
         if label not in ground.targets:
-            raise _Refused(f"no such entry: {label[:80]}")
+            raise _Refused(message("refused.entry", "no such entry: {label}", label=label[:80]))
         entry = ground.targets[label]
         if operation.op != "conflict" and not entry.may_be_touched:
             raise _Refused(f"{label} {entry.kept}")
         if entry.statement.first in touched:
-            raise _Refused(f"{label} is touched already")
+            raise _Refused(message("refused.touched", "{label} is touched already", label=label))
     sources = tuple(ground.sources[label] for label in operation.sources)
     return sources, tuple(ground.targets[label] for label in operation.targets)
 
@@ -203,10 +204,10 @@ def _section(item: Accepted, ground: Ground) -> str:
     allowed = {title.casefold(): title for titles in plan.SECTIONS.values() for title in titles}
     title = there.get(named.casefold(), "")
     if title in ground.page.pinned:
-        raise _Refused(f"section {title[:60]} is pinned")
+        raise _Refused(message("refused.pinned", "section {title} is pinned", title=title[:60]))
     section = ground.page.sections[title] if title else allowed.get(named.casefold(), "")
     if not section:
-        raise _Refused(f"no such section: {named[:60]}")
+        raise _Refused(message("refused.section", "no such section: {title}", title=named[:60]))
     return section
 
 
@@ -233,7 +234,7 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
         if _shares_subject([source.text, *source.headings], target.text, 1 / 2)
     ]
     if not any(source in saying for source in item.sources):
-        raise _Refused("no source speaks of it")
+        raise _Refused(message("refused.unspoken", "no source speaks of it"))
     if kind == "ended":
         _check_end(item, saying, ground.today)
     said = tuple(source.said for source in item.sources)
@@ -249,12 +250,16 @@ def _check_end(item: Accepted, saying: Sequence[Source], today: date) -> None:
     if all(source.exposed for source in saying) and not _are_two(saying):
         raise _Refused(PLANTED)
     if _is_older(item.sources, target):
-        raise _Refused("is older than what it ends")
+        raise _Refused(message("refused.older_end", "is older than what it ends"))
     texts = [source.text for source in item.sources]
     if any(grounding.says(target.text, text) or grounding.continues(text, target.text) for text in texts):
-        raise _Refused("no source says that it is over: one says that it holds")
+        raise _Refused(message("refused.holds", "no source says that it is over: one says that it holds"))
     if not any(grounding.ends(text, today) for text in texts):
-        raise _Refused("no source says that it is over: by what happened, of a day that has come")
+        raise _Refused(
+            message(
+                "refused.not_over", "no source says that it is over: by what happened, of a day that has come"
+            )
+        )
 
 
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
@@ -314,7 +319,7 @@ def _check_text(item: Accepted, said: Sequence[Said]) -> None:
     if fault := faults(item.text, said):
         raise _Refused(fault)
     if reason := grounding.missing(item.text, said):
-        raise _Refused(f"not supported: {reason}")
+        raise _Refused(message("refused.unsupported", "not supported: {reason}", reason=reason))
 
 
 def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
@@ -330,14 +335,14 @@ def _check_replaced(item: Accepted) -> None:
     """Refuse to replace an entry by what is older, the same, or about something else."""
     (target,) = item.targets
     if _is_older(item.sources, target):
-        raise _Refused("is older than what it replaces")
+        raise _Refused(message("refused.older", "is older than what it replaces"))
     if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
-        raise _Refused("says what it replaces")
+        raise _Refused(message("refused.same", "says what it replaces"))
     texts = [item.text, *(source.text for source in item.sources)]
     # Of an entry about the same, a word more than who it is about is said, or that something changes.
     changes = grounding.ends(item.text, max(source.day for source in item.sources))
     if not _shares_subject(texts, target.text, 0 if changes else 1 / 3, besides=not changes):
-        raise _Refused("is about something else than what it replaces")
+        raise _Refused(message("refused.other", "is about something else than what it replaces"))
     if open_ := sorted(grounding.doubts(item.text) - grounding.doubts(target.text)):
         raise _Refused(f"leaves open what it replaces ({open_[0]})")
 
@@ -408,7 +413,7 @@ def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
             continue
         verdict = _verdict(Question(target.text, (Said(item.text, None),)), ground, asked)
         if verdict is None or not verdict.says:
-            raise _Refused(f"loses what {target.label} says")
+            raise _Refused(message("refused.loses", "loses what {label} says", label=target.label))
 
 
 def _loss(entry: Entry, text: str) -> str:
@@ -455,7 +460,8 @@ def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> Non
     others = [e for e in standing if not e.label or e.statement.first not in own]
     for entry in others:
         if grounding.says(entry.text, text):
-            raise _Refused(f"is said already by {entry.label or 'another operation'}")
+            by = entry.label or message("refused.another", "another operation")
+            raise _Refused(message("refused.said", "is said already by {by}", by=by))
     _check_gone(item, ground, own)
     if item.operation.op == "add":
         _check_values(text, others)
@@ -467,9 +473,9 @@ def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
     for entry in ground.page.entries:
         is_other = entry.statement.struck and entry.statement.first not in own
         if is_other and _is_gone(entry, item.text, newest):
-            raise _Refused("was struck in MEMORY.md")
+            raise _Refused(message("refused.struck", "was struck in MEMORY.md"))
     if any(_is_gone(entry, item.text, newest) for entry in ground.archived):
-        raise _Refused("stands in the archive")
+        raise _Refused(message("refused.archived", "stands in the archive"))
 
 
 def _is_gone(entry: Entry, text: str, newest: str) -> bool:

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import CommonplaceError, PreviewOutdated
+from commonplace.base.messages import message
 from commonplace.changes import transaction
 from commonplace.markdown.document import Document
 from commonplace.types.changes import About, Change, Run
@@ -182,7 +183,8 @@ def _write(
         if run is not None:
             memory.sync(embed=False)
     except CommonplaceError as error:
-        outcome.warnings.append(f"the index is not up to date ({error})")
+        stale = "the index is not up to date ({error})"
+        outcome.warnings.append(message("consolidation.stale", stale, error=error.args[0]))
     return run
 
 
@@ -251,13 +253,17 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
                 planned.inputs = "" if planned.warnings else inputs
             except CommonplaceError as error:
                 planned.failed = True
-                planned.warnings.append(f"no language model planned this ({error})")
+                unplanned = "no language model planned this ({error})"
+                planned.warnings.append(message("consolidation.unplanned", unplanned, error=error.args[0]))
     if planned.by_model:
         return planned
     planned.operations = plan.proposals(page, now.date())
     if beyond := plan.uncompared(page):
-        told = f"the last {beyond:,} entries of {_path(memory)} were not compared with the others"
-        planned.warnings.append(f"{told}: it is too long; shorten it by hand")
+        long = (
+            "the last {n:,} entries of {path} were not compared with the others:"
+            " it is too long; shorten it by hand"
+        )
+        planned.warnings.append(message("consolidation.long", long, n=beyond, path=_path(memory)))
     # Nothing to ask about is no failure: the sources are still looked after.
     planned.by_model = llm is not None and not found and not planned.operations
     return planned
@@ -292,7 +298,8 @@ def _repair(
     try:
         answered = plan.ask(llm, messages, memory.settings.consolidate)
     except CommonplaceError as error:
-        planned.warnings.append(f"what was refused was not asked for again ({error})")
+        once = "what was refused was not asked for again ({error})"
+        planned.warnings.append(message("consolidation.once", once, error=error.args[0]))
         return
     repaired = [one for one in answered if one not in planned.operations][:MOST_REPAIRED]
     planned.operations += repaired
@@ -352,8 +359,14 @@ def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read
         checked.rejected.append(Rejection(item.operation, reason))
     if len(draft.memory) > most_chars:
         outcome.warnings.append(
-            f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars "
-            f"({most_chars:,}); all that is left in it is yours, so shorten it by hand"
+            message(
+                "consolidation.max_chars",
+                "{path} has {n:,} characters, more than consolidate.max_chars ({most:,});"
+                " all that is left in it is yours, so shorten it by hand",
+                path=draft.path,
+                n=len(draft.memory),
+                most=most_chars,
+            )
         )
     outcome.orphans, outcome.archived = alive.orphans, draft.archived
     # The archive first: what is moved must never be nowhere.

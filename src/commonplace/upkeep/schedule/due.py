@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import atomic, paths, records
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.messages import message
 from commonplace.changes import runs
 from commonplace.markdown import metadata
 from commonplace.notes import scan
@@ -40,7 +41,8 @@ class Running(CommonplaceError):
     """Another process consolidates this workspace, or rolls it up; nothing was done."""
 
     def __init__(self) -> None:
-        super().__init__("another process is consolidating this workspace; try again when it is done")
+        running = "another process is consolidating this workspace; try again when it is done"
+        super().__init__(message("consolidation.running", running))
 
 
 @dataclass(frozen=True, slots=True)

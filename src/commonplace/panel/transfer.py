@@ -1,0 +1,144 @@
+"""What another memory holds brought in, and all notes written into one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from textual.content import Content
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, PreviewOutdated
+from commonplace.imports import kinds
+from commonplace.imports.kinds import Kind
+from commonplace.memory import Memory, written
+from commonplace.panel import text
+from commonplace.panel.actions import UNCHANGED
+from commonplace.panel.dialogs import Choice, Located, Location, Review
+from commonplace.panel.host import Host
+from commonplace.panel.rows import Row
+from commonplace.render import count, reports, screen
+from commonplace.types.imports import Import
+from commonplace.upkeep import export as exporting
+from commonplace.upkeep import intake
+
+_MOST = 200  # of what is left out
+
+
+async def bring_in(host: Host) -> None:
+    """Ask for a path, show what would be written of it, and write just that."""
+    kind, path = await _source(host)
+    if kind is None:
+        host.tell(UNCHANGED)
+        return
+    host.tell(f"reading {path} …")
+    shown = await host.ask(partial(_previewed, host.memory, kind, path))
+    host.tell("")
+    outcome = reports.import_outcome(shown)
+    is_news = bool(shown.diff) or any(one.outcome == "new" for one in shown.settings)
+    if not is_news and not shown.left_out:
+        held = f"nothing to import was found; looked for was {kind.what}"
+        host.tell(f"{kind.title}: {held}" if shown.is_empty else outcome)
+        return
+    title = f"{kind.title}, {paths.shown(path)}"
+    question = f"{outcome.partition(': ')[2]}. Write this?" if is_news else ""
+    if not await host.push_screen_wait(Review(title, [*_lines(shown)], question)):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(partial(_carried_out, host.memory, kind, path, shown))
+    written(host.memory)
+    if any(one.outcome == "new" for one in done.settings):
+        await host.reopen()
+    left = [f"{count(len(done.left_out), 'part')} left out"] if done.left_out else []
+    back = ["u in the history of Memory takes it back"] if done.run else []
+    host.tell("; ".join([reports.import_outcome(done), *left, *back]))
+    host.changed()
+
+
+async def _source(host: Host) -> tuple[Kind | None, Path]:
+    """Ask for a path until something lies there, and what it is where nothing says it; None for no kind."""
+    title, hint, typed = (
+        "Bring in what another memory holds",
+        "its file or folder, such as ~/.openclaw",
+        Located(),
+    )
+    while asked := await host.push_screen_wait(Location(title, hint, "", typed)):
+        path = Path(os.path.abspath(os.path.expanduser(asked.path)))
+        try:
+            return await host.ask(partial(kinds.of, path)), path
+        except ConfigError as error:
+            if os.path.lexists(path):
+                return await _picked(host, path), path
+            typed = asked._replace(wrong=str(error))
+    return None, Path()
+
+
+async def _picked(host: Host, path: Path) -> Kind | None:
+    rows = [Row(text.joined((kind.title, "bold"), kind.what), kind, hang=2) for kind in kinds.KINDS]
+    picked = await host.push_screen_wait(Choice(f"What is {paths.shown(path)}? Nothing in it says.", rows))
+    return picked if isinstance(picked, Kind) else None
+
+
+def _previewed(memory: Memory, kind: Kind, path: Path) -> Import:
+    return intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path), dry_run=True, show=True)
+
+
+def _carried_out(memory: Memory, kind: Kind, path: Path, shown: Import) -> Import:
+    """Write what was shown. Raises PreviewOutdated where it would be something else by now."""
+    if _previewed(memory, kind, path) != shown:
+        raise PreviewOutdated([file.path for file in shown.files])
+    return intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path))
+
+
+def _lines(shown: Import) -> Iterator[Content]:
+    """Notes and settings that would change, what is left out, what somebody should know, then every line."""
+    for line in filter(None, reports.import_text(shown).split("\n")):
+        yield text.plain(line)
+    for left in shown.left_out[:_MOST]:
+        yield text.joined(("left out", "bold $text-warning"), left.path, left.reason)
+    if (more := len(shown.left_out) - _MOST) > 0:
+        yield text.plain(f"left out: {more:,} more", "bold $text-warning")
+    if shown.redacted:
+        yield text.joined(("redacted", "bold $text-warning"), ", ".join(shown.redacted))
+    for remark in shown.remarks:
+        yield text.plain(screen.one_line(remark), "dim")
+    if shown.diff:
+        yield text.plain("")
+        yield from text.diff(shown.diff)
+
+
+async def export(host: Host) -> None:
+    """Ask for a file, and write all own notes into it; one that is there is replaced after a question."""
+    title, hint, typed = (
+        "Write all notes into one file",
+        "outside the notes: name.md, name.json, name.zip",
+        Located(),
+    )
+    while asked := await host.push_screen_wait(Location(title, hint, "", typed)):
+        try:
+            await _export(host, Path(asked.path).expanduser())
+            return
+        except ConfigError as error:
+            typed = asked._replace(wrong=str(error))
+    host.tell(UNCHANGED)
+
+
+async def _export(host: Host, named: Path) -> None:
+    """Write an export to a file. Raises as `upkeep.export.write` does."""
+    target = named.parent.resolve() / named.name
+    is_there = os.path.isfile(target)
+    if is_there:
+        lines = [text.plain(f"{paths.shown(target)}, {screen.size(target.stat().st_size)}")]
+        if not await host.push_screen_wait(Review("This file is there already", lines, "Replace it?")):
+            host.tell(UNCHANGED)
+            return
+    exported = await host.ask(partial(exporting.export, host.memory, exporting.form_of(target)))
+    await host.ask(partial(exporting.write, host.memory, target, exported, force=is_there))
+    size = screen.size(len(exported.data))
+    told = [f"{count(exported.files, 'note')} written to {paths.shown(target)}, {size}"]
+    if exported.failures:
+        names = ", ".join(failure.path for failure in exported.failures)
+        told.append(f"left out, as they cannot be read: {names}")
+    host.tell("; ".join(told), wrong=bool(exported.failures))

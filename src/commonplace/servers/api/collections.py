@@ -1,0 +1,97 @@
+"""Further folders that are searched: listed, added, left out by default, removed; and all read anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from unicodedata import category
+
+from commonplace import config
+from commonplace.config.loading import WEIGHTS
+from commonplace.servers.api import schema
+from commonplace.servers.api.errors import Refused
+from commonplace.servers.api.operations import Call, Operation, Reply
+from commonplace.servers.api.schema import flag, listed, record, text
+from commonplace.types import SyncReport
+from commonplace.types.reports import CollectionInfo
+
+PATH = text("In full, from ~, or from the folder of the notes.", least=1, most=1000)
+
+
+def place(call: Call, path: str) -> str:
+    """Return a path as it is meant: in full, from the user's home, or from the folder of the notes.
+
+    Raises Refused for a text that no path can be.
+    """
+    if not all(one.isprintable() or category(one) == "Zs" for one in path):  # such as a blank of Chinese
+        raise Refused(400, "path: holds what no path can hold")
+    return os.path.join(os.path.realpath(call.memory.workspace.root), os.path.expanduser(path))
+
+
+def _changed(call: Call, name: str) -> CollectionInfo:
+    """A collection by the settings as they are now."""
+    return next(one for one in _reopened(call) if one.name == name)
+
+
+def _reopened(call: Call) -> Sequence[CollectionInfo]:
+    assert call.reopen is not None
+    return call.reopen().status().collections
+
+
+def _add(call: Call) -> object:
+    values, root = call.values, call.memory.workspace.root
+    path = place(call, values["path"])
+    added = config.add_collection(root, values.get("name"), path, weight=values.get("weight"))
+    return Reply(_changed(call, added.name), 201)
+
+
+def _include(call: Call) -> object:
+    name = call.values["name"]
+    config.set_by_default(call.memory.workspace.root, name, call.values["include_by_default"])
+    return _changed(call, name)
+
+
+def _remove(call: Call) -> object:
+    config.remove_collection(call.memory.workspace.root, call.values["name"])
+    return _reopened(call)
+
+
+def _sync(call: Call) -> object:
+    return call.memory.sync()
+
+
+_NAME = text("Of the collection.", least=1, most=200)
+OPERATIONS = (
+    Operation(
+        "GET", "/api/collections", "collections", "List what is searched.",
+        lambda call: call.memory.status().collections, listed(schema.of(CollectionInfo)),
+        refusals=(503,), lane="light",
+    ),
+    Operation(
+        "POST", "/api/collections", "add_collection", "Search a further folder; `sync` reads it.", _add,
+        schema.of(CollectionInfo),
+        body=record(
+            "path", path=PATH, name=text("Otherwise that of the folder.", least=1, most=200),
+            weight={"enum": [*WEIGHTS], "description": "own: your own notes; reference: yours go before it."},
+        ),
+        refusals=(409, 503), owner=True, created=True, beyond="commonplace collection add PATH",
+    ),
+    Operation(
+        "POST", "/api/collections/include", "include_collection",
+        "Say whether searches that name no collection look into this one.", _include,
+        schema.of(CollectionInfo),
+        body=record("name include_by_default", name=_NAME, include_by_default=flag()),
+        refusals=(404, 409, 503), owner=True, beyond="commonplace collection include NAME",
+    ),
+    Operation(
+        "POST", "/api/collections/remove", "remove_collection",
+        "Search a folder no more; its files are not touched.", _remove,
+        listed(schema.of(CollectionInfo)),
+        body=record("name", name=_NAME), refusals=(404, 409, 503), owner=True,
+        beyond="commonplace collection remove NAME",
+    ),
+    Operation(
+        "POST", "/api/sync", "sync", "Read what has changed in all folders that are searched.", _sync,
+        schema.of(SyncReport), body=record(), refusals=(409, 503), lane="reading", owner=True,
+    ),
+)  # fmt: skip
