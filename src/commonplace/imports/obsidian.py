@@ -43,8 +43,8 @@ def read(path: Path) -> Iterator[Part]:
             continue
         if one.startswith("/") and one.endswith("/") and len(one) > 1:
             yield Remark(
-                f"files that match {one} are searched here: the vault excludes them by an expression, and here"
-                f" only globs do; to leave them out, add globs to `ignore` of [collections.{name}]"
+                f"files that match {one} are searched here: the vault excludes them by an expression, where"
+                f" only globs do here; to leave them out, add globs to `ignore` of [collections.{name}]"
                 f" ({remedies.say('config.edit')})"
             )
         elif one.strip("/ "):
