@@ -68,6 +68,9 @@ def test_a_command_acts_on_the_folder_it_is_called_from(clone: Path, tmp_path: P
         assert run(program, elsewhere, "init", "a b") == [f"{elsewhere}|-P -m commonplace init a b"]
     assert run("../my clone/run", elsewhere, "demo") == [f"{elsewhere}|-P -m commonplace demo"]
     assert run("./run", clone, "demo") == [f"{clone}|-P -m commonplace demo"]
+    assert run(clone / "run", elsewhere, "tasks", "a b") == [
+        f"{clone}|-m tests.tasks.workspace {elsewhere}/a b"
+    ]
 
 
 def test_tests_and_checks_are_those_of_the_clone(clone: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_what_is_proposed_is_shown_and_written_when_accepted(run: Run, twice: Pa
     done = run("consolidate")
     assert done.exit_code == 0
     assert "+- ~~Mira owns billing.~~" in done.stdout
+    assert "2 lines that say the same become one, “Billing is owned by Mira.”: MEMORY.md#L" in done.stderr
     assert "consolidate --accept" in done.stderr
     assert twice.read_text() == TEXT
     done = run("consolidate", "--accept")

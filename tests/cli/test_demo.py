@@ -24,10 +24,10 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     assert shown.index("the expected passage is hit 1") < shown.index("2. ")  # the first answer is right
     assert "vectors + full text" in shown
     assert re.search(r"kestrel/\S+\.md:\d+", shown)
-    (files,) = re.findall(r"the files  ([\d,]+) tokens: what a prompt would hold", shown)
+    (files,) = re.findall(r"every file whole would be\s+([\d,]+) tokens", shown)
     (passages,) = set(re.findall(r"tokens of ([\d,]+) in all notes", shown))
     assert int(passages.replace(",", "")) < int(files.replace(",", ""))
-    assert "`commonplace recall` puts into a prompt" in shown
+    assert "what `commonplace recall` gives an agent" in shown
     question = ("search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files")
     found = called("-w", folder, *question)
     assert b"kestrel/" in found.stdout

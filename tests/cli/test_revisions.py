@@ -52,7 +52,7 @@ def test_the_log_has_a_row_a_run(run: Command, workspace: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout == (
         "run              kind   by       lines  files  what\n"
-        "20260214-040000  write  nanobot  +1 -5      1  (not kept) forget 1 statement �[31m\n"
+        "20260214-040000  write  nanobot  +1 -5      1  (cannot be undone) forget 1 statement �[31m\n"
         "20260213-033000  write  nanobot  +1 -1      1  rewrite MEMORY.md\n"
     )
     assert run("log", "-n", "1").stdout.count("\n") == 2

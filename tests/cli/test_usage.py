@@ -36,7 +36,7 @@ def test_tables(run: Run) -> None:
     summary = blocks[0].splitlines()
     assert summary[1].startswith("asked      2 searches · 1 recall · 1 get · median ")
     assert summary[2:4] == [
-        "answered   2 of 3 (67%) · level 2: 3",
+        "answered   2 of 3 (67%) · full text only: 3",
         "opened     1 of 2 (50%) · rank 1: 1 · mean of 1/rank 1.00",
     ]
     assert blocks[1].splitlines()[1].split() == [today, "2", "1", "1"]

@@ -61,6 +61,13 @@ def followed(tmp_path: Path) -> Followed:
     return Followed(tmp_path)
 
 
+def test_what_is_said_counts_as_tokens_and_not_the_json_around_it(followed: Followed) -> None:
+    data = row("user", "Which tea?") + row("tool", "a result " * 500)
+    followed.write("logs/a.jsonl", data)
+    followed.sync()
+    assert followed.index.tokens < 10 < len(data) / 4
+
+
 def test_step_by_step_is_all_at_once(followed: Followed) -> None:
     made = random.Random(11)
     written: dict[str, bytes] = {}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
 from commonplace import Memory
+from commonplace.base import installation, paths
+from commonplace.base.errors import ConfigError
 from commonplace.providers import costs
 from commonplace.types import Provenance
 
@@ -96,9 +99,32 @@ def make(folder: Path) -> Path:
     return root
 
 
+def main(folder: Path) -> int:
+    """Make the memory of the tasks in a new folder, for somebody to try them on; return the exit code."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigError("tasks", f"{folder} exists and is not empty; name a new folder")
+        paths.check_outside_clone(folder, "./run tasks ~/tasks")
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    root = make(folder.resolve())
+    print(
+        f"made {root}, and {', '.join(path.name for path in sorted(folder.iterdir()) if path != root)} beside it"
+    )
+    print(
+        f"go there, and begin with the first task:\n  cd {root}\n  {installation.typed()} search 'tea after lunch'"
+    )
+    return 0
+
+
 @contextmanager
 def copied(made: Path, folder: Path) -> Iterator[Path]:
     """Copy a workspace and what lies beside it for one task."""
     shutil.copytree(made, folder)
     yield folder / "notes"
     shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

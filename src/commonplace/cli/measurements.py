@@ -19,7 +19,7 @@ from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
 from commonplace.config.settings import ENGINES
-from commonplace.render import count, hits, reports, screen
+from commonplace.render import count, hits, reports
 from commonplace.render import count as counted
 from commonplace.types.data import to_data
 
@@ -553,25 +553,16 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
-    """Print where the time and the tokens went, a line a question."""
+    """Say what it took to read the notes, to answer, and what an agent's prompt is spared."""
     from commonplace.demo import tour
 
-    stages = tour.stages(stops)
-    _title("Where the time and the tokens went", look)
     tokens = round(statistics.median(stop.tokens for stop in stops))
-    timed = [(f"{number}.", stop.result.timings_ms, stop.tokens) for number, stop in enumerate(stops, 1)]
-    lines = [["ms", *stages, "total", "recall", "of the files"]]
-    for name, spent_ms, taken in [*timed, ("median", tour.medians(stops), tokens)]:
-        cells = [f"{spent_ms[stage]:.1f}" if stage in spent_ms else "-" for stage in stages]
-        total = f"{sum(spent_ms.values()):.1f}"
-        lines.append([name, *cells, total, f"{taken:,}", f"{taken / everything:.1%}"])
-    for number, row in enumerate(screen.table(lines, range(len(lines[0])))):
-        session.write("  " + (look.style(row, "bold") if number == 0 else row))
+    answered_ms = statistics.median(sum(stop.result.timings_ms.values()) for stop in stops)
+    _title("What it took", look)
     session.write(
-        f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
-        f"\n  recall     tokens that `commonplace recall` puts into a prompt for a question: cited passages,"
-        f"\n             at most {tour.BUDGET} here, {tokens:,} in the middle"
-        f"\n  the files  {everything:,} tokens: what a prompt would hold if it took in every file whole"
-        f"\n  The line below each answer counts the hits as they are shown, and the text of all notes without"
-        f"\n  headings and marks: fewer tokens on either side. All of them are estimates.\n"
+        f"  once        {spent[0]:.1f} s to read the notes, {spent[1]:.1f} s to learn what they are about"
+        f"\n  a question  {answered_ms:.0f} ms in the middle; `search --explain` shows where they go"
+        f"\n  a prompt    {tokens:,} tokens, in the middle: what `commonplace recall` gives an agent for it,"
+        f"\n              passages with their sources, at most {tour.BUDGET} here; every file whole would be"
+        f"\n              {everything:,} tokens, {everything / max(1, tokens):.0f} times as many\n"
     )

@@ -11,8 +11,8 @@ import click
 from commonplace.base.errors import ConfigError, NoteNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option, span_days
-from commonplace.render import count, reports
-from commonplace.render.screen import one_line
+from commonplace.render import count, reports, some
+from commonplace.render.screen import one_line, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.upkeep.archive import Originals
     from commonplace.upkeep.consolidation import Consolidation
+    from commonplace.upkeep.consolidation.checks import Accepted
     from commonplace.upkeep.consolidation.plan import Operation
     from commonplace.upkeep.schedule.installing import Status
     from commonplace.upkeep.summaries import Summarizer
@@ -181,6 +182,7 @@ def _remarks(done: Consolidation, *, planned: bool) -> Iterator[str]:
     """What the diff does not say, a line each; `planned` where a language model is set."""
     from commonplace.upkeep.consolidation.run import UNCHANGED
 
+    yield from map(_proposed, done.accepted)
     for rejection in done.rejected:
         yield f"rejected {described(rejection.operation)}: {one_line(rejection.reason)}"
     for conflict in done.contradictions:
@@ -196,6 +198,24 @@ def _remarks(done: Consolidation, *, planned: bool) -> Iterator[str]:
         yield f"no language model is set, and {waiting} for one; {set_one}"
     elif not done.diff:
         yield UNCHANGED if done.unchanged else "nothing to do"
+
+
+def _proposed(one: Accepted) -> str:
+    """Say in a sentence what a proposal does to which lines."""
+    lines = some([entry.statement.citation for entry in one.targets])
+    text = f"“{shorten(one_line(one.text), 80)}”" if one.text else ""
+    ended = f"“{shorten(one_line(one.targets[0].text), 80)}”" if one.targets else ""
+    match one.operation.op:
+        case "merge":
+            said = f"{count(len(one.targets), 'line')} that say the same become one, {text}: {lines}"
+        case "supersede":
+            said = f"{lines} is replaced: {ended} by {text}"
+        case "expire":
+            why = f" ({one.operation.reason})" if one.operation.reason else ""
+            said = f"{lines} is over{why}: {ended} is struck"
+        case _:
+            said = f"new: {text}, from {some([source.label for source in one.sources])}"
+    return one_line(said)
 
 
 def described(operation: Operation) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,20 +40,6 @@ def walk(memory: Memory) -> Iterator[Stop]:
     for question in questions():
         result = memory.search(question.text, limit=SHOWN_HITS)
         yield Stop(question, result, memory.recall(question.text, budget=BUDGET).tokens)
-
-
-def stages(stops: Iterable[Stop]) -> list[str]:
-    """Name every stage that any question went through, in order."""
-    return list(dict.fromkeys(stage for stop in stops for stage in stop.result.timings_ms))
-
-
-def medians(stops: Sequence[Stop]) -> dict[str, float]:
-    """Return the median milliseconds of each stage over the questions that went through it."""
-    spent = {
-        name: [s.result.timings_ms[name] for s in stops if name in s.result.timings_ms]
-        for name in stages(stops)
-    }
-    return {name: statistics.median(values) for name, values in spent.items()}
 
 
 def everything(folder: Path) -> int:

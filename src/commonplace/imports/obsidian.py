@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.types.imports import Folder, Part, Remark
@@ -36,16 +36,20 @@ def read(path: Path) -> Iterator[Part]:
     templates = _settings(root, ".obsidian/templates.json").get("folder")
     if isinstance(templates, str) and templates.strip("/ "):
         ignore.append(f"{templates.strip('/ ')}/**")
+    name = path.resolve().name or KIND
     excluded = _settings(root, ".obsidian/app.json").get("userIgnoreFilters")
     for one in excluded if isinstance(excluded, list) else ():
         if not isinstance(one, str):
             continue
         if one.startswith("/") and one.endswith("/") and len(one) > 1:
-            yield Remark(f"the vault leaves out what matches {one}: an expression, which no glob stands for")
+            yield Remark(
+                f"files that match {one} are searched here: the vault excludes them by an expression, where"
+                f" only globs do here; to leave them out, add globs to `ignore` of [collections.{name}]"
+                f" ({remedies.say('config.edit')})"
+            )
         elif one.strip("/ "):
             ignore.append(f"{one.strip('/ ')}/**" if one.endswith("/") else one.strip())
-    name = path.resolve().name
-    yield Folder(name or KIND, str(path), ("**/*.md",), tuple(dict.fromkeys(ignore)), weight="own")
+    yield Folder(name, str(path), ("**/*.md",), tuple(dict.fromkeys(ignore)), weight="own")
 
 
 def _settings(root: Root, name: str) -> Mapping[str, object]:

@@ -337,7 +337,11 @@ def _cells(run: Run, git: bool) -> tuple[str, ...]:
 
 
 def _what(run: Run) -> str:
-    flags = ((run.state != "done", run.state), (bool(run.undone), "undone"), (not run.kept, "not kept"))
+    flags = (
+        (run.state != "done", run.state),
+        (bool(run.undone), "undone"),
+        (not run.kept, "cannot be undone"),
+    )
     marks = ", ".join(mark for flag, mark in flags if flag)
     return (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
 
@@ -525,7 +529,7 @@ def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
         nouns = (("searches", "search"), ("recalls", "recall"), ("gets", "get"))
         asked = [count(sum(getattr(day, name) for day in usage.days), noun, name) for name, noun in nouns]
         yield "asked", f"{' · '.join(asked)} · median {usage.median_ms:.0f} ms"
-        yield "answered", f"{_share(usage.answered, usage.questions)} · {_counts('level', usage.levels)}"
+        yield "answered", f"{_share(usage.answered, usage.questions)} · {_levels(usage.levels)}"
         if usage.answered:
             ranks = _counts("rank", usage.opened_ranks)
             mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
@@ -537,6 +541,10 @@ def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
 
 def _counts(noun: str, numbers: Mapping[int, int] | None) -> str:
     return ", ".join(f"{noun} {key}: {number:,}" for key, number in sorted((numbers or {}).items()))
+
+
+def _levels(numbers: Mapping[int, int] | None) -> str:
+    return ", ".join(f"{LEVEL_NAMES[level]}: {number:,}" for level, number in sorted((numbers or {}).items()))
 
 
 def _share(part: int, whole: int) -> str:

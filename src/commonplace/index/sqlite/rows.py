@@ -171,8 +171,10 @@ def publish(connection: apsw.Connection) -> None:
 def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:
     note, state = entry.note, entry.state
     metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
-    # A byte is a quarter; a wide character is a whole token and has three bytes.
-    quarters = state.size + tokens.wide("\n".join(note.lines))
+    text = "\n".join(note.lines)
+    # Of a conversation what is said counts, not the JSON around it. Of a note a byte is a quarter; a wide
+    # character is a whole token and has three bytes.
+    quarters = tokens.quarters(text) if state.format else state.size + tokens.wide(text)
     return (
         note_id, state.collection, state.path, note.title[:LONGEST_HEADING], note.date, note.kind, entry.hash,
         state.mtime_ns, state.size, len(note.lines), metadata, quarters, *ranges,
