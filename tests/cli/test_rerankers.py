@@ -63,7 +63,7 @@ def test_it_can_be_tried_alone(run: Run, voyage: Server) -> None:
     assert apis.KEY not in result.output
     result = run("models", "test", "builtin", "--reranker")
     assert result.exit_code == 1
-    assert "tries the reranker that is set, and nothing else" in result.stderr
+    assert "tries the reranker that is set; leave out the name" in result.stderr
 
 
 def test_without_one_there_is_nothing_to_try(run: Run) -> None:

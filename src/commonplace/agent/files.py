@@ -15,6 +15,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from posixpath import basename, dirname
 from typing import Any
@@ -298,7 +300,8 @@ class Files:
             news.update(range(start, last))
             end = last
         if place.lower().endswith(".md"):
-            mark = comments.of_provenance(self._caller.provenance())
+            at = datetime.now().isoformat(timespec="seconds")
+            mark = comments.of_provenance(replace(self._caller.provenance(), at=at))
             passed = _commented(text)
             for statement in statements.read(parse(text, place)):
                 number = statement.first - 1
