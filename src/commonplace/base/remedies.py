@@ -34,6 +34,7 @@ WORDS: Mapping[str, str] = {
     "forget.text": "words are forgotten as text",
     "forget.what": "forget {0} as well",
     "forget.words": "forget their words as text",
+    "index.anew": "delete {0}*, and sync: it is made anew from the notes",
     "init": "make one first",
     "init.elsewhere": "~/notes",
     "keyring": "the system keyring",

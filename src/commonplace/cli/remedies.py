@@ -27,6 +27,7 @@ WORDS: Mapping[str, str] = {
     "to pick lines that hold them: `commonplace forget --query {0}`",
     "forget.what": "commonplace forget '{0}'",
     "forget.words": "commonplace forget --text, with their words",
+    "index.anew": "delete {0}*, then `commonplace sync`: it is made anew from the notes",
     "init": "make one with `commonplace init`",
     "init.elsewhere": "commonplace init ~/notes",
     "keyring": "the system keyring (`commonplace config key NAME`)",
