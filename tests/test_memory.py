@@ -200,7 +200,9 @@ def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> 
         lambda: plain.correct("a quince tree", "a medlar"), plain.sync, plain.status, plain.notes, plain.usage,
         lambda: plain.timeline("2026-03-05"), lambda: plain.get("#123456"),
         lambda: plain.capture([Entry("a sloe", at=NOON)]),
-        lambda: plain.forget(Selection("text", "quince")),
+        lambda: plain.forget(Selection("text", "quince")), plain.log, plain.undo, lambda: plain.undo(dry_run=True),
+        lambda: plain.forget(Selection("text", "quince"), dry_run=True), lambda: plain.get("MEMORY.md"),
+        lambda: plain.get_many(["MEMORY.md"]), lambda: plain.ask("Which tree?"),
     ]  # fmt: skip
     for way in ways:
         with pytest.raises(WorkspaceNotFound):

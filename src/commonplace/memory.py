@@ -20,7 +20,6 @@ from commonplace.base.errors import (
     IndexUnavailable,
     NoteNotFound,
     OutsideRoots,
-    WorkspaceNotFound,
 )
 from commonplace.base.root import is_hidden
 from commonplace.index.base import DOCID
@@ -176,8 +175,8 @@ class Memory:
         whose `reads` and `writes` say which workspaces are asked and which one is written; `embedder`
         replaces the configured model. Questions are put to the workspaces `beside` it as well, or to
         `everything` that is known on this machine. `lab` is for measurements: an index elsewhere, another
-        way to cut notes and to rank. Raises WorkspaceNotFound, ConfigError, and AccessDenied for an agent
-        that may not read one of them.
+        way to cut notes and to rank. Raises WorkspaceNotFound, ConfigError, AccessDenied for an agent that
+        may not read one of them, and NoteUnreadable for a folder that this user may not look into.
         """
         if path is None and beside:
             raise ConfigError("beside", "needs a workspace that they are beside; name it")
@@ -337,6 +336,7 @@ class Memory:
         from commonplace.types import Erasure, Selection
 
         check_moment("now", now)
+        self.workspace.check_there()
         several = isinstance(what, Iterable) and not isinstance(what, str)
         given: Any = what if several or isinstance(what, Erasure) else [what]
         asked = given
@@ -374,6 +374,7 @@ class Memory:
         from commonplace.changes import undo as undoing
         from commonplace.types import Undone
 
+        self.workspace.check_there()
         planned = undoing.planned(self.workspace, run, since=since)
         diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
         if dry_run:
@@ -402,6 +403,7 @@ class Memory:
         from commonplace.changes import runs
 
         check_whole("limit", limit)
+        self.workspace.check_there()
         return tuple(islice(runs.newest_first(self.workspace), limit))
 
     def _context(self) -> Context:
@@ -536,6 +538,7 @@ class Memory:
 
         from commonplace.search.generation import Writer
 
+        self.workspace.check_there()
         with self._lock:
             writer = self._writer = self._writer or Writer(self.workspace, self.settings)
         writer.check(text)
@@ -570,6 +573,7 @@ class Memory:
             raise
 
     def _read_here(self, reference: str) -> Excerpt:
+        self.workspace.check_there()
         from commonplace.index.reading import content_hash, note_of
         from commonplace.markdown import references, wiki
 
@@ -714,13 +718,16 @@ class Memory:
 
     def _answer(self, request: Request) -> SearchResult:
         """Answer a question from this workspace, or from all that are asked."""
-        self.workspace.check_there()
         if not self._others:
-            return self._answerer.answer(request)
+            return self._answer_here(request)
         limit = self.settings.search.limit if request.limit is None else request.limit
-        asks = {self.name: self._answerer.answer}
+        asks = {self.name: self._answer_here}
         asks |= {name: other.answer for name, other in self._others.items()}
         return union.search(request, limit, asks)
+
+    def _answer_here(self, request: Request) -> SearchResult:
+        self.workspace.check_there()
+        return self._answerer.answer(request)
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
         """What each further workspace answers, by name, and what failed, in words."""
@@ -796,10 +803,9 @@ class _Other:
 
     @property
     def memory(self) -> Memory:
-        """The memory of it, opened now if it was not. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
+        """The memory of it, opened now if it was not. Raises as `Memory.open` does."""
         with self._lock:
-            if not os.path.isdir(self.root):
-                raise WorkspaceNotFound(paths.shown(self.root), missing=True)
+            paths.Workspace(self.root).check_there()
             if self._memory is None:
                 # What is asked from elsewhere is no business of those who read its record of use.
                 overrides = {**self._overrides, "usage.record": False}

@@ -23,6 +23,7 @@ WORDS: Mapping[str, str] = {
     "config.own": "set {0} in your own config.toml",
     "doctor.disk": "look at the disk and its permissions",
     "doctor.owner": "look whose it is",
+    "files.readonly": "mount it so that it can be written to, or keep a workspace of your own elsewhere",
     "forget": "forget it",
     "forget.again": "forget it again",
     "forget.approve": "approve request {0}",
@@ -58,7 +59,9 @@ WORDS: Mapping[str, str] = {
     "undo": "it can be taken back",
     "undo.run": "undoing {0} takes the last undo back, which does that change again",
     "usage.never": "in the whole list",
+    "workspace.ask": "ask them to open it to you, or name a workspace of your own",
     "workspace.around": "open that, or make one of {1} first",
+    "workspace.collect": "keep a workspace of your own and add this folder to it as a collection",
     "workspace.missing": "make it first, or name another",
     "workspace.name": "name it in your own config.toml",
 }

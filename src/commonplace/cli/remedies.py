@@ -15,6 +15,7 @@ WORDS: Mapping[str, str] = {
     "config.own": "commonplace config set {0} …, which sets it in your own config.toml",
     "doctor.disk": "`commonplace doctor` looks at disk and permissions",
     "doctor.owner": "`commonplace doctor` says whose it is",
+    "files.readonly": "mount it so that it can be written to, or keep a workspace of your own elsewhere",
     "forget": "commonplace forget",
     "forget.again": "commonplace forget again",
     "forget.approve": "commonplace forget --approve {0}",
@@ -51,7 +52,9 @@ WORDS: Mapping[str, str] = {
     "undo": "`commonplace undo` would take it back",
     "undo.run": "`commonplace undo {0}` takes the last undo back, which does that change again",
     "usage.never": "`commonplace usage --never`",
+    "workspace.ask": "ask them to open it to you, or name a workspace of your own with -w",
     "workspace.around": "use `-w {0}`, or make another one there with `commonplace init {1}`",
+    "workspace.collect": "keep a workspace of your own and add this folder to it as a collection",
     "workspace.missing": "make it a workspace with `commonplace init {0}`, or name another",
     "workspace.name": "`commonplace workspaces add DIR --name {0}` gives one",
 }

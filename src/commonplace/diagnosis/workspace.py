@@ -13,9 +13,9 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from commonplace.base import filetypes, paths
+from commonplace.base import filetypes, paths, remedies
 from commonplace.base.tuples import NamedTuple
-from commonplace.diagnosis.examination import Case, listed
+from commonplace.diagnosis.examination import Case, barred, listed
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
@@ -38,7 +38,9 @@ def folder(case: Case) -> Iterator[Finding]:
     """See that there is a workspace, that it can be written to, and that git leaves what is derived alone."""
     workspace = case.workspace
     if workspace is None:
-        if case.around:
+        if case.barred:
+            yield barred("workspace.folder", case.barred)
+        elif case.around:
             told = f"{case.missing} is no workspace, it lies in the workspace {case.around}"
             remedy = f"use -w {case.around}, or commonplace init {case.missing}"
             yield Finding("workspace.folder", "wrong", told, remedy)
@@ -50,27 +52,36 @@ def folder(case: Case) -> Iterator[Finding]:
             yield Finding("workspace.folder", "warning", told, "commonplace init")
         return
     shown = paths.shown(workspace.root)
-    if not os.access(workspace.root, os.R_OK | os.X_OK):
-        yield Finding("workspace.folder", "wrong", f"{shown} cannot be read", f"chmod u+rwx {shown}")
+    if not os.access(workspace.root, os.R_OK):
+        yield barred("workspace.folder", workspace.root)
         return
     yield Finding("workspace.folder", "ok", shown)
     yield from _hiding(workspace)
     yield from _leading_out(workspace)
     closed = [
-        paths.shown(place)
+        place
         for place in (workspace.root, workspace.memory_dir, workspace.derived)
         if place.exists() and not os.access(place, os.W_OK)
     ]
     if closed:
-        yield Finding(
-            "workspace.writable",
-            "warning",
-            f"nothing can be written to {', '.join(closed)}; the index is kept in your folder of caches",
-            f"chmod u+w {closed[0]}, if that is not meant",
-        )
+        where = "the index there is used as it stands"
+        if not os.path.exists(workspace.index):  # or is in a folder that this user may not enter
+            where = "the index is kept in your folder of caches"
+        told = f"nothing can be written to {', '.join(map(paths.shown, closed))}; {where}"
+        yield Finding("workspace.writable", "warning", told, _writing(closed[0]))
     else:
         yield Finding("workspace.writable", "ok", "notes and index can be written")
     yield from _ignored(workspace)
+
+
+def _writing(place: Path) -> str:
+    """What helps where nothing can be written to a folder, if that is not meant."""
+    if sys.platform != "win32":
+        if os.statvfs(place).f_flag & os.ST_RDONLY:
+            return f"{remedies.say('files.readonly')}, if that is not meant"
+        if paths.another_user(os.stat(place).st_uid):
+            return remedies.say("workspace.collect")
+    return f"chmod u+w {shlex.quote(paths.shown(place))}, if that is not meant"
 
 
 def _hiding(workspace: paths.Workspace) -> Iterator[Finding]:
@@ -103,12 +114,9 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
             "workspace.ignore", "ok", f"no {paths.DERIVED_FOLDER} folder yet: the first sync makes it"
         )
     elif not os.access(derived, os.X_OK):
-        yield Finding(
-            "workspace.ignore",
-            "warning",
-            f"{paths.shown(derived)} is another user's: you can search these notes, not write them",
-            "keep a workspace of your own and add this folder to it as a collection",
-        )
+        told, remedy = paths.barred(derived)
+        you = "you can search these notes, not write them"
+        yield Finding("workspace.ignore", "warning", f"{paths.shown(derived)} {told}: {you}", remedy)
     elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
         yield Finding(
             "workspace.ignore",
