@@ -35,7 +35,15 @@ from commonplace.search.journal import Journal
 from commonplace.search.lab import DEFAULT as NO_LAB
 from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen
-from commonplace.search.request import Request, check_day, check_moment, check_whole
+from commonplace.search.request import (
+    Request,
+    check_day,
+    check_kind,
+    check_moment,
+    check_text,
+    check_whole,
+    several,
+)
 from commonplace.types.progress import Progress, silent
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -240,8 +248,14 @@ class Memory:
         from datetime import datetime
 
         from commonplace.notes import layout
+        from commonplace.types import Provenance
 
+        check_text("text", text)
+        for name, place in (("section", section), ("heading", heading)):
+            check_text(name, place or "")
         check_moment("now", now)
+        if provenance is not None:
+            check_kind("provenance", provenance, Provenance, 'a commonplace.types.Provenance(by="agent")')
         self._store.dismiss()
         now = now or datetime.now()
         written = layout.remember(
@@ -287,6 +301,8 @@ class Memory:
 
         from commonplace.edit import correct as correcting
 
+        check_text("old", old)
+        check_text("new", new)
         check_moment("now", now)
         self._store.written()
         old = self._written_here(old)
@@ -311,7 +327,9 @@ class Memory:
         after a crash. Raises NoteUnreadable if a note cannot be written; the days before it are.
         """
         from commonplace.notes import layout
+        from commonplace.types import Entry
 
+        entries = several("entries", entries, Entry, "a list of commonplace.types.Entry")
         self._store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
@@ -337,8 +355,8 @@ class Memory:
 
         check_moment("now", now)
         self.workspace.check_there()
-        several = isinstance(what, Iterable) and not isinstance(what, str)
-        given: Any = what if several or isinstance(what, Erasure) else [what]
+        is_list = isinstance(what, Iterable) and not isinstance(what, str)
+        given: Any = what if is_list or isinstance(what, Erasure) else [what]
         asked = given
         if not isinstance(given, Erasure):
             asked = [
@@ -553,6 +571,7 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
+        check_text("reference", reference)
         found = self._read(reference)
         self._journal.opened(self._own_excerpts([found]))
         return found
@@ -603,6 +622,7 @@ class Memory:
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
+        references = several("references", references, str, "a list of references")
         wanted = places.expand(references, self.notes())
         found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(self._own_excerpts(found.excerpts))
@@ -610,6 +630,7 @@ class Memory:
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
+        check_text("under", under)
         return listing(self, under)[0]
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
@@ -618,6 +639,7 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
+        check_text("anchor", anchor)
         check_day("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
