@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 import pytest
@@ -200,7 +201,9 @@ def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> 
         lambda: plain.correct("a quince tree", "a medlar"), plain.sync, plain.status, plain.notes, plain.usage,
         lambda: plain.timeline("2026-03-05"), lambda: plain.get("#123456"),
         lambda: plain.capture([Entry("a sloe", at=NOON)]),
-        lambda: plain.forget(Selection("text", "quince")),
+        lambda: plain.forget(Selection("text", "quince")), plain.log, plain.undo, lambda: plain.undo(dry_run=True),
+        lambda: plain.forget(Selection("text", "quince"), dry_run=True), lambda: plain.get("MEMORY.md"),
+        lambda: plain.get_many(["MEMORY.md"]), lambda: plain.ask("Which tree?"),
     ]  # fmt: skip
     for way in ways:
         with pytest.raises(WorkspaceNotFound):
@@ -208,6 +211,32 @@ def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> 
         assert not root.exists()
     root.with_name("moved").rename(root)
     assert plain.search("quince").hits
+
+
+def test_what_is_no_text_is_told_by_its_name(plain: Memory) -> None:
+    wrong: Any = None
+    calls: list[tuple[str, str, Callable[[], object]]] = [
+        ("text", "a text", lambda: plain.remember(wrong)),
+        ("section", "a text", lambda: plain.remember("x", long_term=True, section=cast("Any", 3))),
+        ("provenance", "Provenance", lambda: plain.remember("x", provenance=cast("Any", "agent"))),
+        ("entries", "a list of", lambda: plain.capture(cast("Any", "x"))),
+        ("entries", "a list of", lambda: plain.capture([cast("Any", 1)])),
+        ("references", "a list of references", lambda: plain.get_many("zzz")),
+        ("references", "a list of references", lambda: plain.get_many(wrong)),
+        ("reference", "a text", lambda: plain.get(wrong)),
+        ("old", "a text", lambda: plain.correct(wrong, "x")),
+        ("new", "a text", lambda: plain.correct("x", wrong)),
+        ("anchor", "a text", lambda: plain.timeline(wrong)),
+        ("under", "a text", lambda: plain.notes(wrong)),
+    ]
+    for name, allowed, call in calls:
+        with pytest.raises(ConfigError, match=f"is not allowed; it must be .*{allowed}") as caught:
+            call()
+        assert caught.value.key == name
+    assert plain.capture(Entry(text, at=NOON) for text in ("a sloe",))  # type: ignore[arg-type]
+    for report in (plain.sync(), plain.get_many(["MEMORY.md"])):
+        assert "JSON" not in repr(report)
+        assert copy.copy(report) == report
 
 
 def test_a_scan_that_took_long_holds_for_a_while(

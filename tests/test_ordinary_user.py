@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
+from commonplace.base.errors import NoteUnreadable
 from commonplace.changes import transaction
+from commonplace.memory import Memory
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import called, command, environment
 
@@ -105,6 +107,73 @@ def in_one_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def found(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [hit["path"] for hit in json.loads(done.stdout)]
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may give a folder away")
+def test_what_another_user_has_closed(ask: Ask, workspace: Path, tmp_path: Path) -> None:
+    """One workspace is an error that names the owner; one of several is a warning, and the others answer."""
+    pwd = pytest.importorskip("pwd")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "MEMORY.md").write_text("# Memory\n\n- The oak chair.\n")
+    ask("sync")
+    for folder, _, files in os.walk(workspace):
+        for name in (".", *files):
+            os.chown(os.path.join(folder, name), 65534, -1)
+    workspace.chmod(0o700)
+    user = f"another user ({pwd.getpwuid(65534).pw_name})"
+    closed = (
+        f"{workspace}: belongs to {user}, who has closed it; ask them to open it to you, or name a workspace"
+    )
+    for words in (
+        ("search", "walnut"),
+        ("get", "MEMORY.md"),
+        ("status",),
+        ("remember", "x"),
+        ("undo",),
+        ("init",),
+    ):
+        done = ask(*words)
+        assert (done.returncode, closed in in_one_line(done)) == (1, True), words
+    doctor = ask("doctor").stdout
+    assert f"{workspace} belongs to {user}, who has closed it" in doctor
+    assert "the check itself failed" not in doctor
+    assert "chmod" not in doctor
+    for first, second in ((mine, workspace), (workspace, mine)):
+        for words in (("search", "oak chair"), ("ls",)):
+            several = ("-w", first, "-w", second, *words)
+            done = text(unprivileged(lambda several=several: called(*several)))  # type: ignore[misc]
+            if (first, words) == (workspace, ("ls",)):
+                assert (done.returncode, closed in done.stderr) == (1, True), (
+                    "notes are listed from the home on"
+                )
+                continue
+            assert (done.returncode, done.stderr.count(closed)) == (0, 1), (done.stdout, done.stderr)
+            assert "MEMORY.md" in done.stdout
+    with pytest.raises(NoteUnreadable, match="who has closed it"):
+        unprivileged(lambda: Memory.open(workspace))  # type: ignore[arg-type, return-value]
+    # The notes may be read, what is kept of them may not.
+    workspace.chmod(0o755)
+    (workspace / ".commonplace").chmod(0o700)
+    assert found(ask("search", "walnut", "--format", "json")) == ["MEMORY.md"]
+    for words in (
+        ("forget", "--text", "walnut"),
+        ("forget", "--text", "walnut", "--dry-run"),
+        ("forget", "--pending"),
+    ):
+        told = in_one_line(ask(*words))
+        assert (
+            f"{workspace}/.commonplace belongs to {user}, who has closed it; keep a workspace of your own"
+            in told
+        )
+    told = in_one_line(ask("undo"))
+    assert f".commonplace cannot be read: it belongs to {user}; keep a workspace of your own" in told
+    doctor = ask("doctor").stdout
+    assert "the check itself failed" not in doctor
+    assert "chmod" not in doctor
+    assert (
+        f"{workspace}/.commonplace belongs to {user}, who has closed it: you can search these notes" in doctor
+    )
 
 
 # --- reading ----------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from commonplace.base.errors import (
     IndexUnavailable,
     NoteNotFound,
     OutsideRoots,
-    WorkspaceNotFound,
 )
 from commonplace.base.root import is_hidden
 from commonplace.index.base import DOCID
@@ -36,7 +35,15 @@ from commonplace.search.journal import Journal
 from commonplace.search.lab import DEFAULT as NO_LAB
 from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen
-from commonplace.search.request import Request, check_day, check_moment, check_whole
+from commonplace.search.request import (
+    Request,
+    check_day,
+    check_kind,
+    check_moment,
+    check_text,
+    check_whole,
+    several,
+)
 from commonplace.types.progress import Progress, silent
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -176,8 +183,8 @@ class Memory:
         whose `reads` and `writes` say which workspaces are asked and which one is written; `embedder`
         replaces the configured model. Questions are put to the workspaces `beside` it as well, or to
         `everything` that is known on this machine. `lab` is for measurements: an index elsewhere, another
-        way to cut notes and to rank. Raises WorkspaceNotFound, ConfigError, and AccessDenied for an agent
-        that may not read one of them.
+        way to cut notes and to rank. Raises WorkspaceNotFound, ConfigError, AccessDenied for an agent that
+        may not read one of them, and NoteUnreadable for a folder that this user may not look into.
         """
         if path is None and beside:
             raise ConfigError("beside", "needs a workspace that they are beside; name it")
@@ -241,8 +248,14 @@ class Memory:
         from datetime import datetime
 
         from commonplace.notes import layout
+        from commonplace.types import Provenance
 
+        check_text("text", text)
+        for name, place in (("section", section), ("heading", heading)):
+            check_text(name, place or "")
         check_moment("now", now)
+        if provenance is not None:
+            check_kind("provenance", provenance, Provenance, 'a commonplace.types.Provenance(by="agent")')
         self._store.dismiss()
         now = now or datetime.now()
         written = layout.remember(
@@ -288,6 +301,8 @@ class Memory:
 
         from commonplace.edit import correct as correcting
 
+        check_text("old", old)
+        check_text("new", new)
         check_moment("now", now)
         self._store.written()
         old = self._written_here(old)
@@ -312,7 +327,9 @@ class Memory:
         after a crash. Raises NoteUnreadable if a note cannot be written; the days before it are.
         """
         from commonplace.notes import layout
+        from commonplace.types import Entry
 
+        entries = several("entries", entries, Entry, "a list of commonplace.types.Entry")
         self._store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
@@ -337,8 +354,9 @@ class Memory:
         from commonplace.types import Erasure, Selection
 
         check_moment("now", now)
-        several = isinstance(what, Iterable) and not isinstance(what, str)
-        given: Any = what if several or isinstance(what, Erasure) else [what]
+        self.workspace.check_there()
+        is_list = isinstance(what, Iterable) and not isinstance(what, str)
+        given: Any = what if is_list or isinstance(what, Erasure) else [what]
         asked = given
         if not isinstance(given, Erasure):
             asked = [
@@ -374,6 +392,7 @@ class Memory:
         from commonplace.changes import undo as undoing
         from commonplace.types import Undone
 
+        self.workspace.check_there()
         planned = undoing.planned(self.workspace, run, since=since)
         diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
         if dry_run:
@@ -402,6 +421,7 @@ class Memory:
         from commonplace.changes import runs
 
         check_whole("limit", limit)
+        self.workspace.check_there()
         return tuple(islice(runs.newest_first(self.workspace), limit))
 
     def _context(self) -> Context:
@@ -536,6 +556,7 @@ class Memory:
 
         from commonplace.search.generation import Writer
 
+        self.workspace.check_there()
         with self._lock:
             writer = self._writer = self._writer or Writer(self.workspace, self.settings)
         writer.check(text)
@@ -550,6 +571,7 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
+        check_text("reference", reference)
         found = self._read(reference)
         self._journal.opened(self._own_excerpts([found]))
         return found
@@ -570,6 +592,7 @@ class Memory:
             raise
 
     def _read_here(self, reference: str) -> Excerpt:
+        self.workspace.check_there()
         from commonplace.index.reading import content_hash, note_of
         from commonplace.markdown import references, wiki
 
@@ -599,6 +622,7 @@ class Memory:
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
+        references = several("references", references, str, "a list of references")
         wanted = places.expand(references, self.notes())
         found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(self._own_excerpts(found.excerpts))
@@ -606,6 +630,7 @@ class Memory:
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
+        check_text("under", under)
         return listing(self, under)[0]
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
@@ -614,6 +639,7 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
+        check_text("anchor", anchor)
         check_day("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
@@ -714,13 +740,16 @@ class Memory:
 
     def _answer(self, request: Request) -> SearchResult:
         """Answer a question from this workspace, or from all that are asked."""
-        self.workspace.check_there()
         if not self._others:
-            return self._answerer.answer(request)
+            return self._answer_here(request)
         limit = self.settings.search.limit if request.limit is None else request.limit
-        asks = {self.name: self._answerer.answer}
+        asks = {self.name: self._answer_here}
         asks |= {name: other.answer for name, other in self._others.items()}
         return union.search(request, limit, asks)
+
+    def _answer_here(self, request: Request) -> SearchResult:
+        self.workspace.check_there()
+        return self._answerer.answer(request)
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
         """What each further workspace answers, by name, and what failed, in words."""
@@ -796,10 +825,9 @@ class _Other:
 
     @property
     def memory(self) -> Memory:
-        """The memory of it, opened now if it was not. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
+        """The memory of it, opened now if it was not. Raises as `Memory.open` does."""
         with self._lock:
-            if not os.path.isdir(self.root):
-                raise WorkspaceNotFound(paths.shown(self.root), missing=True)
+            paths.Workspace(self.root).check_there()
             if self._memory is None:
                 # What is asked from elsewhere is no business of those who read its record of use.
                 overrides = {**self._overrides, "usage.record": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -36,6 +37,17 @@ print(longest)
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_lock_on_a_file_system_that_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **named: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    (tmp_path / "notes.lock").touch()
+    monkeypatch.setattr(os, "open", refuse)
+    told = "read-only file system; mount it so that it can be written to"
+    with pytest.raises(NoteUnreadable, match=told), locks.locked(tmp_path / "notes.lock"):
+        pass
 
 
 def test_a_lock_is_for_its_owner_alone(tmp_path: Path) -> None:

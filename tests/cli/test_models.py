@@ -7,15 +7,19 @@ import os
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
+import apsw
 import httpx
 import pytest
 
 from commonplace import config
 from commonplace.memory import Memory
+from commonplace.providers.cache import vectors_file
 from commonplace.providers.catalog import EMBEDDERS, LLMS
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.http import Endpoint
 from commonplace.render import screen
 from tests.cli.conftest import Program, Run, command, environment
@@ -215,6 +219,54 @@ def test_the_former_model_answers_until_the_switch(run: Run, server: Server, wor
     with Memory.open(workspace) as memory:
         memory.search("Where is the deploy?")
     assert server.requests[-1].json["model"] == "b"
+
+
+def test_a_model_that_changes_its_length_behind_its_name_is_refused(
+    run: Run, server: Server, workspace: Path
+) -> None:
+    """The remedy that is named works, whatever the cache holds, and the index never holds two lengths."""
+
+    def answer(request: Request) -> Reply:
+        rows = FakeEmbedder(length).embed(request.json["input"], "passage").tolist()
+        return Reply({"data": [{"index": place, "embedding": row} for place, row in enumerate(rows)]})
+
+    def lengths() -> list[int]:
+        with closing(apsw.Connection(str(workspace / ".commonplace" / "index.sqlite"))) as index:
+            return [row[0] for row in index.execute("SELECT DISTINCT length(vector) FROM vectors")]
+
+    def renew() -> None:
+        for file in (workspace / ".commonplace").glob("index.sqlite*"):
+            file.unlink()
+        done = run("sync")
+        assert done.exit_code == 0, done.output
+        assert lengths() == [length]
+
+    server.answer, length = answer, 64
+    write(embedding={"provider": "compatible", "model": "bge-m3", "base_url": f"{server.url}/v1"})
+    run("sync")
+    length = 32
+    run("remember", "The quince ripens in October.")
+    told = "its vectors have 32 dimensions, those of the index 64; give it the former model again, or delete "
+    done = run("sync")
+    assert (done.exit_code, told in done.stderr) == (1, True), done.output
+    assert ".commonplace/index.sqlite*, then `commonplace sync`" in done.stderr
+    assert lengths() == [64]
+    done = run("search", "When is the deploy?", "--format", "json")
+    assert (done.exit_code, told in done.stderr) == (0, True), done.output
+    with Memory.open(workspace) as memory:
+        for _ in range(2):  # by the extension, then by the matrix
+            assert any(told in warning for warning in memory.search("When is the deploy?").warnings)
+    assert "several lengths" not in run("doctor").output
+    renew()
+    assert "cannot" not in run("search", "When is the deploy?").stderr
+    length = 64
+    run("search", "Whose is the walnut desk?")  # the cache learns of it by a question
+    renew()
+    with closing(apsw.Connection(str(vectors_file()))) as cache:  # one that has both
+        assert cache.execute("SELECT count(*) FROM vectors WHERE length(vector) <> 64").get == 0
+        cache.execute("UPDATE vectors SET vector = substr(vector, 33) WHERE key IN (SELECT key FROM vectors"
+                      " ORDER BY key LIMIT 4)")  # fmt: skip
+    renew()
 
 
 def test_a_former_model_elsewhere_is_put_first_into_fallback(

@@ -90,6 +90,8 @@ def test_a_value_equal_to_the_default_still_has_its_origin(run: Run) -> None:
         (("output.links", "off"), "false"),
         (("index.ignore", "a/**", "b/**"), "a/**\nb/**"),
         (("llm.command", "my-model", "-q"), "my-model\n-q"),
+        (("llm.command", '["sh", "-c", "echo x"]'), "sh\n-c\necho x"),
+        (("embedding.fallback", '["builtin"]'), "builtin"),
         (("embedding.fallback", "ollama/bge-m3"), "ollama/bge-m3"),
     ],
 )

@@ -54,6 +54,13 @@ def test_nothing_can_be_written(case: Present, indexed: Path, monkeypatch: pytes
     found = by_check(checks.folder(case()))["workspace.writable"]
     assert found.state == "warning"
     assert str(indexed) in found.told
+    assert "the index there is used as it stands" in found.told
+    assert found.remedy.startswith("chmod u+w ")
+    status = os.statvfs(indexed)
+    readonly = os.statvfs_result([*status[:8], status.f_flag | os.ST_RDONLY, status[9]])
+    monkeypatch.setattr(os, "statvfs", lambda path: readonly)
+    found = by_check(checks.folder(case()))["workspace.writable"]
+    assert found.remedy.startswith("mount it so that it can be written to"), "no mode helps there"
 
 
 @pytest.mark.skipif(AS_ROOT, reason="nothing is closed to root")

@@ -318,6 +318,11 @@ class MemoryVectors:
     def pending(self) -> int:
         return sum(row.vector is None for row in self.index.state.rows.values())
 
+    @property
+    def length(self) -> int:
+        used = {row.vector for row in self.index.state.rows.values() if row.vector}
+        return next((len(self.index.state.vectors[vector][1]) for vector in used), 0)
+
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         ids = {key: vector for vector, (key, _) in self.index.state.vectors.items()}
         return {key: ids[key] for key in keys if key in ids}

@@ -19,6 +19,7 @@ from commonplace.base.locks import LockTimeout, locked
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import store, sync
 from commonplace.index.sqlite import schema
+from commonplace.index.sqlite.opening import unusable
 from commonplace.index.store import Store
 from commonplace.memory import Lab
 from commonplace.notes.scan import Source, look
@@ -483,3 +484,14 @@ def test_a_running_sync_is_known(kept: Store, root: Path) -> None:
     with locked(root / ".commonplace" / "index.sqlite.sync.lock"):
         assert kept.syncing
     assert not kept.syncing
+
+
+def test_a_sync_that_has_no_index_says_why_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was searched, which a search would have to say."""
+    full = lambda path, fallback, identity, like=None: unusable(identity, "the disk is full")  # noqa: E731
+    monkeypatch.setattr("commonplace.index.store.open_index", full)
+    with Memory.open(root, overrides=FAKE) as memory:
+        with pytest.raises(errors.IndexUnavailable) as caught:
+            memory.sync()
+        assert caught.value.reason == "the disk is full"
+        assert "the files themselves were searched" in memory.search("walnut desk").warnings[0]

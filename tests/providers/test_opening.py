@@ -155,6 +155,10 @@ def test_a_wrong_key_is_asked_once_and_full_text_answers(
         assert "compatible/words is left alone until" in report.warnings[0]
         assert "full text answers alone" in report.warnings[0]
         assert any("is left alone until" in warning for warning in memory.status().warnings)
+        with Memory.open(root, overrides={"embedding.provider": "none"}) as other:
+            assert not any("is left alone until" in warning for warning in other.status().warnings), (
+                "not its own"
+            )
         assert KEY not in " ".join([*report.warnings, *memory.status().warnings])
     assert len(server.keys) == asked == 1
     with Memory.open(

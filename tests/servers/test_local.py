@@ -210,6 +210,26 @@ def test_nobody_answers_where_nobody_listens(workspace: Path, sockets: Path) -> 
         local.call(workspace, "search", "", {}, 1)
 
 
+def test_a_server_of_an_environment_without_a_runtime_folder_is_found(
+    workspace: Path, sockets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client may pass on no XDG_RUNTIME_DIR to what it starts."""
+    with tempfile.TemporaryDirectory(prefix="tmp-") as folder, monkeypatch.context() as client:
+        monkeypatch.setenv("TMPDIR", folder)
+        client.delenv("XDG_RUNTIME_DIR")
+        path = local.address(workspace)
+        assert path
+        assert path.startswith(folder)
+        Path(path).touch()
+        assert local.addresses(workspace) == [path]
+        client.undo()
+        monkeypatch.setenv("TMPDIR", folder)
+        assert local.address(workspace) != path
+        assert local.addresses(workspace) == [path]
+        Path(path).parent.chmod(0o755)  # not this user's alone
+        assert local.addresses(workspace) == []
+
+
 # --- what it answers ------------------------------------------------------------------------------------
 
 

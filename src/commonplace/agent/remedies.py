@@ -19,6 +19,7 @@ WORDS: Mapping[str, str] = {
     "forget.text": "memory_forget takes words as text",
     "forget.what": "memory_forget with the lines {0}",
     "forget.words": "memory_forget with their words, as text",
+    "index.anew": "ask the user to delete {0}*, then to run `commonplace sync`",
     "models.fetch": _ASK.format("models pull {0}"),
     "models.llm.named": _ASK.format("models use --llm PROVIDER/MODEL"),
     "models.use": _ASK.format("models use {0}"),

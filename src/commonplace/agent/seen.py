@@ -100,7 +100,7 @@ class Injected:
         except (FileNotFoundError, ValueError):
             pass
         except (OSError, CommonplaceError) as error:
-            reason = records.trouble(error) if isinstance(error, OSError) else error
+            reason = records.trouble(error, path) if isinstance(error, OSError) else error
             self.trouble = f"what this session was given cannot be read: {reason}"
         return given
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
 from commonplace.base.root import PRIVATE_FILE, Unsafe
 
@@ -158,18 +159,18 @@ def _removed(path: Path) -> bool:
 def _reason(path: Path, error: OSError) -> str:
     """Return why a lock file cannot be opened, with the remedy where it or its folder is another user's."""
     reason = paths.reason(error)
+    if error.errno == errno.EROFS:
+        return f"{reason}; {remedies.say('files.readonly')}"
     if not isinstance(error, PermissionError) or not hasattr(os, "geteuid"):
         return reason
     with suppress(OSError):
-        owner = os.lstat(os.path.join(paths.root_of(path).path, paths.DERIVED_FOLDER)).st_uid
-        if owner != os.geteuid():
-            return (
-                f"{reason}: another user ({owner}) writes the notes here, and only they can; keep a workspace"
-                " of your own and add this folder to it as a collection"
-            )
+        derived = os.path.join(paths.root_of(path).path, paths.DERIVED_FOLDER)
+        if user := paths.another_user(os.lstat(derived).st_uid):
+            remedy = remedies.say("workspace.collect")
+            return f"{reason}: {user} writes the notes here, and only they can; {remedy}"
     with suppress(OSError):
-        if (owner := os.lstat(path).st_uid) != os.geteuid():
-            return f"belongs to another user ({owner}), who could keep it locked; delete it"
+        if user := paths.another_user(os.lstat(path).st_uid):
+            return f"belongs to {user}, who could keep it locked; delete it"
     return reason
 
 
@@ -181,7 +182,7 @@ def _claim(descriptor: int, path: Path) -> None:
     file, folder, own = os.fstat(descriptor), os.lstat(path.parent), os.geteuid()
     mode = PRIVATE_FILE | (folder.st_mode & 0o066 if folder.st_mode & 0o022 else 0)
     if file.st_uid not in (own, folder.st_uid) and own != 0 and mode == PRIVATE_FILE:
-        told = f"belongs to another user ({file.st_uid}), who could keep it locked; delete it"
+        told = f"belongs to {paths.another_user(file.st_uid)}, who could keep it locked; delete it"
         raise NoteUnreadable(paths.shown(path), told)
     if file.st_uid != own or file.st_nlink > 1:  # another name of it may be anybody's file
         return

@@ -68,14 +68,18 @@ class Workspace:
         return inner if not os.path.lexists(outer) and inner.is_file() else outer
 
     def check_there(self) -> None:
-        """Raise WorkspaceNotFound where its folder is gone: none is made in the place of one that moved."""
+        """Raise WorkspaceNotFound where its folder is gone: none is made in the place of one that moved.
+
+        And NoteUnreadable where this user may not look into it.
+        """
+        check_open(self.root)
         if not os.path.isdir(self.root):
             raise WorkspaceNotFound(shown(self.root), missing=True)
 
     def check_writable(self) -> None:
         """Raise AccessDenied where whoever opened the workspace may not change what it holds.
 
-        And WorkspaceNotFound where it is gone.
+        And what `check_there` raises.
         """
         self.check_there()
         if self.reader is not None:
@@ -161,7 +165,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
     Any existing folder may be named outright, but one within another workspace, or within the clone that this
-    program runs from, only if it is a workspace already. Raises WorkspaceNotFound, ConfigError.
+    program runs from, only if it is a workspace already; of one that may not be looked into nothing is known
+    (`check_open`). Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     expanded = named or ""
@@ -176,6 +181,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         raise WorkspaceNotFound("the current folder, which is gone") from error
     if named:
         folder = Path(os.path.abspath(cwd / expanded))
+        if barrier(folder):
+            return folder  # whoever asks it for something is told, and one among several is a warning
         if os.path.isfile(folder):
             raise ConfigError("workspace", f"{shown(folder)} is a file; name its folder")
         if not os.path.isdir(folder):
@@ -189,6 +196,57 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def check_open(folder: Path) -> None:
+    """Raise NoteUnreadable where this user may not look into a folder, with whose it is, and the remedy."""
+    if place := barrier(folder):
+        why, remedy = barred(place)
+        told = why if place == folder else f"{shown(place)} {why}"
+        raise NoteUnreadable(shown(folder), f"{told}; {remedy}")
+
+
+def barrier(folder: Path) -> Path | None:
+    """Return the folder that this user may not enter, on the way into one; None where nothing bars it."""
+    if os.access(folder, os.X_OK):
+        return None
+    for place in (folder, *folder.parents):
+        try:
+            entered = os.access(place, os.X_OK) or not stat.S_ISDIR(os.stat(place).st_mode)
+        except PermissionError:
+            continue
+        except OSError:
+            return None
+        return None if entered else place
+    return None
+
+
+def barred(place: Path) -> tuple[Message, str]:
+    """Say of a file or folder that this user may not read why that is, and what helps."""
+    import shlex
+
+    from commonplace.base import remedies
+
+    if not os.path.exists(place):
+        return message("place.gone", "is gone"), remedies.say("workspace.missing", shown(place))
+    if user := another_user(os.stat(place).st_uid):
+        remedy = "workspace.collect" if place.name == DERIVED_FOLDER else "workspace.ask"
+        closed = message("place.foreign", "belongs to {user}, who has closed it", user=user)
+        return closed, remedies.say(remedy)
+    mode = "rwx" if place.is_dir() else "rw"
+    return message("place.closed", "is closed"), f"chmod u+{mode} {shlex.quote(os.fspath(place))}"
+
+
+def another_user(number: int) -> str:
+    """Return the name of a user, or the number where he has none; empty for whoever runs this program."""
+    if not hasattr(os, "geteuid") or number == os.geteuid():
+        return ""
+    import pwd
+
+    try:
+        return f"another user ({pwd.getpwuid(number).pw_name})"
+    except KeyError:
+        return f"another user ({number})"
 
 
 def check_usable(folder: Path, environ: Mapping[str, str] | None = None) -> None:
@@ -252,9 +310,8 @@ def closed(workspace: Workspace) -> str:
             workspace.files.names(folder)
         except PermissionError as error:
             with suppress(OSError):
-                owner = workspace.files.stat(folder).st_uid
-                if hasattr(os, "geteuid") and owner != os.geteuid():
-                    return f"{shown(folder)} cannot be read: it belongs to another user ({owner})"
+                if user := another_user(workspace.files.stat(folder).st_uid):
+                    return f"{shown(folder)} cannot be read: it belongs to {user}"
             return f"{shown(folder)} cannot be read: {reason(error)}"
         except OSError:  # a link or no folder, which is said where it is used
             return ""

@@ -173,11 +173,14 @@ def translated(path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), trouble(error)) from error
+        raise NoteUnreadable(paths.shown(path), trouble(error, path)) from error
 
 
-def trouble(error: OSError) -> str:
-    """Return what is wrong with a file, and its remedy where a link or the like stands for one of ours."""
+def trouble(error: OSError, path: Path | str) -> str:
+    """Return what is wrong with a file, and what helps where it is closed, or is a link or the like."""
+    if isinstance(error, PermissionError) and (place := paths.barrier(Path(path).parent)):
+        told, remedy = paths.barred(place)
+        return f"{paths.shown(place)} {told}; {remedy}"
     special = isinstance(error, Unsafe | TooLarge) and paths.DERIVED_FOLDER in Path(error.filename).parts
     return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if special else ''}"
 
@@ -187,7 +190,7 @@ def listed(root: Root, folder: Path, ending: str = "") -> list[Path]:
     try:
         names = root.names(folder)
     except (Unsafe, PermissionError) as error:
-        raise NoteUnreadable(paths.shown(folder), trouble(error)) from error
+        raise NoteUnreadable(paths.shown(folder), trouble(error, folder)) from error
     except OSError:
         return []
     return [folder / name for name in names if name.endswith(ending) and root.is_file(folder / name)]
@@ -269,7 +272,9 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        say(f"{shown} {why}; nothing in it is done, but it cannot be set aside ({trouble(error)})", root)
+        say(
+            f"{shown} {why}; nothing in it is done, but it cannot be set aside ({trouble(error, path)})", root
+        )
     else:
         aside = f"set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {remedies.say('trust')}"
         say(f"{shown} {why}; {aside}; {SHARE}", root)

@@ -38,6 +38,7 @@ def _made(cls: type) -> type:
     defaults = tuple(field.default for field in fields if _is_optional(field))
     made.__init__ = FunctionType(code, setters, "__init__", defaults)
     made.__init__.__qualname__ = f"{made.__qualname__}.__init__"
+    made._names = tuple(names)  # `__dataclass_fields__` has the variables of the class as well
     made._values = attrgetter(names[0], *names[1:])
     made.__dataclass_params__.frozen = True
     for name, method in _METHODS.items():
@@ -77,7 +78,7 @@ def _hash(self: Any) -> int:  # noqa: ANN401
 
 
 def _repr(self: Any) -> str:  # noqa: ANN401
-    values = (f"{name}={getattr(self, name)!r}" for name in self.__dataclass_fields__)
+    values = (f"{name}={getattr(self, name)!r}" for name in self._names)
     return f"{self.__class__.__qualname__}({', '.join(values)})"
 
 
@@ -86,11 +87,11 @@ def _refuse(self: object, name: str, *value: object) -> None:
 
 
 def _state(self: Any) -> list[object]:  # noqa: ANN401
-    return [getattr(self, name) for name in self.__dataclass_fields__]
+    return [getattr(self, name) for name in self._names]
 
 
 def _restore(self: Any, state: list[object]) -> None:  # noqa: ANN401
-    for name, value in zip(self.__dataclass_fields__, state, strict=True):
+    for name, value in zip(self._names, state, strict=True):
         object.__setattr__(self, name, value)
 
 

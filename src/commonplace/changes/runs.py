@@ -132,7 +132,7 @@ def begin(
     except OSError as error:
         with suppress(OSError):
             door.remove(folder)
-        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error, folder)) from error
     return run
 
 
@@ -165,7 +165,7 @@ def save(workspace: paths.Workspace, run: Run) -> None:
                     door.unlink(folder / name)
         door.exchange(folder / RECORD, _encode(run), alone=True)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error, folder)) from error
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:
@@ -285,7 +285,7 @@ def content(
     try:
         data = workspace.files.read(path)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
+        raise NoteUnreadable(paths.shown(path), records.trouble(error, path)) from error
     if digest(data) != expected:
         raise NoteUnreadable(paths.shown(path), "is not as it was written")
     return data

@@ -96,7 +96,9 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
     transaction.recover(workspace, looking=True)
     try:
         return _planned(workspace, name, since=since)
-    except NothingToUndo:
+    except NothingToUndo as error:
+        if told := paths.closed(workspace):  # what may be undone is not seen
+            raise NotUndone("", f"{told}; {remedies.say('workspace.collect')}") from error
         raise
     except (NotUndone, NoteUnreadable):
         # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.

@@ -67,6 +67,8 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
 def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: bool) -> None:
     """Set one setting in your own file; several values make a list, `--` goes before one with a dash.
 
+    A list may be written as TOML has it as well: '["first", "second"]'.
+
     With --agent it is set for that agent alone.
     """
     key = keys.find(name)
@@ -76,7 +78,8 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
     if any(_redacted(one) != one for one in values):
         remedy = "name a file (key_file) or an entry of the keyring (`commonplace config key NAME`) instead"
         raise ConfigError(name, f"holds what looks like a key, which no settings file should; {remedy}")
-    _change(ctx, key, values if several else values[0], in_workspace)
+    listed = keys.listed(values[0]) if several and len(values) == 1 else None
+    _change(ctx, key, (listed or values) if several else values[0], in_workspace)
 
 
 @command("unset")

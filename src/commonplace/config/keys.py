@@ -18,8 +18,8 @@ _BY_NAME = {key.name: key for key in KEYS}
 def from_text(key: Key, text: str, where: str = "") -> object:
     """Read a value that came as text, from the environment or a flag; a list may be one of TOML."""
     value: object = text
-    if text.startswith("[") and text.endswith("]") and key.kind in ("texts", "names", "command"):
-        value = _list(text)
+    if key.kind in ("texts", "names", "command") and (several := listed(text)) is not None:
+        value = several
     try:
         if key.kind == "boolean":
             lower = text.lower()
@@ -31,14 +31,17 @@ def from_text(key: Key, text: str, where: str = "") -> object:
     return checked(key, value, where)
 
 
-def _list(text: str) -> object:
-    """Read a list of TOML; what is none stays a text, such as the glob `[a-f]`."""
+def listed(text: str) -> list[object] | None:
+    """Read a list of TOML; None for another text, such as the glob `[a-f]`."""
     import tomllib
 
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
     try:
-        return tomllib.loads(f"read = {text}")["read"]
+        several = tomllib.loads(f"read = {text}")["read"]
     except (tomllib.TOMLDecodeError, RecursionError):
-        return text
+        return None
+    return several if isinstance(several, list) else None
 
 
 def checked(key: Key, value: object, where: str = "") -> object:

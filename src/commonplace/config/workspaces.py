@@ -41,8 +41,9 @@ def reach(
 
     Without any the home is where an agent writes, or the one that it is `started` in (found, if not said).
     One adds what the agent reads as well, several are these alone; `everything` adds all that are known, and
-    `alone` nothing, for what is done to one workspace. Raises WorkspaceNotFound, ConfigError, and
-    AccessDenied for what an agent may not read.
+    `alone` nothing, for what is done to one workspace. Raises WorkspaceNotFound, ConfigError, AccessDenied
+    for what an agent may not read, and NoteUnreadable for one that this user may not look into: one of
+    several is a warning of each question.
     """
     environ = os.environ if environ is None else environ
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
@@ -73,6 +74,8 @@ def reach(
     if not alone and not folders[1:]:
         roots += [first if root == access.HERE else Path(root) for root in allowed.readable]
     (home_name, _), *others = _named([home, *roots], names)
+    if not others:
+        paths.check_open(home)
     reader = None if allowed.may_write(home) else name
     return Reach(home, home_name, dict(others), reader)
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -20,7 +21,7 @@ from commonplace.base.messages import Message, message
 from commonplace.base.root import Unsafe
 from commonplace.providers.embedding import builtin, chinese
 from commonplace.render import screen
-from commonplace.types import Finding
+from commonplace.types import Finding, State
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -34,7 +35,8 @@ _PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"
 class Case:
     """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
 
-    `named` says that the owner named the place, `around` in which workspace that lies. `settings` are those
+    `named` says that the owner named the place, `around` in which workspace that lies, `barred` which folder
+    on the way to it this user may not enter. `settings` are those
     in force or, where they cannot be read, as many of them as can. `offline` keeps everything on this
     machine; `now_s` is the time, in seconds of the epoch.
     """
@@ -49,6 +51,7 @@ class Case:
     model_folder: Path = builtin.FOLDER
     chinese_folder: Path = chinese.FOLDER
     around: str = ""
+    barred: Path | None = None
 
     @property
     def workspace(self) -> paths.Workspace | None:
@@ -65,13 +68,15 @@ def present(folder: str | None, environ: Mapping[str, str] | None = None, *, off
     """Find what is to be examined; never raises for what may be wrong with it."""
     environ = dict(os.environ if environ is None else environ)
     named = bool(folder or environ.get(paths.WORKSPACE_VARIABLE))
-    root, missing, around = None, "", ""
+    root, missing, around, barred = None, "", "", None
     try:
         root = paths.resolve_workspace(folder, environ)
     except WorkspaceNotFound as error:
         missing, around = error.start, error.around
+    if root is not None and (barred := paths.barrier(root)):
+        root = None  # nothing in it can be examined
     settings = settings_as_can_be(NOWHERE if root is None else root, environ)
-    return Case(root, settings, environ, missing, named, offline, time.time(), around=around)
+    return Case(root, settings, environ, missing, named, offline, time.time(), around=around, barred=barred)
 
 
 def settings_as_can_be(root: Path, environ: Mapping[str, str]) -> Settings:
@@ -125,11 +130,33 @@ def guarded(name: str, check: Check) -> list[Finding]:
         )
         found.append(Finding(name, "wrong", told, remedy))
     except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
+        if denied := _denied(name, error):
+            return [*found, denied]
         what = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
         told = message("check.failed", "the check itself failed ({what})", what=what)
         report = "report it, with this line and the output of `commonplace doctor --json`"
         found.append(Finding(name, "wrong", told, message("check.report", report)))
     return found
+
+
+def _denied(name: str, error: Exception) -> Finding | None:
+    """What bars a check: a folder of another user, which only they can look into, or one of this user."""
+    if not isinstance(error, PermissionError) or not os.path.isabs(error.filename or ""):
+        return None
+    with suppress(OSError):
+        place = Path(os.fsdecode(error.filename))
+        place = paths.barrier(place.parent) or place
+        foreign = paths.another_user(os.lstat(place).st_uid)
+        return barred(name, place, "skipped" if foreign else "wrong")
+    return None
+
+
+def barred(name: str, place: Path, state: State = "wrong") -> Finding:
+    """Return what is said of a file or folder that this user may not read."""
+    told, remedy = paths.barred(place)
+    return Finding(
+        name, state, message("place.told", "{place} {told}", place=paths.shown(place), told=told), remedy
+    )
 
 
 def listed(names: Sequence[str]) -> Message:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from commonplace.base import filetypes, paths
+from commonplace.base import filetypes, paths, remedies
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.diagnosis.examination import Case, listed
+from commonplace.diagnosis.examination import Case, barred, listed
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
@@ -38,7 +38,9 @@ def folder(case: Case) -> Iterator[Finding]:
     """See that there is a workspace, that it can be written to, and that git leaves what is derived alone."""
     workspace = case.workspace
     if workspace is None:
-        if case.around:
+        if case.barred:
+            yield barred("workspace.folder", case.barred)
+        elif case.around:
             lies = "{folder} is no workspace, it lies in the workspace {around}"
             told = message("workspace.lies_in", lies, folder=case.missing, around=case.around)
             use = "use -w {around}, or commonplace init {folder}"
@@ -54,32 +56,44 @@ def folder(case: Case) -> Iterator[Finding]:
             yield Finding("workspace.folder", "warning", told, "commonplace init")
         return
     shown = paths.shown(workspace.root)
-    if not os.access(workspace.root, os.R_OK | os.X_OK):
-        told = message("workspace.unreadable", "{folder} cannot be read", folder=shown)
-        yield Finding("workspace.folder", "wrong", told, f"chmod u+rwx {shown}")
+    if not os.access(workspace.root, os.R_OK):
+        yield barred("workspace.folder", workspace.root)
         return
     yield Finding("workspace.folder", "ok", shown)
     yield from _hiding(workspace)
     yield from _leading_out(workspace)
     closed = [
-        paths.shown(place)
+        place
         for place in (workspace.root, workspace.memory_dir, workspace.derived)
         if place.exists() and not os.access(place, os.W_OK)
     ]
     if closed:
-        yield Finding(
-            "workspace.writable",
-            "warning",
-            message(
-                "workspace.closed",
-                "nothing can be written to {places}; the index is kept in your folder of caches",
-                places=closed,
-            ),
-            message("unless_meant", "{command}, if that is not meant", command=f"chmod u+w {closed[0]}"),
+        where = message("index.as_it_stands_there", "the index there is used as it stands")
+        if not os.path.exists(workspace.index):  # or is in a folder that this user may not enter
+            where = message("index.in_caches", "the index is kept in your folder of caches")
+        told = message(
+            "workspace.closed",
+            "nothing can be written to {places}; {where}",
+            places=[paths.shown(one) for one in closed],
+            where=where,
         )
+        yield Finding("workspace.writable", "warning", told, _writing(closed[0]))
     else:
         yield Finding("workspace.writable", "ok", message("workspace.open", "notes and index can be written"))
     yield from _ignored(workspace)
+
+
+def _writing(place: Path) -> str:
+    """What helps where nothing can be written to a folder, if that is not meant."""
+    if sys.platform != "win32":
+        if os.statvfs(place).f_flag & os.ST_RDONLY:
+            return message(
+                "unless_meant", "{command}, if that is not meant", command=remedies.say("files.readonly")
+            )
+        if paths.another_user(os.stat(place).st_uid):
+            return remedies.say("workspace.collect")
+    command = f"chmod u+w {shlex.quote(paths.shown(place))}"
+    return message("unless_meant", "{command}, if that is not meant", command=command)
 
 
 def _hiding(workspace: paths.Workspace) -> Iterator[Finding]:
@@ -123,19 +137,14 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
             ),
         )
     elif not os.access(derived, os.X_OK):
-        yield Finding(
-            "workspace.ignore",
-            "warning",
-            message(
-                "workspace.foreign",
-                "{folder} is another user's: you can search these notes, not write them",
-                folder=paths.shown(derived),
-            ),
-            message(
-                "workspace.keep_own",
-                "keep a workspace of your own and add this folder to it as a collection",
-            ),
+        told, remedy = paths.barred(derived)
+        told = message(
+            "workspace.foreign",
+            "{folder} {told}: you can search these notes, not write them",
+            folder=paths.shown(derived),
+            told=told,
         )
+        yield Finding("workspace.ignore", "warning", told, remedy)
     elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
         yield Finding(
             "workspace.ignore",

@@ -274,6 +274,10 @@ class VectorStore(Protocol):
     def pending(self) -> int:
         """How many passages still lack a vector."""
 
+    @property
+    def length(self) -> int:
+        """How long the vectors of passages are, 0 while none has one."""
+
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist, by key."""
 

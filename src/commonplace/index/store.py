@@ -18,7 +18,15 @@ from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
-from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory, open_index, take_over
+from commonplace.index.sqlite.opening import (
+    Opened,
+    answers,
+    discard,
+    in_memory,
+    open_index,
+    take_over,
+    unusable,
+)
 from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
@@ -179,8 +187,7 @@ class Store:
                 return
             except IndexUnavailable as again:
                 error = again
-        warning = f"the index is not usable ({error.reason}): the files themselves were searched"
-        self._take(in_memory(self._identity, warning))
+        self._take(unusable(self._identity, error.reason))
 
     def ask(self, work: Callable[[], T]) -> T:
         """Ask something of the index, and once more where it turns out to be damaged; see `recover`.
@@ -515,7 +522,8 @@ class Store:
             else:
                 self.close()
         if self.in_memory or self.index.readonly:
-            raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
+            opened = self.opened
+            raise IndexUnavailable(self._path, opened.reason or "; ".join(opened.warnings))
 
     def _sync_text(self, progress: Progress, patient: bool = False) -> SyncReport:
         from commonplace.index import sync

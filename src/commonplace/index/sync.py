@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
@@ -18,6 +19,7 @@ from commonplace.index.reading import Reader
 from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState
+from commonplace.providers.embedding.base import check_length
 from commonplace.types import SyncReport
 from commonplace.types.progress import Progress, silent
 
@@ -169,7 +171,7 @@ def _stage(
     """
     total = vectors.served(embedder)
     vectors.index.meta["staging"] = embedder.fingerprint
-    embedded = done = 0
+    embedded = done = length = 0
     for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
         if stop():
             return embedded, total - done
@@ -178,6 +180,8 @@ def _stage(
         done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
             made = _embed(embedder, batch, progress, done, total)
+            check_length(made[1], length, shown(vectors.index.path))
+            length = made[1].shape[1]
             with vectors.index.transaction():
                 fresh = vectors.store.add(*made)
             done += sum(p.key in fresh for p in round_)
@@ -198,7 +202,7 @@ def _fill(
     index = vectors.index
     sweep = sweep or index.meta.get("model") != embedder.fingerprint  # another's are left over
     vectors.adopt(embedder)
-    total = vectors.settle(embedder)
+    total, length = vectors.settle(embedder), vectors.store.length
     embedded = reused = done = 0
     while not stop():
         progress("vectors", done, max(done, total))
@@ -211,6 +215,8 @@ def _fill(
         done += sum(p.key in ids for p in round_)
         for batch in _by_length(missing):
             made = _embed(embedder, batch, progress, done, total)
+            check_length(made[1], length, shown(index.path))
+            length = made[1].shape[1]
             with index.transaction():
                 fresh = vectors.store.add(*made)
                 vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)

@@ -152,15 +152,31 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
         super().__init__(path or vectors_file(), limit)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the vectors that are known, by key."""
-        return self._rows(keys, "vector", "used_s")
+        """Return the vectors that are known, by key; none of a model that has some of several lengths."""
+        found = self._rows(keys, "vector", "used_s")
+        if len({len(vector) for vector in found.values()}) < 2:
+            return found
+        with self._forgiving(), self._opened.transaction() as connection:
+            select = "SELECT DISTINCT model FROM vectors WHERE key = ?"
+            models = {str(connection.execute(select, (key,)).get) for key in found}
+            connection.executemany("DELETE FROM vectors WHERE model = ?", [(model,) for model in models])
+        return {}
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors of a model; the least recently used go when there are too many."""
+        """Keep vectors of a model; the least recently used go when there are too many.
+
+        Those of another length go as well: a server has another model behind that name now.
+        """
         rows = [(key, model, int(time.time()), vector) for key, vector in vectors.items()]
         if not rows or self.limit <= 0:
             return
+        length = len(rows[0][3])
         with self._forgiving(), self._opened.transaction() as connection:
+            latest = "SELECT length(vector) FROM vectors WHERE model = ? ORDER BY used_s DESC LIMIT 1"
+            if connection.execute(latest, (model,)).get not in (None, length):
+                connection.execute(
+                    "DELETE FROM vectors WHERE model = ? AND length(vector) <> ?", (model, length)
+                )
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES(?, ?, ?, ?)", rows)
             count = connection.execute("SELECT count(*) FROM vectors").get
             if count > self.limit:

@@ -154,7 +154,7 @@ class Answerer:
                 *settings.warnings,
                 *store.opened.warnings,
                 *store.unread(),
-                *opening.left_alone(),
+                *opening.left_alone(settings),
                 *self.model.advice(),
                 *filter(None, [paths.closed(self._workspace)]),
             ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from commonplace.base.errors import ConfigError, UnknownCollection
@@ -19,11 +19,15 @@ from commonplace.types.results import MODES, Level, Mode
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
+    from typing import TypeVar
 
     from commonplace.search.query import Line
     from commonplace.search.ranking import Ranked
     from commonplace.types.results import Hit
 
+    _Kind = TypeVar("_Kind")
+
+_TEXT = "a text"
 _ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
 
 
@@ -68,7 +72,7 @@ class Request(NamedTuple):
     def check(self, collections: Collection[str]) -> None:
         """Raise ConfigError for a value of another type or outside its limits; UnknownCollection."""
         if not isinstance(self.text, str):
-            raise _refused("text", self.text, "a text")
+            raise _refused("text", self.text, _TEXT)
         for name, allowed in _ALLOWED.items():
             if (value := getattr(self, name)) not in allowed:
                 known = ", ".join(filter(None, allowed))
@@ -82,6 +86,27 @@ class Request(NamedTuple):
         for name in self.collections:
             if name not in collections:
                 raise UnknownCollection(name, list(collections))
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise ConfigError for what is no text."""
+    check_kind(name, value, str, _TEXT)
+
+
+def check_kind(name: str, value: object, kind: type, allowed: str) -> None:
+    """Raise ConfigError for a value of another kind."""
+    if not isinstance(value, kind):
+        raise _refused(name, value, allowed)
+
+
+def several(name: str, values: object, kind: type[_Kind], allowed: str) -> tuple[_Kind, ...]:
+    """Return values of a kind. Raises ConfigError for others, and for a text, which is a list of letters."""
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise _refused(name, values, allowed)
+    taken: tuple[_Kind, ...] = tuple(values)
+    if not all(isinstance(value, kind) for value in taken):
+        raise _refused(name, list(taken), allowed)
+    return taken
 
 
 def check_whole(name: str, value: object) -> None:

@@ -50,12 +50,15 @@ def address(root: str | os.PathLike[str]) -> str | None:
 
 
 def addresses(root: str | os.PathLike[str]) -> list[str]:
-    """Return the sockets of all servers of a workspace, whichever program and environment they are of."""
-    folder = _folder()
-    if folder is None:
-        return []
-    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".sock")]
-    return [os.path.join(folder, name) for name in names if name.startswith(prefix(root))]
+    """Return the sockets of all servers of a workspace, whichever program and environment they are of.
+
+    A client may pass on no XDG_RUNTIME_DIR, so that the server of one lies elsewhere than this program's.
+    """
+    found = []
+    for folder in filter(_is_own, _folders()):
+        names = [name for name in sorted(os.listdir(folder)) if name.endswith(".sock")]
+        found += [os.path.join(folder, name) for name in names if name.startswith(prefix(root))]
+    return found
 
 
 def prefix(root: str | os.PathLike[str]) -> str:
@@ -88,26 +91,39 @@ def _value(name: str) -> str:
 
 def _folder() -> str | None:
     """The folder of this user's sockets, made where it is missing; None where it cannot be theirs alone."""
-    if not hasattr(_socket, "AF_UNIX"):  # Windows: every program works by itself
+    folder = next(iter(_folders()), None)
+    if folder is None:
         return None
-    user = os.geteuid()
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.path.isabs(runtime) and os.path.isdir(runtime):
-        folder = os.path.join(runtime, "commonplace")
-    else:
-        folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"commonplace-{user}")  # noqa: S108 - checked below
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         pass
     except OSError:
         return None
+    return folder if _is_own(folder) else None
+
+
+def _folders() -> list[str]:
+    """Where sockets of this user may lie: this program's first, then those of others."""
+    if not hasattr(_socket, "AF_UNIX"):  # Windows: every program works by itself
+        return []
+    user, runtime = os.geteuid(), os.environ.get("XDG_RUNTIME_DIR", "")
+    of_user = f"commonplace-{user}"
+    own = os.path.join(os.environ.get("TMPDIR") or "/tmp", of_user)  # noqa: S108 - who owns it is looked at
+    if os.path.isabs(runtime) and os.path.isdir(runtime):
+        own = os.path.join(runtime, "commonplace")
+    temporary = (os.environ.get("TMPDIR"), "/tmp")  # noqa: S108
+    others = [os.path.join(folder, of_user) for folder in temporary if folder]
+    return list(dict.fromkeys((own, *others, f"/run/user/{user}/commonplace")))
+
+
+def _is_own(folder: str) -> bool:
+    """Whether a folder is this user's alone."""
     try:
         found = os.lstat(folder)
     except OSError:
-        return None
-    own = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077
-    return folder if own else None
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
 
 
 # --- calling a server -----------------------------------------------------------------------------------

@@ -237,4 +237,4 @@ def _translated(path: Path) -> Iterator[None]:
         except Unsafe as error:
             if error.filename == os.fspath(path):
                 raise
-            raise OutsideRoots(paths.shown(path), records.trouble(error)) from error
+            raise OutsideRoots(paths.shown(path), records.trouble(error, path)) from error

@@ -138,7 +138,8 @@ class Spool:
         except CommonplaceError as error:
             return work.report(str(error))
         except OSError as error:
-            return work.report(f"{paths.shown(self.workspace.spool)}: {records.trouble(error)}")
+            spool = self.workspace.spool
+            return work.report(f"{paths.shown(spool)}: {records.trouble(error, spool)}")
 
     def waiting(self) -> Waiting:
         """Count what is here, without changing it."""
@@ -374,7 +375,7 @@ class _Drain:
                 trouble = trouble or str(stopped)
                 blocked.add(stopped.day)
             except OSError as error:
-                trouble = trouble or f"{paths.shown(path)}: {records.trouble(error)}"
+                trouble = trouble or f"{paths.shown(path)}: {records.trouble(error, path)}"
         return self.report(trouble)
 
     def _claims(self) -> list[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commonplace.base.errors import ProviderError
 from commonplace.index.sqlite import matrix
 from commonplace.index.sqlite.matrix import Matrix
 from commonplace.providers.embedding.base import quantize, unit_rows
@@ -83,9 +82,3 @@ def test_cosines_of_passages_that_have_none_are_left_out() -> None:
     empty = Matrix(np.empty(0, np.int64), np.empty((0, 0), np.int8))
     assert empty.cosines(asked, [1]) == {}
     assert empty.nearest([None], asked, 3) == []
-
-
-def test_a_vector_of_another_length_is_refused() -> None:
-    own = Matrix(np.arange(10, dtype=np.int64), rows(10))
-    with pytest.raises(ProviderError, match="48"):
-        own.nearest([None], np.ones(7, np.float32), 3)

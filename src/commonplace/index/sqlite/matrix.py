@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.providers.embedding.base import check_length, dots
+from commonplace.providers.embedding.base import dots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,12 +65,10 @@ class Matrix:
     ) -> list[tuple[int, float]]:
         """The passages nearest to a unit vector, so many of each scope, as (id, cosine), best first.
 
-        A scope says which rows it covers, (n,) bool, or None for all of them. Raises ProviderError where the
-        vector is of another length.
+        A scope says which rows it covers, (n,) bool, or None for all of them.
         """
         if not len(self.ids):
             return []
-        check_length(vector, self.rows.shape[1])
         most = max(EXACT, limit)
         other: NDArray[np.int16] | None = None
         best: dict[int, float] = {}

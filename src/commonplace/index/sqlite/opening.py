@@ -54,6 +54,7 @@ class Opened(NamedTuple):
 
     `anew` is true for one in the place of another that was not to be used, though it could be read, and
     `stands_in` for one in the user's cache, since the one of the workspace was made with another key.
+    `reason` says why none can be had.
     """
 
     index: SqliteIndex  # type: ignore[assignment]
@@ -61,6 +62,7 @@ class Opened(NamedTuple):
     warnings: tuple[str, ...] = ()
     anew: bool = False
     stands_in: bool = False
+    reason: str = ""
 
 
 def open_index(
@@ -96,8 +98,17 @@ def _open(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -
         opened = _open_readonly(path, identity) or _open_elsewhere(fallback(), identity)
         if opened:
             return opened
-    unusable = "the index is not usable ({reason}): the files themselves were searched"
-    return in_memory(identity, message("index.unusable", unusable, reason=reason))
+    return unusable(identity, reason)
+
+
+def unusable(identity: Mapping[str, str], reason: str) -> Opened:
+    """An index in memory, since the one in a file cannot be had."""
+    told = message(
+        "index.unusable",
+        "the index is not usable ({reason}): the files themselves were searched",
+        reason=reason,
+    )
+    return in_memory(identity, told)._replace(reason=reason)
 
 
 def in_memory(identity: Mapping[str, str], warning: str) -> Opened:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
+from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import ALL, UNSERVED, Scope, Text
 from commonplace.index.sqlite import schema
@@ -74,6 +75,13 @@ class SqliteVectors:
     def pending(self) -> int:
         """How many passages still lack a vector."""
         return int(self.file.rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
+
+    @property
+    def length(self) -> int:
+        """How long the vectors of passages are, 0 while none has one."""
+        sql = f"SELECT length(v.vector) {_OF_PASSAGES} ORDER BY p.vector_id LIMIT 1"
+        rows = self.file.rows(sql)
+        return int(rows[0][0]) if rows else 0
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist, by key."""
@@ -168,12 +176,17 @@ class SqliteVectors:
         level, scopes = self.level(), scopes or (ALL,)
         if level == 0 and self._asked == 1 and self._loaded is None:
             return lambda vector, limit: self._scan(vector, limit, scopes, struck), 0
-        matrix = self._matrix()
+        matrix, place = self._matrix(), shown(self.file.path)
         ids = matrix.ids
         covered = [self._covered(ids, scope) if scope.conditions else None for scope in scopes]
         if not struck and (gone := self.file.struck()):
             covered = [_standing(ids, gone, each) for each in covered]
-        return lambda vector, limit: matrix.nearest(covered, vector, limit), level
+
+        def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
+            check_length(vector, matrix.rows.shape[1] if len(ids) else 0, place)
+            return matrix.nearest(covered, vector, limit)
+
+        return nearest, level
 
     def level(self) -> Level:
         """What vectors can do here: 0 with the extension, 1 without it, 2 while no passage has one."""
@@ -241,7 +254,7 @@ class SqliteVectors:
             (asked, len(asked), *where.bindings, limit + gone, *where.bindings, limit),
         )
         if not rows:
-            check_length(vector, self._length())
+            check_length(vector, self._length(), shown(self.file.path))
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
     def _matrix(self) -> Matrix:

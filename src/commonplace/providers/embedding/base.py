@@ -152,13 +152,18 @@ def dots(rows: Floats, others: Floats) -> Floats:
     return found
 
 
-def check_length(vector: Floats, length: int) -> None:
-    """Raise ProviderError where an index has vectors of another length; 0 where it has none."""
-    if length not in (0, len(vector)):
+def check_length(vectors: Floats, length: int, index: str) -> None:
+    """Raise ProviderError where vectors, (…, d), are longer or shorter than those of an index.
+
+    Its `length` is 0 while it has none. A server can have another model behind the same name.
+    """
+    if length not in (0, vectors.shape[-1]):
+        from commonplace.base import remedies
         from commonplace.base.errors import ProviderError
 
-        told = f"its vectors have {len(vector)} dimensions, those of the index {length}"
-        raise ProviderError("embedding", told)
+        found = f"its vectors have {vectors.shape[-1]} dimensions, those of the index {length}"
+        remedy = remedies.say("index.anew", index)
+        raise ProviderError("embedding", f"{found}; give it the former model again, or {remedy}")
 
 
 def unit_rows(stored: Sequence[bytes]) -> Floats:

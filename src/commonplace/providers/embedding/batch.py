@@ -443,10 +443,12 @@ class BatchEmbedder:
     def _results(self, status: Status, work: _Work) -> Iterator[tuple[list[int], Floats]]:
         """Yield results in groups; a vector that is none is as good as missing."""
         rows: dict[str, Floats] = {}
+        length = self._model.learned
         for key, vector in self._jobs.results(status, Deadline(TRANSFER_S)):
             if vector is not None and key in work.places:
                 with suppress(ProviderError):
-                    rows[key] = self._model.checked([vector], 1)[0]
+                    rows[key] = self._model.checked([vector], 1, length)[0]
+                    length = len(rows[key])
             if len(rows) == _GROUP:
                 yield work.take(rows)
                 rows = {}

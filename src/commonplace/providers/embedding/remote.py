@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -77,9 +77,8 @@ class RemoteEmbedder:
         self.scripts = self.family.scripts
         self.input_tokens = min(self.family.max_tokens, service.limits.input_tokens)
         self._turns = threading.BoundedSemaphore(service.limits.concurrency)
-        self._lock = threading.Lock()
         self.requested_dimensions = spec.dimensions  # None for vectors as the model makes them
-        self._learned = spec.dimensions or 0
+        self.learned = spec.dimensions or 0  # length of a vector, 0 before the first answer
 
     @property
     def dimensions(self) -> int:
@@ -87,9 +86,9 @@ class RemoteEmbedder:
 
         Only an unknown model that was never called makes a request here. Raises ProviderError.
         """
-        if not (self._learned or self.family.dimensions):
+        if not (self.learned or self.family.dimensions):
             self.embed([BLANK], "query")
-        return self._learned or self.family.dimensions
+        return self.learned or self.family.dimensions
 
     @property
     def fingerprint(self) -> str:
@@ -115,7 +114,7 @@ class RemoteEmbedder:
         import numpy as np
 
         if not texts:
-            return np.zeros((0, self._learned or self.family.dimensions), np.float32)
+            return np.zeros((0, self.learned or self.family.dimensions), np.float32)
         return self.embed_prepared([self.prepare(text, kind) for text in texts], kind, watcher)
 
     def embed_prepared(self, inputs: Sequence[str], kind: Kind, watcher: Watcher = unwatched) -> Floats:
@@ -138,7 +137,10 @@ class RemoteEmbedder:
                     self._turns.release()
 
         parts = attempts.side_by_side(fetch, requests, 1 if kind == "query" else threads, deadline)
-        return np.stack([row for part in parts for row in part])
+        rows = [row for part in parts for row in part]
+        if lengths := _several(rows):
+            raise ProviderError(self.service.name, lengths)
+        return np.stack(rows)
 
     def prepare(self, text: str, kind: Kind) -> str:
         """Return what is sent for a text: its prefix, and as much of it as the model takes."""
@@ -146,21 +148,22 @@ class RemoteEmbedder:
         text = packing.clean(text) if text.strip() else BLANK
         return prefix + packing.cut(text, self.input_tokens - packing.tokens(prefix))
 
-    def checked(self, vectors: Sequence[object], count: int) -> Floats:
+    def checked(self, vectors: Sequence[object], count: int, expected: int = 0) -> Floats:
         """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError.
 
-        The first answer decides the length if none was asked for, and the others must have it too.
+        That is the length that was asked for or is `expected`; otherwise the latest answer decides, and an
+        index refuses another one than its own.
         """
         refused = None
         try:
             rows = unit_rows(self.service.name, vectors, count)
         except NoVector as error:
             refused, rows = error, error.rows
-        with self._lock:
-            self._learned = self._learned or rows.shape[1]
-        if rows.shape[1] != self._learned:
-            message = f"gave vectors of {rows.shape[1]} dimensions instead of {self._learned}"
+        expected = self.requested_dimensions or expected
+        if expected not in (0, rows.shape[1]):
+            message = f"gave vectors of {rows.shape[1]} dimensions instead of {expected}"
             raise ProviderError(self.service.name, message, permanent=True)
+        self.learned = rows.shape[1]
         if refused is not None:
             raise refused
         return rows
@@ -276,6 +279,12 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int) -> Floats:
     return whole
 
 
+def _several(vectors: Sequence[Sized]) -> str:
+    """Say that vectors have several lengths; nothing where they have one."""
+    lengths = sorted({len(vector) for vector in vectors})
+    return f"gave vectors of several lengths: {', '.join(map(str, lengths))}" if len(lengths) > 1 else ""
+
+
 # --- a model as the index and a search see it ----------------------------------------------------------
 
 
@@ -342,7 +351,12 @@ class GuardedEmbedder:
         def ask(missing: list[str]) -> list[bytes]:
             return [row.tobytes() for row in quantize(self._ask(missing, kind, purpose))]
 
-        return unpack(self._guard(texts, key, ask, purpose, packing.tokens))
+        stored: list[bytes] = []
+        for _ in range(2):  # what the cache has of another length is gone when the model has answered
+            stored = self._guard(texts, key, ask, purpose, packing.tokens)
+            if not _several(stored):
+                return unpack(stored)
+        raise ProviderError(self._guard.provider, _several(stored))
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.

@@ -148,7 +148,8 @@ class Feed:
         known = name == self._name and number.isascii() and number.isdigit() and len(number) < 16
         if not known or not first - 1 <= int(number) <= self._number:
             return [Event(self._number, "reset", {})]
-        return [hello, *(event for event in self._kept if event.number > int(number))]
+        # Under the id that is known: a break between it and the next one loses nothing.
+        return [hello._replace(number=int(number)), *(e for e in self._kept if e.number > int(number))]
 
     @property
     def listeners(self) -> int:

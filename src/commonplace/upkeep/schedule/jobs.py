@@ -194,7 +194,7 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
+        raise NoteUnreadable(paths.shown(path), records.trouble(error, path)) from error
 
 
 def names(folder: Path, ending: str) -> list[str]:
