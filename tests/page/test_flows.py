@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from commonplace import config
 from commonplace.edit.forget import journal, requests
 from commonplace.memory import Memory
 from commonplace.servers.methods import Service
@@ -74,6 +75,10 @@ def corrected_by_keyboard(here: Opened) -> None:
     here.page.wait_for_selector("dialog ins")
     here.press("Enter")
     here.page.wait_for_selector(".prose s", state="detached")
+    here.press("Escape")
+    here.page.wait_for_selector(".hit.selected a:focus")  # the one that was open
+    here.press("g", "n")
+    here.page.wait_for_selector(".notelist")
 
 
 def corrected_by_mouse(here: Opened) -> None:
@@ -236,15 +241,34 @@ def typed_and_left(here: Opened) -> None:
     assert "Half" not in here.note("MEMORY.md")
 
 
+BOATS = """# Boats
+
+<!-- lint: off -->
+
+> [!warning]
+> It leaks.
+
+> [!tip]- Dry dock
+> In May.
+
+- A ketch. <!-- importance: 9 -->
+"""
+
+
 def made(here: Opened) -> None:
     here.go("notes", ".notelist a")
     button(here, "New note")
     here.page.fill("#new-name", "memory/boats")
     here.press("Enter")
-    here.page.fill("textarea.source", "# Boats\n\nA ketch.\n")
+    here.page.fill("textarea.source", BOATS)
     button(here, "Save")
     here.page.wait_for_selector(".prose")
-    assert here.note("memory/boats.md") == "# Boats\n\nA ketch.\n"
+    assert here.note("memory/boats.md") == BOATS
+    assert here.page.locator(".callout").all_inner_texts() == ["Warning\n\nIt leaks.", "Dry dock\n\nIn May."]
+    assert here.page.locator(".tag").all_inner_texts() == ["…", "importance 9"]
+    here.go("search?q=path:memory/boats.md as-of:2099-01-01", ".hit")
+    assert here.page.locator("#count").inner_text().startswith("1 passage,")
+    assert here.page.locator(".factors").count() == 0  # a listing has no reasons
 
 
 def happening(here: Opened) -> None:
@@ -265,6 +289,9 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
     (workspace / NOTE).write_text(f"# 2026-02-13\n\n{entries}", encoding="utf-8")
     for n in range(310):
         (workspace / "memory" / f"topic-{n:03}.md").write_text(f"# Topic {n}\n\nOf it.\n")
+    (workspace / "memory" / "2026-04.md").write_text(
+        "# 2026-04\n\n## 2026-04-09\n\nRain.\n\n## 2026-05-02\n\nSun.\n"
+    )
     turn = json.dumps({"role": "user", "content": "Hello."}) + "\n"
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text(turn * 210)
@@ -274,7 +301,15 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
     here.press("Escape", "m")
     here.page.wait_for_selector(".moment:has-text('Entry 69')")
     here.page.wait_for_selector(".moment:has-text('Nothing but rain')")
-    for view, row, few, every in (("notes", ".notelist li", 300, 313), ("sessions?id=s1", ".turn", 200, 210)):
+    here.go("timeline", ".moment")  # of a note of several days the last one
+    assert here.page.input_value("#day") == "2026-05-02"
+    button(here, "‹ Earlier")
+    here.page.wait_for_selector(".day.here:has-text('Rain.')")
+    here.go("charts", ".chart svg")
+    labels = here.page.locator(".chart").first.locator("text").all_text_contents()
+    assert labels[-1] == "2026-05"
+    assert here.page.locator(".figures dt").all_inner_texts().count("Tokens spared") == 0  # nothing was asked
+    for view, row, few, every in (("notes", ".notelist li", 300, 314), ("sessions?id=s1", ".turn", 200, 210)):
         here.go(view, row)
         assert here.page.locator(row).count() == few
         here.page.locator("button.more").click()
@@ -334,6 +369,7 @@ def consolidated(here: Opened) -> None:
         "Deploys go out on Tuesdays. MEMORY.md#L15",
         f"We decided that deploys go out on Thursdays. memory/{date.today()}.md#L3",
     ]
+    assert "It takes the place of what is struck." in replaced.inner_text()
     here.press("j", "j", "x")  # not the second
     assert here.note("MEMORY.md") == plans.MEMORY
     button(here, "Accept the chosen")
@@ -393,7 +429,22 @@ def test_nobody_is_offered_what_is_not_theirs(opened: Open, workspace: Path, tmp
     team = tmp_path / "team"
     (team / "memory").mkdir(parents=True)
     (team / "MEMORY.md").write_text("# Memory\n\n- The team meets on Mondays.\n")
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "2026-02-10.md").write_text("# 2026-02-10\n\n- Rolls rise overnight.\n")
+    config.add_collection(workspace, "recipes", str(tmp_path / "recipes"))
     here = opened(of=Service(lambda: Memory.open(workspace, beside=[team])))
+    for view in (
+        "search?q=in:recipes rolls",
+        "note?ref=recipes/2026-02-10.md%23L3",
+        "timeline?day=2026-02-10",
+    ):
+        here.go(view, ":text('Rolls rise overnight.')")
+        for name in ("Correct", "Confirm", "Forget", "Edit"):
+            assert here.page.locator("main").get_by_role("button", name=name).count() == 0
+        here.press("Escape", "j", "c")
+        here.page.wait_for_selector(".toast.bad:has-text('further collection')")
+        assert here.page.locator("dialog").count() == 0
+        button(here, "×", ".toast")
     find(here, "team meets")
     hit = here.page.locator(".hit").first
     assert "team · memory" in hit.inner_text()

@@ -172,6 +172,8 @@ def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, w
         await asked(person, Review)
         await person.press("y")
         await person.until(lambda: "nothing of it is found any more" in person.message)
+        await person.press("escape", "3", "u")
+        await person.sees("the log of changes lists them")  # all of why that is not taken back
         person.panel.tell("")
         for name in ("Nobody Else", "Lin"):
             await person.press("F")
@@ -291,6 +293,8 @@ def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
         await person.press("r")
         await asked(person, Marking)
         await person.sees("2 proposals")
+        await person.sees("one line takes the place of 2, which are struck")
+        assert "MEMORY.md#L15  in the same words" in person.screen
         assert "MEMORY.md#L5" in person.screen
         assert "MEMORY.md#L15" in person.screen
         await person.press("n")
@@ -316,6 +320,8 @@ def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
         await person.press("y")
         await person.until(lambda: note.read_text("utf-8").count("- Aged white tea") == 1)
         await person.until(lambda: not isinstance(person.panel.screen, Marking))
+        await person.until(lambda: len(person.rows("runs").rows) == 2)
+        assert person.rows("runs").highlighted == 0  # on the newest, which `u` takes back
         await person.press("r")
         await asked(person, Review)
         await person.sees("Nothing to consolidate")

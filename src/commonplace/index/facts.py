@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index.base import Has, In, Index, Lines, Scope
+from commonplace.index.base import Has, In, Index, Key, Lines, Scope
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -47,6 +47,24 @@ def annotated(index: Index, key: str) -> Sequence[tuple[int, str]]:
     """Every passage that says something of a key, and all that it says (JSON); see `markdown.comments`."""
     ids = index.select(Scope((Has(key),)), struck=True)
     return [(row.id, row.annotations or "{}") for row in index.passages(ids)] if ids else ()
+
+
+def days(index: Index) -> dict[Key, dict[str, int]]:
+    """Count the passages of each note by their days (ISO): its own, and those that entries in it name."""
+    notes = {(note.collection, note.path): note for note in index.notes()}
+    counts: dict[Key, dict[str, int]] = {
+        key: {note.date: note.last_passage - note.first_passage + 1} if note.date else {}
+        for key, note in notes.items()
+    }
+    for source in index.sources(index.select(Scope((Has("day"),)))).values():
+        key = source.collection, source.path
+        own, day = notes[key].date, str(source.date)
+        if own:
+            counts[key][own] -= 1
+        counts[key][day] = counts[key].get(day, 0) + 1
+    return {
+        key: {day: of_day[day] for day in sorted(of_day) if of_day[day] > 0} for key, of_day in counts.items()
+    }
 
 
 def within(index: Index, passages: Iterable[int], scope: Scope) -> set[int]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
 THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
+_KEY = 9  # cells of a key where all are listed
 WIDE = 100  # columns from which two parts of a pane stand beside each other
 
 
@@ -288,7 +289,8 @@ class Panel(Host):
         """Show the keys."""
         own = keys.OF_PANES[self.pane.NAME]
         rows = [*own.items(), *keys.EVERYWHERE.items()]
-        self.push_screen(Review("Keys", [text.joined((f"{key:<9}", "bold"), what) for key, what in rows], ""))
+        lines = [text.joined((f"{key:<{_KEY}}", "bold"), what) for key, what in rows]
+        self.push_screen(Review("Keys", lines, "", hang=_KEY + 2))
 
 
 def _is_light(environ: Mapping[str, str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from textual.content import Content
@@ -19,6 +19,18 @@ from commonplace.upkeep.consolidation.checks import Accepted
 from commonplace.upkeep.consolidation.run import accept
 
 _ASKS_A_MODEL = "what a language model would plan is not asked for here: commonplace consolidate --dry-run"
+
+_HAPPENS: Mapping[str, str] = {
+    "add": "a new line",
+    "merge": "one line takes the place of {n}, which are struck",
+    "supersede": "a new line takes the place of one that is struck",
+    "expire": "is struck, and nothing takes its place",
+}
+# What a plan without a language model gives as its reasons.
+_REASONS: Mapping[str, str] = {
+    "say the same": "they say the same",
+    "valid-until has passed": "the last day it names for itself has passed",
+}
 
 
 async def review(host: Host) -> None:
@@ -60,16 +72,20 @@ def _about(shown: Consolidation) -> Iterator[Content]:
 
 
 def _proposal(one: Accepted) -> Content:
-    """A proposal: what becomes of which entries, on what it rests, and why."""
-    lines = [
-        text.joined((one.operation.op, "bold $text-accent"), one.section and f"in {one.section}", one.text)
-    ]
+    """A proposal: what happens and why, what stands then, what is struck for it, and on what it rests."""
+    op, reason = one.operation.op, one.operation.reason
+    section = one.section and f"in {one.section}"
+    happens = _HAPPENS.get(op, "").format(n=len(one.targets))
+    lines = [text.joined((op, "bold $text-accent"), section, happens)]
+    if one.text:
+        lines.append(text.joined(("+", "$text-success"), one.text))
     for entry in one.targets:
-        lines.append(text.joined(("−", "$text-error"), (entry.statement.citation, "dim"), entry.text))
+        words = "in the same words" if entry.text == one.text else entry.text
+        lines.append(text.joined(("−", "$text-error"), (entry.statement.citation, "dim"), words))
     for source in one.sources:
         lines.append(text.joined(("←", "$text-success"), (source.label, "dim"), source.text))
     if one.until:
-        lines.append(text.plain(f"its last day was {one.until}", "dim"))
-    if one.operation.reason:
-        lines.append(text.plain(screen.one_line(one.operation.reason), "dim"))
+        lines.append(text.plain(f"its last day {'is' if one.text else 'was'} {one.until}", "dim"))
+    if reason:
+        lines.append(text.plain(screen.one_line(_REASONS.get(reason, reason)), "dim"))
     return Content("\n    ").join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,9 +17,40 @@ from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
 from commonplace.panel import text
 from commonplace.panel.rows import Row, Rows
+from commonplace.render import count
 
 
-class Review(ModalScreen[bool]):
+_Answer = TypeVar("_Answer")
+_AROUND = 6  # lines of a window beside its list, and of the screen
+
+
+class Listed(ModalScreen[_Answer]):
+    """A window with a list, which is as high as the screen allows; what is below it is hinted at."""
+
+    def on_mount(self) -> None:
+        """Fill the list, and watch how far it goes."""
+        rows = self.query_one(Rows)
+        self.fill(rows)
+        rows.focus()
+        self.watch(rows, "scroll_y", self._hint, init=False)
+        self.watch(rows, "virtual_size", self._hint, init=False)
+
+    def fill(self, rows: Rows) -> None:
+        """Put the rows into the list."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        """Let the list have what the screen leaves."""
+        self.query_one(Rows).styles.max_height = max(3, self.size.height - _AROUND)
+        self.call_after_refresh(self._hint)
+
+    def _hint(self) -> None:
+        rows = self.query_one(Rows)
+        more = rows.max_scroll_y - round(rows.scroll_y)
+        self.query_one(".list").border_subtitle = f"↓ {count(more, 'more line')}" if more > 0 else ""
+
+
+class Review(Listed[bool]):
     """Shows what would be done, and asks; only `y` is a yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -29,10 +60,13 @@ class Review(ModalScreen[bool]):
         Binding("q", "answer(False)"),
     ]
 
-    def __init__(self, title: str, lines: Sequence[Content], question: str) -> None:
-        """Take what is shown, and the question; without one there is nothing to agree to."""
+    def __init__(self, title: str, lines: Sequence[Content], question: str, hang: int = 0) -> None:
+        """Take what is shown, and the question; without one there is nothing to agree to.
+
+        Lines that do not fit go on `hang` cells further in.
+        """
         super().__init__()
-        self._title, self._lines, self._question = title, lines, question
+        self._title, self._lines, self._question, self._hang = title, lines, question, hang
 
     def compose(self) -> ComposeResult:
         """Show the lines between title and question."""
@@ -42,18 +76,16 @@ class Review(ModalScreen[bool]):
             asked = f"{self._question}   y yes · n no" if self._question else "escape closes this"
             yield Static(text.plain(asked, "bold"), id="asked", markup=False)
 
-    def on_mount(self) -> None:
-        """Fill the list."""
-        rows = self.query_one(Rows)
-        rows.put(Row(line, number) for number, line in enumerate(self._lines))
-        rows.focus()
+    def fill(self, rows: Rows) -> None:
+        """Put the lines into the list."""
+        rows.put(Row(line, number, hang=self._hang) for number, line in enumerate(self._lines))
 
     def action_answer(self, agreed: bool) -> None:
         """Close the window with an answer."""
         self.dismiss(agreed and bool(self._question))
 
 
-class Choice(ModalScreen[object]):
+class Choice(Listed[object]):
     """One of several; None for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
@@ -70,11 +102,9 @@ class Choice(ModalScreen[object]):
             yield Rows(id="lines")
             yield Static(text.plain("enter takes it · escape none", "bold"), markup=False)
 
-    def on_mount(self) -> None:
-        """Fill the list."""
-        rows = self.query_one(Rows)
+    def fill(self, rows: Rows) -> None:
+        """Put what is chosen from into the list."""
         rows.put(self._rows, self._at)
-        rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the row under the cursor."""
@@ -87,7 +117,7 @@ class Choice(ModalScreen[object]):
         self.dismiss(None)
 
 
-class Marking(ModalScreen[tuple[object, ...]]):
+class Marking(Listed[tuple[object, ...]]):
     """Rows of which a person marks those that are to be written, all of them at first; empty for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -113,13 +143,15 @@ class Marking(ModalScreen[tuple[object, ...]]):
             yield Rows(id="lines")
             yield Static(id="asked", markup=False)
 
-    def on_mount(self) -> None:
-        """Fill the list."""
-        self._show()
-        self.query_one(Rows).focus()
+    def fill(self, rows: Rows) -> None:
+        """Put the rows, each with its mark, into the list."""
+        rows.put(self._drawn(row) for row in self._rows)
+        self._ask()
 
     def _show(self) -> None:
-        self.query_one(Rows).put(self._drawn(row) for row in self._rows)
+        self.fill(self.query_one(Rows))
+
+    def _ask(self) -> None:
         keys = "y yes · space marks · a all or none · n no"
         asked = f"Write {len(self._marked)} of {len(self._every)}?   {keys}"
         self.query_one("#asked", Static).update(text.plain(asked, "bold"))
@@ -202,7 +234,10 @@ class Wording(ModalScreen[str | None]):
             yield Static(text.plain(self._title, "bold"), markup=False)
             yield TextArea(self._former, soft_wrap=True, compact=True, id="wording")
             yield Static(
-                text.plain("ctrl+s shows what changes; an empty text strikes it · escape leaves", "bold"),
+                text.plain(
+                    "F7 selects all; an empty text strikes it · Ctrl+S shows what changes · escape leaves",
+                    "bold",
+                ),
                 markup=False,
             )
 

@@ -52,7 +52,10 @@ class MemoryPane(Pane):
         self.main.put(_rows(stated) if stated else [_nothing(self._path)])
         history = await self.host.ask(self._history)
         listed = self.query_one("#runs", Rows)
-        listed.put(map(_run_row, history) if history else [Row(text.plain("no generated change yet", "dim"))])
+        former = next((row.value.id for row in listed.rows if isinstance(row.value, Run)), "")
+        at = 0 if history and history[0].id != former else None  # on the newest change, if there is a new one
+        nothing = [Row(text.plain("no generated change yet", "dim"))]
+        listed.put(map(_run_row, history) if history else nothing, at)
         if not history:
             self._put_diff("", ())
 

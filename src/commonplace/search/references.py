@@ -168,11 +168,15 @@ def notes(index: Index) -> list[NoteInfo]:
     """Return every indexed note, in the order of their paths as they are shown."""
     from commonplace.types import NoteInfo
 
-    rows = ((shown(row.collection, row.path), row) for row in index.notes())
+    with index.transaction(write=False):
+        rows, days = index.notes(), facts.days(index)
     infos = [
-        NoteInfo(path, row.collection, row.title, row.date, row.size, row.lines, row.hash[:DOCID])
-        for path, row in rows
-    ]
+        NoteInfo(
+            shown(row.collection, row.path), row.collection, row.title, row.date, row.size, row.lines,
+            row.hash[:DOCID], tuple(days[row.collection, row.path]),
+        )
+        for row in rows
+    ]  # fmt: skip
     return sorted(infos, key=lambda note: note.path)
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 from commonplace.base.errors import NoteNotFound
 from commonplace.base.messages import message
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+from commonplace.index import facts
 from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
 from commonplace.language import dates
@@ -81,18 +82,11 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
 def days(store: Store) -> dict[str, int]:
     """Count the passages of each day, the last day first: of dated notes, and of days that entries name."""
     store.freshen()
-    index, counts = store.index, Counter[str]()
-    with index.transaction(write=False):
-        notes = {(note.collection, note.path): note for note in index.notes()}
-        dated = index.sources(index.select(Scope((Has("day"),)))).values()
-    for note in notes.values():
-        if note.date:
-            counts[note.date] += note.last_passage - note.first_passage + 1
-    for source in dated:
-        if own := notes[source.collection, source.path].date:
-            counts[own] -= 1
-        counts[str(source.date)] += 1
-    return {day: counts[day] for day in sorted(counts, reverse=True) if counts[day] > 0}
+    counts = Counter[str]()
+    with store.index.transaction(write=False):
+        for of_note in facts.days(store.index).values():
+            counts.update(of_note)
+    return {day: counts[day] for day in sorted(counts, reverse=True)}
 
 
 _Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]

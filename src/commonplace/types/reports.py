@@ -160,7 +160,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """A note as a listing shows it; `size` is in bytes."""
+    """A note as a listing shows it; `size` is in bytes, `days` are all that it says something of."""
 
     path: str
     collection: str
@@ -169,6 +169,7 @@ class NoteInfo:
     size: int
     lines: int
     docid: str
+    days: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

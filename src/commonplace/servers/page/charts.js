@@ -12,11 +12,11 @@ const WIDTH = Math.max(300, Math.min(640, innerWidth - 32)), HEIGHT = 160, LEFT 
 export async function show(root) {
   const [listing, usage, costs] = await Promise.all([get("/api/notes"), get("/api/usage", { days: DAYS }), get("/api/costs", { by: "day", days: DAYS })]);
   const months = new Map();
-  for (const { date } of listing.notes) if (date) months.set(date.slice(0, 7), (months.get(date.slice(0, 7)) ?? 0) + 1);
-  const spared = usage.all_tokens ? Math.round(1000 * (1 - usage.tokens / usage.all_tokens)) / 10 : 0;
+  for (const { days } of listing.notes) for (const name of new Set(days.map((one) => one.slice(0, 7)))) months.set(name, (months.get(name) ?? 0) + 1);
+  const spared = Math.floor(1000 * (1 - usage.tokens / usage.all_tokens)) / 10; // never all where some were given
   root.append(el("h1", {}, t("view_charts")),
     el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
-      figure(`${spared} %`, t("spared")), figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
+      spared >= 0 ? figure(`${spared} %`, t("spared")) : "", figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
     chart(t("notes_by_month"), monthsOf([...months.keys()].sort()).map((name) => ({ name, values: [months.get(name) ?? 0] })), [t("notes")]),
     chart(t("questions_by_day"), daily(usage.days, "date", (one) => [one.searches, one.recalls, one.gets]), [t("did_search"), t("did_recall"), t("did_get")]),
     chart(t("tokens_by_day"), daily(usage.days, "date", (one) => [one.tokens, Math.max(0, one.all_tokens - one.tokens)]), [t("tokens_given"), t("tokens_all")]),
@@ -59,7 +59,7 @@ function chart(title, rows, names, digits = 0) {
   }
   const sums = rows.map((row) => row.values.reduce((a, b) => a + b, 0));
   const top = Math.max(...sums) || 1;
-  const wide = Math.min(40, (WIDTH - LEFT) / rows.length);
+  const wide = Math.min(60, (WIDTH - LEFT) / rows.length);
   const high = (value) => (value / top) * (HEIGHT - BOTTOM - 10);
   const shown = (value) => (digits ? value.toFixed(digits) : number(value));
   const bars = rows.flatMap((row, n) => {
@@ -71,7 +71,8 @@ function chart(title, rows, names, digits = 0) {
     });
   });
   const every = Math.ceil(72 / wide);
-  const labels = rows.map((row, n) => (n % every || LEFT + n * wide + LABEL > WIDTH ? null : svg("text", { x: LEFT + n * wide + 1, y: HEIGHT - 6 }, row.name.length > 7 ? row.name.slice(5) : row.name)));
+  const [anchor, share] = wide < LABEL ? ["end", 1] : ["middle", 0.5]; // of a narrow bar the label ends with it
+  const labels = rows.map((row, n) => ((rows.length - 1 - n) % every ? null : svg("text", { x: LEFT + (n + share) * wide, y: HEIGHT - 6, "text-anchor": anchor }, row.name.length > 7 ? row.name.slice(5) : row.name)));
   box.append(
     names.length > 1 ? el("p", { class: "legend" }, names.map((name, kind) => el("span", { class: `key kind-${kind}` }, name))) : "",
     svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${rows.map((row) => `${row.name} ${row.values.map(shown).join(" / ")}`).join("; ").slice(0, 2000)}` },

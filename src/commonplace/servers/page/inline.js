@@ -158,12 +158,15 @@ function comment(text, at) {
 
 const BY = ["owner", "agent", "tool", "untrusted"]; // who may have written a line
 
-/** A comment as small tags: who wrote a line, since when it holds, how much it weighs. */
+const OURS = /^(cp:|(importance|trigger|project|superseded-by|valid-until|status|by|source|provenance)\s*:|(pinned|tentative)\s*$)/i;
+
+/** A comment as small tags: who wrote a line, since when it holds, how much it weighs; any other as a mark alone. */
 export function tags(said) {
+  if (!OURS.test(said)) return said ? [el("span", { class: "tag", role: "img", title: said.slice(0, 500), "aria-label": t("comment", { text: said.slice(0, 500) }) }, "…")] : [];
   let marks = [said];
-  const isOurs = said.startsWith("cp:"); // of whoever struck the line; others are of whoever wrote it
+  const isOurs = /^cp:/i.test(said); // of whoever struck the line; others are of whoever wrote it
   if (isOurs) marks = said.slice(3).trim().split(/\s+/);
-  else if (said.startsWith("by:")) marks = said.split(";").map((one) => one.trim());
+  else if (/^(by|source|provenance)\s*:/i.test(said)) marks = said.split(";").map((one) => one.trim());
   const isNamed = marks.some((one) => /^agent\s*[=:]/.test(one)); // who is named need not be said to be an agent
   return marks.filter((one) => one && !(isNamed && /^by\s*[=:]\s*agent$/.test(one))).slice(0, 12).map((one) => tag(one.slice(0, 200), isOurs));
 }
@@ -171,6 +174,7 @@ export function tags(said) {
 function tag(said, isOurs) {
   const [, name, value] = /^([a-z_-]+)\s*[=:]\s*(.*)$/s.exec(said) ?? [null, "", said];
   if (/^(status:\s*)?tentative$/i.test(said)) return el("span", { class: "tag tentative", title: said }, t("label_tentative"));
+  if (/^pinned$/i.test(said)) return el("span", { class: "tag", title: said }, t("label_pinned"));
   if (isOurs && name === "by" && BY.includes(value)) return el("span", { class: "tag", title: said }, t("struck_by", { who: t(`by_${value}`) }));
   const text = `tag_${name.replaceAll("-", "_")}`, known = t(text);
   const label = known === text ? name : known;

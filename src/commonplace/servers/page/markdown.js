@@ -10,6 +10,7 @@ const HEADING = /^ {0,3}(#{1,6})(?:\s(.*)|)$/;
 const RULE = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(?:\s+(.*)|)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
+const CALLOUT = /^\[!([\w-]{1,40})\][+-]?[ \t]*(.*)$/;
 const TABLE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const BOX = /^\[([ xX])\]\s+(.*)$/s;
 const WIDEST = 1000; // characters of a line that may open a fence, rule a line, or head a table
@@ -84,7 +85,7 @@ function block(lines, at, context, found) {
       if (!all[end].includes("-->")) continue;
       const text = all.slice(start, end + 1).join(" ").trim();
       const whole = /^<!--((?:(?!-->)[\s\S])*)-->$/.exec(text.slice(0, LONGEST));
-      return whole && add(found, context, start, end + 1, () => el("p", { class: "comment" }, tags(whole[1].trim())));
+      return whole && add(found, context, start, end + 1, () => el("p", {}, tags(whole[1].trim())));
     }
     return 0;
   }
@@ -115,7 +116,17 @@ function quote(lines, at, context, found) {
   while (end < lines.length && lines[end].trim() && (QUOTE.test(lines[end]) || !begins(lines, end))) end++;
   const inner = lines.slice(at, end).map((line) => QUOTE.exec(line)?.[1] ?? line);
   const below = { first: context.first + at, folder: context.folder, depth: context.depth + 1 };
-  return add(found, context, at, end, () => el("blockquote", {}, render(inner, below)));
+  const callout = CALLOUT.exec(inner[0]);
+  if (!callout) return add(found, context, at, end, () => el("blockquote", {}, render(inner, below)));
+  return add(found, context, at, end, () =>
+    el("blockquote", { class: "callout" }, heading(callout, below), render(inner.slice(1), { ...below, first: below.first + 1 })));
+}
+
+/** What stands above a callout: its title, which is a statement, or the name of its kind. */
+function heading([, kind, titled], { first, folder }) {
+  const name = `callout_${kind.toLowerCase()}`, known = t(name);
+  if (titled) return placed(statement(el("p", { class: "titled" }, long(titled, folder))), first, first);
+  return el("p", { class: "titled" }, known === name ? kind : known);
 }
 
 function begins(lines, at) {

@@ -6,7 +6,7 @@ import { diff } from "./diff.js";
 import { el, moreButton } from "./dom.js";
 import * as note from "./note.js";
 import { explained, undo } from "./statements.js";
-import { moment, t } from "./words.js";
+import { moment, reason, t } from "./words.js";
 
 const FILE = "MEMORY.md";
 const PAGE = 100; // changes that are listed, and listed further
@@ -54,19 +54,12 @@ function titled({ about, files }, byId) {
   return t("run_of", { run, what });
 }
 
-/** A reason: one of ours in the words of the page, any other as it was given. */
-function reason({ why }) {
-  const name = `why_${why.replace(/\W+/g, "_")}`;
-  const words = t(name);
-  return words === name ? why : words;
-}
-
 function row(run, byId) {
   const shown = el("div");
   const details = el("details", { ontoggle: () => details.open && !shown.childElementCount && open() },
     el("summary", {}, el("span", { class: "title" }, titled(run, byId)), el("span", { class: "muted" },
       moment(run.at), " · ", run.about.agent || t(`by_${run.about.by}`), " · ", run.files.map((file) => `+${file.added} −${file.removed}`).join(", "))),
-    run.about.why ? el("p", { class: "why" }, reason(run.about)) : null, shown);
+    run.about.why ? el("p", { class: "why" }, reason(run.about.why)) : null, shown);
 
   async function open() {
     shown.append(el("p", { class: "muted" }, t("working")));

@@ -4,7 +4,8 @@ import { caller, get } from "./api.js";
 import { el, mark, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks } from "./markdown.js";
-import { confirm, correct, forget, isElsewhere, isTentative } from "./statements.js";
+import { barrier, learnCollections } from "./places.js";
+import { confirm, correct, forget, isTentative } from "./statements.js";
 import { t } from "./words.js";
 
 const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
@@ -22,7 +23,7 @@ async function opened(reference) {
 
 /** A note with the comments of its lines, which say who wrote them, if it is one that can be edited. */
 async function whole(excerpt, first, last) {
-  if (!(await isOfHome(excerpt.path))) return { ...excerpt, first, last, editable: false };
+  if (barrier(excerpt.path)) return { ...excerpt, first, last, editable: false };
   const editable = caller.owner;
   try {
     const lines = (await get("/api/source", { path: excerpt.path })).text.replace(/\n$/, "").split("\n");
@@ -34,20 +35,17 @@ async function whole(excerpt, first, last) {
   }
 }
 
-/** Whether a note is one of the workspace itself, and not of a further collection, or of another workspace. */
-async function isOfHome(path) {
-  if (isElsewhere(path)) return false;
-  return !(await get("/api/collections")).some(({ name }) => name !== "memory" && path.startsWith(`${name}/`));
-}
-
 export async function show(root, query, { heading = "h1" } = {}) {
   const reference = query.get("ref") ?? "MEMORY.md";
   if (query.get("new") && caller.owner) return edit(root, reference, { isNew: true });
+  await learnCollections();
   let note = await opened(reference);
-  if (query.get("edit") && caller.owner) return edit(root, note.path, { line: note.first, quote: note.lines[note.first - 1] });
+  const reason = barrier(note.path);
+  if (query.get("edit") && reason) toast(t(reason));
+  else if (query.get("edit") && caller.owner) return edit(root, note.path, { line: note.first, quote: note.lines[note.first - 1] });
 
   let selected = null;
-  const here = !isElsewhere(note.path);
+  const isOwn = !reason;
   const folder = note.path.split("/").slice(0, -1).join("/");
   const body = el("div", { class: "body" });
   const bar = el("div", { class: "linebar", role: "toolbar", "aria-label": t("statement"), hidden: true });
@@ -59,8 +57,8 @@ export async function show(root, query, { heading = "h1" } = {}) {
     el("header", { class: "notehead" },
       el(heading, {}, el("span", { class: "path" }, note.path)),
       el("div", { class: "tools" }, modes,
-        note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted" }, t("read_only")),
-        here && caller.owner ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")) : "")),
+        note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted", title: reason ? t(reason) : null }, t("read_only")),
+        caller.owner && !barrier(note.path, { whole: true }) ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")) : "")),
     changed, body, bar);
 
   function switchTo(mode) {
@@ -130,9 +128,9 @@ export async function show(root, query, { heading = "h1" } = {}) {
     const text = textOf(line);
     bar.replaceChildren(
       el("code", {}, place.slice(place.lastIndexOf("#") + 1)),
-      here && caller.writes ? el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")) : "",
-      here && caller.writes && isTentative(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
-      here && caller.owner ? el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")) : "",
+      isOwn && caller.writes ? el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")) : "",
+      isOwn && caller.writes && isTentative(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
+      isOwn && caller.owner ? el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")) : "",
       el("button", { type: "button", onclick: () => copy(place) }, t("copy_place")),
       el("button", { type: "button", class: "quiet", "aria-label": t("close"), onclick: () => select(null) }, "×"));
     say(line.textContent.slice(0, 200));
@@ -154,7 +152,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
   }
 
   function editing() {
-    if (!note.editable) return toast(t("read_only"));
+    if (!note.editable) return toast(t(reason || "read_only"));
     const line = selected ? Number(selected.dataset.start) : note.first;
     const place = line ? `${note.path}#L${line}` : note.path;
     location.hash = `#/note?ref=${encodeURIComponent(place)}&edit=1`;
@@ -186,10 +184,11 @@ export async function show(root, query, { heading = "h1" } = {}) {
     window.scrollTo(0, top);
   }
 
+  const here = () => (selected ? placeOf(selected) : note.path); // the note is enough to say why nothing is done there
   const act = {
-    correct: () => selected && correct(placeOf(selected), { text: textOf(selected) }),
-    confirm: () => selected && confirm(placeOf(selected), { text: textOf(selected) }),
-    forget: () => selected && forget({ kind: "lines", value: placeOf(selected) }),
+    correct: () => (selected || reason) && correct(here(), { text: selected && textOf(selected) }),
+    confirm: () => (selected || reason) && confirm(here(), { text: selected && textOf(selected) }),
+    forget: () => (selected || reason) && forget({ kind: "lines", value: here() }),
   };
   /** Tell of a change that is not shown yet, whoever made it. */
   const hear = async ({ detail }) => {

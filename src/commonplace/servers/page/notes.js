@@ -44,7 +44,7 @@ function grouped(notes) {
 
 function row(note) {
   return el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(note.path)}` }, note.title || note.path),
-    el("span", { class: "muted" }, el("code", {}, note.path), ` · ${note.lines === 1 ? t("one_line") : t("lines", { n: number(note.lines) })}`));
+    el("span", { class: "muted" }, el("code", {}, note.path), ` · ${t("lines", { n: number(note.lines) })}`));
 }
 
 function create() {

@@ -5,7 +5,7 @@ import { diff } from "./diff.js";
 import { el, toast } from "./dom.js";
 import { requests } from "./requests.js";
 import { explained, tell, undo } from "./statements.js";
-import { number, t, told, warned } from "./words.js";
+import { number, reason, t, told, warned } from "./words.js";
 
 export async function show(root) {
   const days = el("input", { type: "number", min: "1", max: "366", value: "30", id: "days" });
@@ -33,7 +33,7 @@ export async function show(root) {
     at = -1;
     const head = answer.planned ? [] : [el("p", { class: "notice" }, t("no_model"))];
     body.replaceChildren(...head, ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
-      el("p", { class: "muted" }, t("proposed", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
+      el("p", { class: "muted" }, t(answer.planned ? "proposed" : "proposed_alone", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
       el("ol", { class: "proposals" }, answer.lines.map(line)));
     if (answer.lines.length) {
       body.append(el("div", { class: "buttons" },
@@ -52,16 +52,25 @@ export async function show(root) {
 
   function line(one) {
     const box = el("input", { type: "checkbox", checked: true, value: one.number, id: `line-${one.number}` });
+    const [first] = one.targets, ends = !one.text && first;
     return el("li", { class: "proposal", tabindex: "-1" },
-      el("label", { for: `line-${one.number}` }, box, " ", el("span", { class: "chip" }, t(`op_${one.op}`)), " ", one.text || one.targets.map((entry) => entry.text).join(" ")),
-      el("p", { class: "muted" }, [one.section, one.reason, one.until && t("held_until", { day: one.until })].filter(Boolean).join(" · ")),
-      one.targets.length ? el("div", {}, el("h3", {}, t("replaces")), one.targets.map((entry) => quote(entry, "gone"))) : null,
-      one.sources.length ? el("div", {}, el("h3", {}, t("rests_on")), one.sources.map((source) => quote(source))) : null);
+      el("label", { for: `line-${one.number}` }, box, " ", el("span", { class: "chip" }, t(`op_${one.op}`)), " ", ends ? el("s", {}, first.text) : one.text),
+      el("p", { class: "muted" }, [ends && el("a", place(first), first.citation), t(`becomes_${one.op}`, { n: one.targets.length, section: one.section }), one.reason && reason(one.reason),
+        one.until && t(ends ? "held_until" : "holds_until", { day: one.until })].filter(Boolean).flatMap((part) => [part, " "])),
+      one.targets.length && !ends ? el("div", {}, el("h3", {}, t("is_struck")), one.targets.map((entry) => gone(entry, one.text))) : null,
+      one.sources.length ? el("div", {}, el("h3", {}, t("rests_on")), one.sources.map(quote)) : null);
   }
 
-  function quote(entry, kind = "") {
-    return el("blockquote", { class: kind }, entry.text, " ",
-      el("a", { href: `#/note?ref=${encodeURIComponent(entry.citation)}` }, entry.citation), entry.speaker ? el("span", { class: "muted" }, ` · ${entry.speaker} · ${entry.day}`) : null);
+  const place = (entry) => ({ href: `#/note?ref=${encodeURIComponent(entry.citation)}` });
+
+  function quote(entry) {
+    return el("blockquote", {}, entry.text, " ", el("a", place(entry), entry.citation), entry.speaker ? el("span", { class: "muted" }, ` · ${entry.speaker} · ${entry.day}`) : null);
+  }
+
+  /** What is struck for a line; where that has the same words its place is enough. */
+  function gone(entry, text) {
+    return el("blockquote", {}, entry.text === text ? null : [el("s", {}, entry.text), " "], el("a", place(entry), entry.citation),
+      entry.text === text ? el("span", { class: "muted" }, ` ${t("same_words")}`) : null);
   }
 
   async function accept() {

@@ -4,7 +4,8 @@
 import { caller, get, latest } from "./api.js";
 import { debounced, el, mark, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
-import { confirm, correct, explained, forgetAt, isElsewhere, isTentative } from "./statements.js";
+import { barrier, learnCollections } from "./places.js";
+import { confirm, correct, explained, forgetAt, isTentative, tell } from "./statements.js";
 import { day, number, t, warned } from "./words.js";
 
 const TYPED_MS = 60;
@@ -13,7 +14,8 @@ const FULL = 3; // a whole bar
 
 export async function show(root, query) {
   const ask = latest();
-  let hits = [], words = [], at = -1, opened = false, requested = "", full = "";
+  let hits = [], words = [], isListing = false, at = -1, opened = false, requested = "", full = "";
+  let left = window.history.state?.opened; // the hit from which one comes back
   const collection = el("select", { id: "collection", "aria-label": t("collection"), onchange: () => run() }, el("option", { value: "" }, t("all_collections")));
   const history = el("input", { type: "checkbox", onchange: () => run() });
   const input = el("input", {
@@ -44,9 +46,11 @@ export async function show(root, query) {
       return;
     }
     try {
-      const answer = await ask("/api/search", { ...question, draft });
+      const [answer] = await Promise.all([ask("/api/search", { ...question, draft }), known]);
       root.querySelector(".teach")?.remove();
       shown(answer);
+      select(hits.findIndex(({ citation }) => citation === left));
+      left = "";
     } catch (error) {
       if (error.name === "AbortError") return;
       hits = [];
@@ -56,18 +60,18 @@ export async function show(root, query) {
   }
 
   function shown(answer) {
-    ({ hits, words } = answer);
+    ({ hits, words, listing: isListing } = answer);
     at = -1;
     results.replaceChildren(...hits.map(row));
     if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
-    const summary = hits.length ? t("found", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
+    const summary = hits.length ? t(answer.tokens < answer.all_tokens ? "found" : "found_all", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
     count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
     for (const one of warned(answer)) count.append(el("span", { class: "warn" }, withCode(one)));
     say(hits.length ? t("hits_said", { n: hits.length }) : t("nothing"));
   }
 
   function row(hit, n) {
-    const here = !isElsewhere(hit.citation);
+    const isOwn = !barrier(hit.citation);
     const href = `#/note?${new URLSearchParams([["ref", hit.citation], ...words.map((word) => ["word", word])])}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
@@ -79,15 +83,15 @@ export async function show(root, query) {
         hit.until ? el("span", { class: "label struck" }, t("held_until", { day: hit.until })) : null),
       mark(passage, words),
       hit.others.length ? el("p", { class: "muted also" }, t("also"), " ", hit.others.map((one) => el("code", {}, typeof one === "string" ? one : one.citation ?? one.path))) : null,
-      el("div", { class: "below" }, factors(hit),
+      el("div", { class: "below" }, isListing ? el("span") : factors(hit),
         el("span", { class: "acts" },
-          here && caller.writes ? act(t("correct"), () => correct(hit.citation, { words })) : null,
-          here && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, { words })) : null,
-          here && caller.owner ? act(t("forget"), () => forgetAt(hit.citation, { words })) : null)));
+          isOwn && caller.writes ? act(t("correct"), () => correct(hit.citation, { words })) : null,
+          isOwn && caller.writes && (hit.labels.includes("tentative") || isTentative(hit.text)) ? act(t("confirm"), () => confirm(hit.citation, { words })) : null,
+          isOwn && caller.owner ? act(t("forget"), () => forgetAt(hit.citation, { words })) : null)));
   }
 
   function select(n, focus = true) {
-    if (!hits.length) return;
+    if (!hits.length || n < 0) return;
     at = Math.min(Math.max(n, 0), hits.length - 1);
     for (const one of results.children) one.classList.toggle("selected", Number(one.dataset.n) === at);
     const chosen = results.children[at];
@@ -111,6 +115,7 @@ export async function show(root, query) {
     if (!hits[n]) return;
     const address = results.children[n].querySelector("a").getAttribute("href");
     await Promise.race([record(), new Promise((done) => setTimeout(done, RECORDED_MS))]);
+    window.history.replaceState({ opened: hits[n].citation }, "");
     location.hash = address.slice(1);
   }
 
@@ -122,9 +127,9 @@ export async function show(root, query) {
     event.preventDefault();
     open(Number(event.target.closest(".hit").dataset.n));
   });
-  input.focus();
-  get("/api/collections").then((all) =>
-    collection.append(...all.filter(({ notes }) => notes).map(({ name }) => el("option", { value: name }, name))));
+  if (!left) input.focus();
+  const known = learnCollections().then((all) =>
+    collection.append(...all.filter(({ notes }) => notes).map(({ name }) => el("option", { value: name }, name)))).catch(tell);
   run();
   return {
     keys: {

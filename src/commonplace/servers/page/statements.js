@@ -5,6 +5,7 @@ import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
 import { render } from "./markdown.js";
+import { barrier } from "./places.js";
 import { named, t, told, warned } from "./words.js";
 
 const SLOW_MS = 400; // after which it is said that something is being done
@@ -23,14 +24,11 @@ export function explained(error) {
   return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
 }
 
-/** Whether a place is of another workspace than the one that is written. */
-export const isElsewhere = (place) => /^[^/]+:/.test(place);
-
 /** Return whether something is for who asks here, and the place for changes; say so if not. */
-function isAllowed(right, place = "") {
-  const elsewhere = isElsewhere(place);
-  if (caller[right] && !elsewhere) return true;
-  toast(elsewhere ? t("elsewhere") : caller.agent && right === "owner" ? t("owners_alone", { agent: caller.agent }) : t("only_read"), { kind: "bad" });
+function isAllowed(right, place = "", extent = {}) {
+  const reason = barrier(place, extent);
+  if (caller[right] && !reason) return true;
+  toast(reason ? t(reason) : caller.agent && right === "owner" ? t("owners_alone", { agent: caller.agent }) : t("only_read"), { kind: "bad" });
   return false;
 }
 
@@ -239,7 +237,7 @@ function confirming(reference, text, words) {
 /** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. `request` is the
  * code of one that an agent asks for; a `form` changes the selection. */
 export function forget(selection = null, { request = "", form: chooser } = {}) {
-  if (!isAllowed("owner", /^(lines|note)$/.test(selection?.kind) ? selection.value : "")) return null;
+  if (!isAllowed("owner", /^(lines|note)$/.test(selection?.kind) ? selection.value : "", { whole: selection?.kind === "note" })) return null;
   const kind = el("select", { id: "forget-kind" },
     ["person", "session", "text", "lines", "note"].map((one) => el("option", { value: one }, t(`forget_${one}`))));
   const value = el("input", { id: "forget-value", "aria-describedby": "forget-hint", required: true, autocomplete: "off", autofocus: true });

@@ -3,13 +3,15 @@
 import { get } from "./api.js";
 import { el, moreButton } from "./dom.js";
 import { render } from "./markdown.js";
+import { learnCollections } from "./places.js";
 import { confirm, correct, forgetAt } from "./statements.js";
 import { day, t, warned } from "./words.js";
 
 const AROUND = 12, FURTHER = 50; // moments around a day, and those that are shown on demand
 
 export async function show(root, query) {
-  const days = [...new Set((await get("/api/notes")).notes.map((one) => one.date).filter(Boolean))].sort();
+  const [{ notes }] = await Promise.all([get("/api/notes"), learnCollections()]);
+  const days = [...new Set(notes.flatMap((one) => one.days))].sort();
   let anchor = query.get("day") || days.at(-1) || new Date().toISOString().slice(0, 10);
   const field = el("input", { type: "date", id: "day", value: anchor, min: days[0], "aria-label": t("day"), onchange: () => field.value && go(field.value) });
   const list = el("div", { class: "days", "aria-live": "polite", "aria-busy": "false" });

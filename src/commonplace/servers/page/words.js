@@ -10,10 +10,18 @@ const chosen = localStorage.getItem(CHOICE) ?? (navigator.language.startsWith("z
 export const language = chosen === "zh" ? "zh" : "en";
 const WORDS = language === "zh" ? ZH : EN;
 
-/** The text of a name, with `{values}` filled in. */
+/** The text of a name, with `{values}` filled in, and the word for one or for more: `{value|one|more}`. */
 export function t(name, values = {}) {
   const text = WORDS[name] ?? EN[name] ?? name;
-  return text.replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
+  return text.replace(/\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}/g, (_, key, one, more) =>
+    one === undefined ? String(values[key] ?? "") : String(values[key]) === "1" ? one : more);
+}
+
+/** A reason: one of ours in the words of the page, any other as it was given. */
+export function reason(why) {
+  const name = `why_${why.replace(/\W+/g, "_")}`;
+  const words = t(name);
+  return words === name ? why : words;
 }
 
 /** The Chinese name of what the server names by a code; undefined where its English says it all. */
