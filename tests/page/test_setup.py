@@ -124,7 +124,6 @@ def test_who_was_let_in_by_a_token_alone_is_offered_none_of_it(opened: Open) -> 
     here = opened()
     here.page.evaluate("() => localStorage.removeItem('commonplace-key')")
     here.page.evaluate("to => { location.hash = to; }", f"#code={here.server.site.visitors.code()}")
-    here.page.wait_for_selector("#question")
-    assert here.page.locator("#views a").count() == 9
+    here.page.wait_for_function("() => document.querySelectorAll('#views a').length === 9")
     here.go("setup", "main [role=alert]")
     assert "commonplace web" in here.page.inner_text("main")
