@@ -16,7 +16,7 @@ export async function show(root) {
   const spared = Math.floor(1000 * (1 - usage.tokens / usage.all_tokens)) / 10; // never all where some were given
   root.append(el("h1", {}, t("view_charts")),
     el("dl", { class: "figures" }, figure(number(listing.total), t("notes")), figure(number(usage.questions), t("questions_30")),
-      spared >= 0 ? figure(`${spared} %`, t("spared")) : "", figure(`${Math.round(usage.median_ms)} ms`, t("median")), figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
+      spared >= 0 ? figure(`${spared} %`, t("spared")) : "", usage.questions ? figure(`${Math.round(usage.median_ms)} ms`, t("median")) : "", figure(`$${costs.reduce((sum, one) => sum + one.cost, 0).toFixed(2)}`, t("cost_30"))),
     chart(t("notes_by_month"), monthsOf([...months.keys()].sort()).map((name) => ({ name, values: [months.get(name) ?? 0] })), [t("notes")]),
     chart(t("questions_by_day"), daily(usage.days, "date", (one) => [one.searches, one.recalls, one.gets]), [t("did_search"), t("did_recall"), t("did_get")]),
     chart(t("tokens_by_day"), daily(usage.days, "date", (one) => [one.tokens, Math.max(0, one.all_tokens - one.tokens)]), [t("tokens_given"), t("tokens_all")]),
