@@ -19,7 +19,6 @@ from commonplace.panel import text
 from commonplace.panel.rows import Row, Rows
 from commonplace.render import count
 
-
 _Answer = TypeVar("_Answer")
 _AROUND = 6  # lines of a window beside its list, and of the screen
 
