@@ -251,7 +251,7 @@ BOATS = """# Boats
 > [!tip]- Dry dock
 > In May.
 
-- A ketch. <!-- importance: 9 -->
+- A ketch.<br>Blue. <!-- importance: 9 -->
 """
 
 
@@ -266,6 +266,7 @@ def made(here: Opened) -> None:
     assert here.note("memory/boats.md") == BOATS
     assert here.page.locator(".callout").all_inner_texts() == ["Warning\n\nIt leaks.", "Dry dock\n\nIn May."]
     assert here.page.locator(".tag").all_inner_texts() == ["…", "importance 9"]
+    assert here.page.locator(".prose .line", has_text="ketch").inner_text().startswith("A ketch.\nBlue.")
     here.go("search?q=path:memory/boats.md as-of:2099-01-01", ".hit")
     assert here.page.locator("#count").inner_text().startswith("1 passage,")
     assert here.page.locator(".factors").count() == 0  # a listing has no reasons
@@ -433,12 +434,13 @@ def test_nobody_is_offered_what_is_not_theirs(opened: Open, workspace: Path, tmp
     (tmp_path / "recipes" / "2026-02-10.md").write_text("# 2026-02-10\n\n- Rolls rise overnight.\n")
     config.add_collection(workspace, "recipes", str(tmp_path / "recipes"))
     here = opened(of=Service(lambda: Memory.open(workspace, beside=[team])))
-    for view in (
-        "search?q=in:recipes rolls",
-        "note?ref=recipes/2026-02-10.md%23L3",
-        "timeline?day=2026-02-10",
-    ):
-        here.go(view, ":text('Rolls rise overnight.')")
+    views = {
+        "search?q=in:recipes rolls": ".hit", "note?ref=recipes/2026-02-10.md%23L3": ".prose",
+        "timeline?day=2026-02-10": ".moment",
+    }  # fmt: skip
+    for view, shown in views.items():
+        here.go(view, f"{shown} :text('overnight')")
+        here.page.wait_for_selector("main:not([aria-busy])")
         for name in ("Correct", "Confirm", "Forget", "Edit"):
             assert here.page.locator("main").get_by_role("button", name=name).count() == 0
         here.press("Escape", "j", "c")

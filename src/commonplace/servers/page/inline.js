@@ -44,7 +44,7 @@ function read(text, at, folder, depth) {
     case "`": return code(text, at);
     case "!": return text[at + 1] === "[" ? image(text, at) : null;
     case "[": return wiki(text, at) ?? link(text, at, folder, depth);
-    case "<": return comment(text, at) ?? auto(text, at);
+    case "<": return comment(text, at) ?? auto(text, at) ?? breaking(text, at);
     case "h": return web(text, at);
     default: return pair(text, at, folder, depth);
   }
@@ -112,6 +112,12 @@ function link(text, at, folder, depth) {
 function auto(text, at) {
   const found = match(AUTO, text, at);
   return found && { node: outward(found[1], [found[1].replace(/^mailto:/, "")]), end: at + found[0].length };
+}
+
+/** `<br>`, which tables have for lines in a cell: the only tag that is more than text. */
+function breaking(text, at) {
+  const found = match(/<br[ ]?\/?>/iy, text, at);
+  return found && { node: el("br"), end: at + found[0].length };
 }
 
 function web(text, at) {

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { diff } from "./diff.js";
-import { el, toast } from "./dom.js";
+import { el, toast, withCode } from "./dom.js";
 import { requests } from "./requests.js";
 import { explained, tell, undo } from "./statements.js";
 import { number, reason, t, told, warned } from "./words.js";
@@ -31,7 +31,7 @@ export async function show(root) {
   function draw(answer) {
     code = answer.preview;
     at = -1;
-    const head = answer.planned ? [] : [el("p", { class: "notice" }, t("no_model"))];
+    const head = answer.planned ? [] : [el("p", { class: "notice" }, withCode(t("no_model")))];
     body.replaceChildren(...head, ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
       el("p", { class: "muted" }, t(answer.planned ? "proposed" : "proposed_alone", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
       el("ol", { class: "proposals" }, answer.lines.map(line)));

@@ -77,7 +77,7 @@ export async function show(root, query) {
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
     const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, folder: folderOf(hit.path) }));
     return el("li", { class: "hit", "data-n": n, onfocusin: () => select(n, false) },
-      el("h2", {}, el("a", { href }, hit.title || hit.path), " ", trail.length ? el("span", { class: "trail" }, `› ${trail.join(" › ")}`) : null),
+      el("h2", {}, el("a", { href }, hit.title || hit.path), " ", trail.length ? el("span", { class: "trail" }, withCode(`› ${trail.join(" › ")}`)) : null),
       el("p", { class: "where" }, el("code", {}, hit.citation), hit.date ? el("time", { datetime: hit.date }, day(hit.date)) : null,
         el("span", { class: "chip" }, hit.workspace ? `${hit.workspace} · ${hit.collection}` : hit.collection), labels,
         hit.until ? el("span", { class: "label struck" }, t("held_until", { day: hit.until })) : null),

@@ -1,7 +1,7 @@
 // Days and what was noted on them.
 
 import { get } from "./api.js";
-import { el, moreButton } from "./dom.js";
+import { el, moreButton, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { learnCollections } from "./places.js";
 import { confirm, correct, forgetAt } from "./statements.js";
@@ -79,7 +79,7 @@ export async function show(root, query) {
   function row(moment) {
     const trail = moment.headings.slice(1).join(" › "), labels = moment.labels;
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
-      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail || el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
+      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail ? withCode(trail) : el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
         labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)))),
       el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
   }
