@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,11 +198,11 @@ def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
 ) -> None:
     real, exchanged = os.lstat, [True, True]
 
-    def lstat(path: str | Path) -> os.stat_result:
+    def lstat(path: str | Path, **where: Any) -> os.stat_result:
         if str(path).endswith("x.lock") and exchanged:
             exchanged.pop()
             raise NotADirectoryError(20, "Not a directory", str(path))
-        return real(path)
+        return real(path, **where)
 
     monkeypatch.setattr(locks.os, "lstat", lstat)
     with locks.locked(tmp_path / ".commonplace" / "locks" / "x.lock", timeout_s=2):
