@@ -111,8 +111,15 @@ def test_every_theme_marks_the_cursor_without_colours(play: Play) -> None:
         for _ in THEMES:
             await person.press("T")
             seen.add(person.panel.theme)
-            style = person.rows("hits").get_component_rich_style("option-list--option-highlighted")
-            assert style.reverse
+            hits = person.rows("hits")
+            lines = [list(hits.render_line(y)) for y in range(hits.size.height)]
+            reversed_ = [any(one.style and one.style.reverse for one in line) for line in lines]
+            marked = [
+                any(one.style and one.style.meta.get("option") == hits.highlighted for one in line)
+                for line in lines
+            ]
+            assert reversed_ == marked
+            assert any(marked)
         assert seen == set(THEMES.values())
 
     play(scene)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, NamedTuple
 
+from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Resize
+from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from commonplace.render import screen
 
+_REVERSED = Style(reverse=True)
 _ABOVE = 3  # lines that stay in sight above a row that is gone to
 
 
@@ -91,6 +94,16 @@ class Rows(OptionList):
         if open_rows:
             at = next((number for number in open_rows if number >= at), open_rows[-1])
             self.highlighted = at
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line; the row under the cursor is reversed, in any colours, where the list has the focus.
+
+        It is not left to the style sheet, of which the list drops `text-style: reverse`.
+        """
+        strip = super().render_line(y)
+        at = next((segment.style.meta.get("option") for segment in strip if segment.style), None)
+        is_marked = self.has_focus and at is not None and at == self.highlighted
+        return strip.apply_style(_REVERSED) if is_marked else strip
 
     def _fill(self) -> None:
         width = self._width = self.scrollable_content_region.width

@@ -66,6 +66,7 @@ class SearchPane(Pane):
         self._is_searching = self._has_struck = False
         self._pattern: re.Pattern[str] | None = None
         self._asked = _Question("")
+        self._shown = ""  # the question that the hits answer
 
     def compose(self) -> ComposeResult:
         """Show the parts."""
@@ -77,9 +78,10 @@ class SearchPane(Pane):
         yield Static(id="factors", markup=False)
 
     def enter(self) -> None:
-        """Begin in the field, or among the hits where there are some."""
+        """Begin in the field, or among the hits where there are some, as they are by now."""
         if self.main.rows:
             self.main.focus()
+            self.renew()
         else:
             self.focus_field()
 
@@ -142,7 +144,8 @@ class SearchPane(Pane):
         self._pattern = screen.matcher(question_words(question.text)) if result else None
         found = result.hits if result else ()
         self.query_one("#state", Static).update(text.plain(_state(result), "dim"))
-        self.main.put((_row(hit, self._pattern) for hit in found), 0)
+        is_same, self._shown = question.text == self._shown, question.text
+        self.main.put((_row(hit, self._pattern) for hit in found), None if is_same else 0)
         if not found:
             self._clear()
 

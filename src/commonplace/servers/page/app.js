@@ -25,7 +25,7 @@ const main = document.getElementById("main");
 const views = document.getElementById("views");
 let current = {};
 let showing = 0;
-let pending = "";
+let pending = "", pendingTimer = 0;
 
 /** Whether a view is for who asks. */
 const may = ({ owners, reaches }) => (caller.owner || !owners) && (caller.reaches || !reaches);
@@ -186,7 +186,8 @@ function pressed(event) {
   }
   if (event.key === "g") {
     pending = "g";
-    setTimeout(() => (pending = ""), 1500);
+    clearTimeout(pendingTimer);
+    pendingTimer = setTimeout(() => (pending = ""), 1500);
     return;
   }
   const act = current.keys?.[event.key] ?? EVERYWHERE[event.key];
