@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.changes import diffs
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
 from commonplace.clients.files import Done, Edit, Ledger
@@ -93,6 +94,15 @@ def preview(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool =
         after = (files.without if remove else files.entered)(edit, ledger, before)
         changes.append(Change(edit.path.as_posix().lstrip("/"), before, after))
     return changes
+
+
+def diff(steps: Sequence[Edit], changes: Sequence[Change]) -> str:
+    """Return the lines that change in each file, as a diff; of what is not ours, keys alone are shown."""
+    differing = [pair for pair in zip(steps, changes, strict=True) if pair[1].before != pair[1].after]
+    return "\n".join(
+        diffs.of_change(change, context=0, mask=edit.masking(change.before, change.after))
+        for edit, change in differing
+    )
 
 
 def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:

@@ -52,14 +52,14 @@ class Visitors:
         self, cookie: str = "commonplace", key: str = "", clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`cookie` is its name, one for each server of a host; `key` is the server's own."""
-        self.cookie, self._key = cookie, _digest(key or secrets.token_urlsafe(32))
+        self.cookie, self.key = cookie, key or secrets.token_urlsafe(32)
         self._clock, self._lock = clock, threading.Lock()
         self._codes: dict[bytes, Code] = {}  # by their digests
         self._visits: dict[bytes, Visitor] = {}  # by digests of cookies
 
     def code(self, key: str = "") -> str:
         """Return a new code, which lets one browser in; that of a program of the user's for our own key."""
-        code, is_own = secrets.token_urlsafe(24), secrets.compare_digest(_digest(key), self._key)
+        code, is_own = secrets.token_urlsafe(24), secrets.compare_digest(_digest(key), _digest(self.key))
         with self._lock:
             _make_room(self._codes, MOST_CODES, is_own)
             self._codes[_digest(code)] = Code(self._clock() + CODE_S, is_own)
