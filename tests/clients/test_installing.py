@@ -332,13 +332,16 @@ def test_what_counts_as_ours(argv: list[object], expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "there are claude-code"),
-     ("generic", "there are claude-code")]
+    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "there are claude-code")]
 )  # fmt: skip
 def test_an_unknown_client_is_answered_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is not known") as error:
         installing.find(name)
     assert hint in str(error.value)
+    with pytest.raises(
+        ConfigError, match=r"stands for any other client.*; there are claude-code.*, nanobot$"
+    ):
+        installing.find("generic")
 
 
 SECRET = "zX9kQ2mN7"  # of a shape that nothing tells from a word

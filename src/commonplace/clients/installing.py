@@ -53,9 +53,12 @@ def find(name: str) -> Target:
     for target in TARGETS:
         if target.name == name:
             return target
-    names = [*(target.name for target in TARGETS), GENERIC]
-    known = f"there are {', '.join(names)}"
-    near = f"; {known}" if name == GENERIC else keys.near(name.lower(), names, known)  # which has no row
+    rows = [target.name for target in TARGETS]
+    if name == GENERIC:
+        told = f"{GENERIC} stands for any other client, whose settings are yours to change"
+        raise ConfigError("client", f"{told}; there are {', '.join(rows)}")
+    names = [*rows, GENERIC]
+    near = keys.near(name.lower(), names, f"there are {', '.join(names)}")
     raise ConfigError("client", f"{name!r} is not known{near}")
 
 
@@ -185,7 +188,7 @@ def is_here(target: Target, where: Site) -> bool:
         return True
     settings = where.path(target.servers, "user")
     return settings is not None and (
-        settings.exists() or (settings.parent != where.home and settings.parent.is_dir())
+        os.path.exists(settings) or (settings.parent != where.home and os.path.isdir(settings.parent))
     )
 
 
