@@ -145,7 +145,7 @@ def test_what_another_did_meanwhile_to_a_name_counts(tmp_path: Path, monkeypatch
         monkeypatch.setattr(editing, "edit", raced)
 
     meanwhile(lambda: config.add_collection(root, "z", str(other)))
-    with pytest.raises(ConfigError, match="'z' is .*other already"):
+    with pytest.raises(ConfigError, match=r"'z' is .*other already"):
         config.add_collection(root, "z", str(one))
     assert config.load(root).collections["z"].path == str(other)
     for change in (
