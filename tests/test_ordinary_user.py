@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.changes import transaction
@@ -509,3 +510,22 @@ def test_a_record_that_may_not_be_read_stops_no_search(ask: Ask, workspace: Path
     assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
     assert ask("sync").returncode == 0
     assert ask("log").returncode == 3
+
+
+def test_folders_that_may_not_be_read_are_named_and_end_nothing(
+    ask: Ask, workspace: Path, tmp_path: Path, private_home: Path
+) -> None:
+    cursor, shut, unlisted = private_home / ".cursor", tmp_path / "shut", tmp_path / "unlisted"
+    for folder, mode in ((cursor, 0), (shut / "below", 0o700), (shut, 0), (unlisted, 0o111)):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(mode)
+    try:
+        for place, closed in ((shut, shut), (shut / "below", shut), (unlisted, unlisted)):
+            told = in_one_line(ask("collection", "add", str(place)))
+            assert f"is closed; chmod u+rwx {closed}" in told, told
+        assert config.load(workspace).collections == {}
+        listed = ask("install", "--list")
+        assert (listed.returncode, "permission denied" in listed.stdout) == (0, True), listed
+        assert "permission denied" in in_one_line(ask("install", "cursor", "--dry-run"))
+    finally:
+        cursor.chmod(0o700)

@@ -1,9 +1,10 @@
-"""Another user of this machine: a server that is reached over loopback serves only whom its owner lets in."""
+"""Another user of this machine, and who may write in the workspace alone: neither gets what lets in at a server."""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from commonplace.base import paths
+from commonplace.base import atomic, paths
+from commonplace.cli.application import cli
 from commonplace.servers import daemon
 from commonplace.servers.daemon import Running
 from tests.cli.conftest import command, environment
@@ -54,11 +57,11 @@ def served(workspace: Path) -> Iterator[Running]:
         command("-w", workspace, "serve", "--daemon", "--port", "0"), check=True, env=environment(), timeout=90,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    folder = paths.server_folder(paths.Workspace(workspace))
-    found = daemon.find(folder)
+    home = paths.Workspace(workspace)
+    found = daemon.find(home)
     assert found is not None
     yield found
-    daemon.stop(folder)
+    daemon.stop(home)
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user")
@@ -68,7 +71,7 @@ def test_another_user_reads_no_token_and_calls_nothing(served: Running, workspac
         if len(folder.parts) > 2:
             folder.chmod(folder.stat().st_mode | 0o055)  # the folder of tokens itself is closed
     places = (
-        token, token.parent, workspace / ".commonplace" / daemon.STATE, Path(f"/proc/{served.pid}/environ"),
+        token, token.parent, paths.server_note(paths.Workspace(workspace)), Path(f"/proc/{served.pid}/environ"),
     )  # fmt: skip
     before = sorted(path.read_bytes() for path in workspace.rglob("*.md"))
     # A Python that the other user may start: that of this environment may lie in a closed folder.
@@ -91,15 +94,15 @@ def test_a_workspace_from_elsewhere_brings_no_token(workspace: Path) -> None:
     derived.mkdir(exist_ok=True)
     (derived / "token").write_text(planted)
     noted = {**Running(1, "1", "x", "127.0.0.1", 1, "now")._asdict(), "token": str(derived / "token")}
-    (derived / daemon.STATE).write_text(json.dumps(noted))
+    (derived / "server.json").write_text(json.dumps(noted))
     settings = workspace / "commonplace.toml"
     settings.write_text(f'[server]\nrequire_token = false\ntoken_file = "{derived / "token"}"\n')
     start = command("-w", workspace, "serve", "--daemon", "--port", "0")
     done = subprocess.run(start, capture_output=True, text=True, env=environment(), timeout=90)
-    folder = paths.server_folder(paths.Workspace(workspace))
+    home = paths.Workspace(workspace)
     try:
         if done.returncode == 0:  # such settings of a workspace are refused, or left out
-            found = daemon.find(folder)
+            found = daemon.find(home)
             assert found is not None
             connection = HTTPConnection(found.host, found.port, timeout=20)
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {planted}"}
@@ -109,4 +112,38 @@ def test_a_workspace_from_elsewhere_brings_no_token(workspace: Path) -> None:
         else:
             assert "server." in done.stderr
     finally:
-        daemon.stop(folder)
+        daemon.stop(home)
+
+
+def test_who_writes_in_the_workspace_alone_is_sent_no_token(workspace: Path, tmp_path: Path) -> None:
+    """A note of a server that is planted there leads nobody elsewhere; two that open the page at once share one server."""
+    secret, derived, home = tmp_path / "secret", workspace / ".commonplace", paths.Workspace(workspace)
+    secret.write_text("ghp_another_secret_0123456789")
+    secret.chmod(0o600)
+    web = command("-w", workspace, "web", "--no-browser", "--port", "0")
+    opened = [
+        subprocess.Popen(web, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        for _ in range(2)
+    ]
+    try:
+        ends = [(*process.communicate(timeout=90), process.returncode) for process in opened]
+        running = daemon.find(home)
+        assert running is not None
+        assert [(code, f"{running.url}/#code=" in out) for out, _, code in ends] == [(0, True)] * 2, ends
+        with socket.socket() as listener, atomic.locked(derived / "locks" / "serve.lock"):
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            listener.setblocking(False)
+            planted = {"port": listener.getsockname()[1], "token": str(secret)}
+            (derived / "server.json").write_text(json.dumps({**running._asdict(), **planted}))
+            again = CliRunner().invoke(cli, ["-w", str(workspace), "web", "--no-browser"])
+            shown = CliRunner().invoke(cli, ["-w", str(workspace), "serve", "status", "--show-token"])
+            with pytest.raises(BlockingIOError):
+                listener.accept()
+        assert again.stdout.startswith(f"{running.url}/#code="), again.output
+        assert shown.stdout.startswith(f"{running.url}/mcp"), shown.output
+        assert "ghp_" not in shown.output
+        ended = CliRunner().invoke(cli, ["-w", str(workspace), "serve", "stop"])
+        assert (ended.exit_code, f"(process {running.pid})" in ended.stdout) == (0, True)
+    finally:
+        daemon.stop(home)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.paths import Workspace, server_folder, user_config_dir
+from commonplace.base.paths import Workspace, server_note, user_config_dir
 from commonplace.cli import browser
 from commonplace.config.credentials import Secret
 from commonplace.servers import daemon
@@ -60,12 +60,12 @@ def exchanged(port: int, code: str) -> tuple[int, bool]:
 def test_the_page_is_served_and_its_address_told_where_no_browser_is(
     program: Program, workspace: Path, no_screen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, team = server_folder(Workspace(workspace)), tmp_path / "team"
+    home, team = Workspace(workspace), tmp_path / "team"
     team.mkdir()
     try:
         first = program("web")
         assert first.returncode == 0, first.stderr
-        running = daemon.find(folder)
+        running = daemon.find(home)
         assert running is not None
         told = ADDRESS.search(first.stdout.decode())
         assert told is not None
@@ -74,9 +74,7 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
         assert again is not None
         codes = told[2], again[2], told[2]
         assert [exchanged(running.port, code) for code in codes] == [(200, True), (200, True), (403, False)]
-        (key,) = (user_config_dir() / "servers").glob("*.key")
-        assert stat.S_IMODE(key.stat().st_mode) == 0o600
-        assert key.read_text() == daemon.key(folder)
+        assert stat.S_IMODE(server_note(home).stat().st_mode) == 0o600
         both = program("-w", team, "web", "--no-browser")  # which this server does not serve
         assert (both.returncode, both.stdout) == (1, b"")
         assert (
@@ -89,9 +87,8 @@ def test_the_page_is_served_and_its_address_told_where_no_browser_is(
         assert beside is not None
         assert beside[1] != told[1]
     finally:
-        daemon.stop(folder)
-        daemon.stop(server_folder(Workspace(team)))
-    assert daemon.key(folder) == ""
+        daemon.stop(home)
+        daemon.stop(Workspace(team))
 
 
 @pytest.fixture
@@ -123,6 +120,8 @@ def test_a_browser_is_given_a_file_and_no_code(
 def test_a_server_that_does_not_let_in_is_said(running: Running, no_screen: None) -> None:
     with pytest.raises(browser.ConfigError, match="lets nobody in: the token is wrong"):
         browser.show_page(running, Secret("wrong-wrong-wrong-wrong"))
+    with pytest.raises(browser.ConfigError, match="its token is sent to loopback alone; serve it with"):
+        browser.show_page(running._replace(host="192.0.2.1"), TOKEN)
     with pytest.raises(browser.ConfigError, match="does not answer"):
         browser.show_page(running._replace(port=1), TOKEN)
 

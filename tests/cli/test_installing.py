@@ -111,7 +111,7 @@ def test_without_a_workspace_it_says_how_to_make_one(notes: Path, private_home: 
         (("install", "cursor", "--name", "a b"), 1, "letters, digits"),
         (("install", "cursor", "--plugin", "x"), 1, "claude-code"),
         (("uninstall", "cursor"), 3, "nothing of this memory"),
-        (("uninstall", "generic"), 1, "not known"),
+        (("uninstall", "generic"), 1, "any other client"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], code: int, told: str, notes: Path) -> None:

@@ -332,10 +332,49 @@ def test_what_counts_as_ours(argv: list[object], expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "there are claude-code"),
-     ("generic", "there are claude-code")]
+    ("name", "hint"), [("claude", "did you mean claude-code?"), ("Codex", "did you mean codex?"), ("zzz", "there are claude-code")]
 )  # fmt: skip
 def test_an_unknown_client_is_answered_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is not known") as error:
         installing.find(name)
     assert hint in str(error.value)
+    with pytest.raises(
+        ConfigError, match=r"stands for any other client.*; there are claude-code.*, nanobot$"
+    ):
+        installing.find("generic")
+
+
+SECRET = "zX9kQ2mN7"  # of a shape that nothing tells from a word
+HELD = (
+    '"args": ["-y", "mcp-brave", "--api-key", "%s"]',
+    '"args": [\n   "--password",\n   "%s"\n ]',
+    '"env": {"API_KEY":\n "%s", "passphrase": "correct %s staple"}',
+    '"password": 123%s, "url": "https://u:%s@h/"',
+)
+
+
+@pytest.mark.parametrize("line", ["\n", ""])
+def test_a_diff_shows_what_is_ours_and_of_others_no_value(line: str, site: Site) -> None:
+    cursor, codex = installing.find("cursor"), installing.find("codex")
+    texts = [(cursor, f'{{{line}"mcpServers": {{"b": {{{line}{one}}}}}{line}}}') for one in HELD]
+    texts += [(cursor, f"// token {SECRET}{line}{{}}")] if line else []
+    texts += [(codex, f'[mcp_servers.b]\nargs = ["--token", "{SECRET}"]{line}')]
+    for target, written in texts:
+        text = written.replace("123%s", "123456").replace("%s", SECRET)
+        path = made(site, target)[0].path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        former, newer = made(site, target), made(site, target, program="/new/bin/commonplace")
+        entered = installing.diff(former, installing.preview(former, site.environ))
+        installing.install(former, site.environ)
+        updated = installing.diff(newer, installing.preview(newer, site.environ))
+        taken = installing.diff(newer, installing.preview(newer, site.environ, remove=True))
+        installing.uninstall(former, site.environ)
+        assert path.read_text() == text
+        for shown in (entered, updated, taken):
+            assert not [one for one in (SECRET, "123456") if one in shown], shown
+        assert [one for one in (entered, updated, taken) if "/home/you/my notes" not in one] in (
+            [],
+            [updated],
+        )
+        assert "/new/bin/commonplace" in updated

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from commonplace import config
 from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.config import editing
 from commonplace.config.loading import user_file
 
 PULL = ("git", "pull", "-q")
@@ -122,3 +125,36 @@ def test_a_command_is_a_list_of_texts_for_an_absolute_folder(root: Path, value: 
     user_file().write_text(f'[workspaces."{root}".updates]\n{value}\n')
     with pytest.raises(ConfigError, match="updates"):
         config.load(root)
+
+
+def test_what_another_did_meanwhile_to_a_name_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that add a folder under one name one is told so; what is gone is not made again by a setting."""
+    root, one, other = tmp_path / "root", tmp_path / "one", tmp_path / "other"
+    for folder in (root, one, other):
+        folder.mkdir()
+    edit = editing.edit
+
+    def meanwhile(change: Callable[[], object]) -> None:
+        """Let another process do something before the next change is written."""
+
+        def raced(*arguments: Any) -> None:
+            monkeypatch.setattr(editing, "edit", edit)
+            change()
+            edit(*arguments)
+
+        monkeypatch.setattr(editing, "edit", raced)
+
+    meanwhile(lambda: config.add_collection(root, "z", str(other)))
+    with pytest.raises(ConfigError, match=r"'z' is .*other already"):
+        config.add_collection(root, "z", str(one))
+    assert config.load(root).collections["z"].path == str(other)
+    for change in (
+        lambda: config.set_by_default(root, "z", False),
+        lambda: config.set_weight(root, "z", "own"),
+        lambda: config.rename_collection(root, "z", "y"),
+    ):
+        meanwhile(lambda: config.remove_collection(root, "z"))
+        with pytest.raises(UnknownCollection):
+            change()
+        assert config.load(root).collections == {}
+        config.add_collection(root, "z", str(other))

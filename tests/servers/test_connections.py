@@ -17,11 +17,12 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from commonplace.base.paths import Workspace
 from commonplace.servers import daemon, running
 from commonplace.servers.running import LOG_BYTES, Address, listening
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
-from tests.servers.test_daemon import folder as folder
+from tests.servers.test_daemon import home as home
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: x\r\n"
 FEW = 128  # descriptors of the process
@@ -36,9 +37,9 @@ def serve(workspace: Path, few: int = FEW) -> None:
     )  # fmt: skip
 
 
-def test_slow_clients_do_not_keep_others_out(workspace: Path, folder: Path) -> None:
+def test_slow_clients_do_not_keep_others_out(workspace: Path, home: Workspace) -> None:
     serve(workspace)
-    running = daemon.find(folder)
+    running = daemon.find(home)
     assert running is not None
     with ExitStack() as opened:
         for _ in range(150):
@@ -47,7 +48,7 @@ def test_slow_clients_do_not_keep_others_out(workspace: Path, folder: Path) -> N
         assert daemon.is_well(running, 10)
         time.sleep(2)
         assert daemon.is_well(running, 10)
-    log = (folder / daemon.LOG).read_text()
+    log = daemon.log_of(home).read_text()
     assert "Traceback" not in log
     assert len(log) < 20_000
 
@@ -167,7 +168,7 @@ def test_the_log_is_bounded_without_descriptors(tmp_path: Path) -> None:
         "from commonplace.servers.running import _log, leave_terminal\n"
         "folder = Path(sys.argv[1])\n"
         "_log(folder / 'server.log')\n"
-        "leave_terminal(folder)\n"
+        "leave_terminal(folder / 'server.log')\n"
         "log = logging.getLogger('commonplace.server')\n"
         "log.info('first')\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.cli.application import cli
 from commonplace.config.credentials import Secret
 from commonplace.servers import access, daemon, running
@@ -32,15 +33,19 @@ Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture
-def folder(workspace: Path) -> Iterator[Path]:
-    """Where the server of the workspace is noted; one that a test leaves is ended."""
-    found = paths.server_folder(paths.Workspace(workspace))
+def home(workspace: Path) -> Iterator[Workspace]:
+    """The workspace that is served; a server that a test leaves is ended."""
+    found = Workspace(workspace)
     yield found
     daemon.stop(found)
 
 
+def lock_of(workspace: Workspace) -> Path:
+    return daemon._lock(paths.server_note(workspace))
+
+
 def token_of(workspace: Path) -> Path:
-    return paths.server_token(paths.Workspace(workspace))
+    return paths.server_token(Workspace(workspace))
 
 
 def ask(url: str, token: str) -> int:
@@ -73,11 +78,11 @@ def serve(workspace: Path, *arguments: str, **more: str) -> Done:
     )  # fmt: skip
 
 
-def test_start_state_and_end(workspace: Path, folder: Path) -> None:
+def test_start_state_and_end(workspace: Path, home: Workspace) -> None:
     assert (serve(workspace, "status").returncode, serve(workspace, "stop").returncode) == (3, 3)
     begun = serve(workspace, "--daemon", "--port", "0")
     assert (begun.returncode, begun.stderr) == (0, "")
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     assert f"serving at {found.url}/mcp (process {found.pid})" in begun.stdout
     told = serve(workspace, "status")
@@ -94,16 +99,16 @@ def test_start_state_and_end(workspace: Path, folder: Path) -> None:
     assert serve(workspace, "--port", "0").stderr == already
     ended = serve(workspace, "stop")
     assert (ended.returncode, ended.stdout) == (0, f"ended the server at {found.url} (process {found.pid})\n")
-    assert daemon.find(folder) is None
-    assert not (folder / daemon.STATE).exists()
-    log = (folder / daemon.LOG).read_text()
+    assert daemon.find(home) is None
+    assert not paths.server_note(home).exists()
+    log = daemon.log_of(home).read_text()
     assert f"serving at {found.url}\n" in log
     assert f" to be ended, by `serve stop` of process {os.getpid()}\n" in log
     assert log.endswith(" ended by SIGTERM\n")
 
 
 def test_a_server_is_found_from_every_workspace_that_it_serves(
-    workspace: Path, folder: Path, tmp_path: Path
+    workspace: Path, home: Workspace, tmp_path: Path
 ) -> None:
     team, other, plain = tmp_path / "team", tmp_path / "other", tmp_path / "plain"
     for root in (team, other, plain):
@@ -114,7 +119,7 @@ def test_a_server_is_found_from_every_workspace_that_it_serves(
         capture_output=True, text=True, timeout=90, env=environment(),
     )  # fmt: skip
     assert begun.returncode == 0, begun.stderr
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     of_home, of_team = serve(workspace, "status").stdout, serve(team, "status").stdout
     assert "/workspaces/notes/mcp, /workspaces/team/mcp" in of_home
@@ -124,30 +129,29 @@ def test_a_server_is_found_from_every_workspace_that_it_serves(
     ended = serve(team, "stop")
     assert (ended.returncode, ended.stdout) == (3, "")
     assert f"`commonplace -w {workspace} serve stop` ends that" in ended.stderr
-    assert daemon.find(folder) == found
+    assert daemon.find(home) == found
     settings = paths.user_config_dir() / "config.toml"
     settings.write_text(f'[agents.guest]\nreads = ["{team}"]\n')
     guest = CliRunner().invoke(cli, ["--agent", "guest", "-w", str(team), "serve", "status"])
     assert (guest.exit_code, str(workspace) in guest.output) == (3, False)
     serve(workspace, "stop")
     assert serve(team, "status").returncode == 3
-    assert not list((paths.user_config_dir() / "servers").glob("*.folder"))
+    assert not list((paths.user_config_dir() / "servers").glob("*.json"))
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [b"", b"/", b"relative", b"\xff\0", b"/does/not/exist", "/tmp/\N{SNOWMAN}".encode()],
-)
-def test_what_names_no_server_is_passed_over(workspace: Path, folder: Path, planted: bytes) -> None:
+def test_what_names_no_server_is_passed_over(workspace: Path, home: Workspace) -> None:
     servers = paths.user_config_dir() / "servers"
     servers.mkdir(parents=True)
-    (servers / "a.folder").write_bytes(planted)
-    (servers / "b.folder").mkdir()
-    assert list(daemon.others(folder)) == []
+    (servers / "b.json").mkdir()
+    (servers / "c.json").symlink_to("/etc/passwd")
+    os.mkfifo(servers / "d.json")
+    for planted in (b"", b"[]", b"\xff\0", noted(os.getpid(), daemon.started(os.getpid())).encode()):
+        (servers / "a.json").write_bytes(planted)
+        assert list(daemon.others(home)) == []
     assert serve(workspace, "status").returncode == 3
 
 
-def test_of_two_starts_at_once_one_serves(workspace: Path, folder: Path) -> None:
+def test_of_two_starts_at_once_one_serves(workspace: Path, home: Workspace) -> None:
     started = [
         subprocess.Popen(
             command("-w", workspace, "serve", "--daemon", "--port", "0"),
@@ -158,25 +162,25 @@ def test_of_two_starts_at_once_one_serves(workspace: Path, folder: Path) -> None
     ends = [(*process.communicate(timeout=90), process.returncode) for process in started]
     assert sorted(code for _, _, code in ends) == [0, 1]
     assert next(error for _, error, code in ends if code).count("served already") == 1
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     assert daemon.is_well(found)
 
 
-def test_a_server_that_was_killed_leaves_nothing_behind(workspace: Path, folder: Path) -> None:
+def test_a_server_that_was_killed_leaves_nothing_behind(workspace: Path, home: Workspace) -> None:
     serve(workspace, "--daemon", "--port", "0")
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     os.kill(found.pid, signal.SIGKILL)
     end = time.monotonic() + 30
-    while daemon.find(folder) is not None and time.monotonic() < end:
+    while daemon.find(home) is not None and time.monotonic() < end:
         time.sleep(0.05)
-    assert (folder / daemon.STATE).exists()  # stale, and known to be
+    assert paths.server_note(home).exists()  # stale, and known to be
     assert serve(workspace, "stop").returncode == 3
     assert serve(workspace, "--daemon", "--port", "0").returncode == 0
 
 
-def test_a_port_that_is_taken_is_one_line(workspace: Path, folder: Path) -> None:
+def test_a_port_that_is_taken_is_one_line(workspace: Path, home: Workspace) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -189,7 +193,7 @@ def test_a_port_that_is_taken_is_one_line(workspace: Path, folder: Path) -> None
             assert done.stderr.count("\n") == 1
 
 
-def test_what_cannot_be_served_is_one_line(workspace: Path, folder: Path) -> None:
+def test_what_cannot_be_served_is_one_line(workspace: Path, home: Workspace) -> None:
     for arguments, told in [
         (["--host", "0.0.0.0", "--no-token"], "0.0.0.0 is reached from elsewhere: serve it with a token"),
         (["--host", "nowhere.invalid"], "'nowhere.invalid' is no address of this machine"),
@@ -202,14 +206,14 @@ def test_what_cannot_be_served_is_one_line(workspace: Path, folder: Path) -> Non
 
 
 def test_beyond_this_machine_with_a_token_that_of_an_agent_made_from_the_one_named(
-    workspace: Path, folder: Path
+    workspace: Path, home: Workspace
 ) -> None:
     token = "0123456789abcdef-token"
     named = {"COMMONPLACE_SERVER_TOKEN": token, "COMMONPLACE_AGENT": "codex"}
     done = serve(workspace, "--daemon", "--port", "0", "--host", "0.0.0.0", **named)
     assert done.returncode == 0, done.stderr
     assert "TOKEN is made from that in $COMMONPLACE_SERVER_TOKEN (--show-token)" in done.stdout
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     assert found.url.startswith("http://127.0.0.1:")
     assert daemon.is_well(found)
@@ -218,7 +222,7 @@ def test_beyond_this_machine_with_a_token_that_of_an_agent_made_from_the_one_nam
     for asking in (named, {"COMMONPLACE_SERVER_TOKEN": token}):
         shown = serve(workspace, "status", "--show-token", **asking).stdout
         assert shown.endswith(f"\nAuthorization: Bearer {own}\n")
-    known = (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + done.stdout
+    known = paths.server_note(home).read_text() + daemon.log_of(home).read_text() + done.stdout
     assert not [one for one in (token, own) if one in known]
 
 
@@ -234,17 +238,17 @@ def test_the_owner_and_an_agent_have_tokens_of_their_own_from_one_file(tmp_path:
     assert own == [kept.read_text().strip()] * 2  # a file of its own needs no part
 
 
-def test_the_token_is_made_kept_and_changed(workspace: Path, folder: Path) -> None:
+def test_the_token_is_made_kept_and_changed(workspace: Path, home: Workspace) -> None:
     kept = token_of(workspace)
     begun = serve(workspace, "--daemon", "--port", "0")
     assert begun.returncode == 0, begun.stderr
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     token = kept.read_text().strip()
     assert [ask(found.url, one) for one in (token, "", token[:-1], f"{token}x")] == [200, 401, 401, 401]
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert (folder / daemon.STATE).stat().st_mode & 0o777 == 0o600
-    known = (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + begun.stdout
+    assert paths.server_note(home).stat().st_mode & 0o777 == 0o600
+    known = paths.server_note(home).read_text() + daemon.log_of(home).read_text() + begun.stdout
     known += Path(f"/proc/{found.pid}/cmdline").read_text() if Path("/proc").is_dir() else ""
     assert token not in known
     assert str(kept) in begun.stdout
@@ -254,13 +258,13 @@ def test_the_token_is_made_kept_and_changed(workspace: Path, folder: Path) -> No
     assert again.stdout.endswith(f"\nAuthorization: Bearer {token}\n")  # clients go on with the one they have
     serve(workspace, "stop")
     serve(workspace, "--daemon", "--port", "0", "--new-token")
-    other, found = kept.read_text().strip(), daemon.find(folder)
+    other, found = kept.read_text().strip(), daemon.find(home)
     assert found is not None
     assert other != token
     assert [ask(found.url, one) for one in (other, token)] == [200, 401]
 
 
-def test_a_server_that_runs_keeps_its_token(workspace: Path, folder: Path) -> None:
+def test_a_server_that_runs_keeps_its_token(workspace: Path, home: Workspace) -> None:
     serve(workspace, "--daemon", "--port", "0")
     before = token_of(workspace).read_text()
     again = serve(workspace, "--daemon", "--port", "0", "--new-token")
@@ -269,13 +273,13 @@ def test_a_server_that_runs_keeps_its_token(workspace: Path, folder: Path) -> No
     assert token_of(workspace).read_text() == before
 
 
-def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
+def test_without_a_token_it_warns(workspace: Path, home: Workspace) -> None:
     warning = (
         "commonplace: no token is asked for: every user of this machine can read and change this memory\n"
     )
     done = serve(workspace, "--daemon", "--port", "0", "--no-token", COMMONPLACE_SERVER_TOKEN="0" * 20)
     assert (done.returncode, done.stderr) == (0, warning)
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     assert ask(found.url, "") == 200
     assert not token_of(workspace).exists()
@@ -285,7 +289,7 @@ def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
     assert done.stderr == warning
 
 
-def test_options_about_tokens_that_do_not_go_together(workspace: Path, folder: Path) -> None:
+def test_options_about_tokens_that_do_not_go_together(workspace: Path, home: Workspace) -> None:
     for arguments, code, told in [
         (["--no-token", "--token-file", "x"], 2, "--no-token and --token-file exclude each other"),
         (["--no-token", "--new-token"], 2, "--no-token and --new-token exclude each other"),
@@ -298,26 +302,31 @@ def test_options_about_tokens_that_do_not_go_together(workspace: Path, folder: P
         assert told in done.stderr
 
 
-def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, folder: Path) -> None:
+def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, home: Workspace) -> None:
     serve(workspace, "--daemon", "--port", "0")
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
-    for _ in range(2):
-        shutil.rmtree(folder)
-        wait_until(lambda: (folder / daemon.STATE).exists() and (folder / daemon.LOG).exists())
-        assert daemon.find(folder) == found
-        assert (folder / ".gitignore").exists()
+    note = paths.server_note(home)
+    for removed in (home.derived, note.parent):
+        token = token_of(workspace).read_text()
+        shutil.rmtree(removed)
+        wait_until(lambda: note.exists() and daemon.log_of(home).exists() and lock_of(home).exists())
+        assert daemon.find(home) == found
+        if removed == home.derived:
+            assert (removed / ".gitignore").exists()
+        else:
+            token_of(workspace).write_text(token)
     assert serve(workspace, "status").stdout.startswith(f"{found.url}/mcp · process {found.pid}")
-    assert "noted again" in (folder / daemon.LOG).read_text()
+    assert "noted again" in daemon.log_of(home).read_text()
     assert ask(found.url, token_of(workspace).read_text().strip()) == 200
     assert serve(workspace, "stop").returncode == 0
     wait_until(lambda: daemon.started(found.pid) != found.started)
-    assert not (folder / daemon.STATE).exists()
+    assert not paths.server_note(home).exists()
 
 
-def test_a_server_is_not_noted_where_the_workspace_is_gone(workspace: Path, folder: Path) -> None:
+def test_a_server_is_not_noted_where_the_workspace_is_gone(workspace: Path, home: Workspace) -> None:
     serve(workspace, "--daemon", "--port", "0")
-    found = daemon.find(folder)
+    found = daemon.find(home)
     assert found is not None
     shutil.rmtree(workspace)
     time.sleep(2 * daemon._LOOK_S)
@@ -327,22 +336,23 @@ def test_a_server_is_not_noted_where_the_workspace_is_gone(workspace: Path, fold
     assert not workspace.exists()
 
 
-def test_of_two_servers_the_one_that_lost_its_lock_ends(workspace: Path, folder: Path) -> None:
+def test_of_two_servers_the_one_that_lost_its_lock_ends(workspace: Path, home: Workspace) -> None:
     serve(workspace, "--daemon", "--port", "0")
-    first = daemon.find(folder)
+    first = daemon.find(home)
     assert first is not None
     os.kill(first.pid, signal.SIGSTOP)  # it does not look
-    shutil.rmtree(folder)
+    lock_of(home).unlink()
+    paths.server_note(home).unlink()
     serve(workspace, "--daemon", "--port", "0")
     os.kill(first.pid, signal.SIGCONT)
     wait_until(lambda: daemon.started(first.pid) != first.started)
-    second = daemon.find(folder)
+    second = daemon.find(home)
     assert second is not None
     assert second.pid != first.pid
     assert daemon.is_well(second)
 
 
-def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path) -> None:
+def test_a_signal_ends_one_in_the_foreground(workspace: Path, home: Workspace) -> None:
     for number in [signal.SIGINT, signal.SIGTERM]:
         process = subprocess.Popen(
             command("-w", workspace, "serve", "--port", "0"),
@@ -361,18 +371,18 @@ def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path) -> N
         assert "Traceback" not in rest, number
 
 
-def test_a_signal_while_models_load_ends_it_cleanly(workspace: Path, folder: Path) -> None:
+def test_a_signal_while_models_load_ends_it_cleanly(workspace: Path, home: Workspace) -> None:
     for wait_s in (0.0, 0.2):
         process = subprocess.Popen(
             command("-w", workspace, "serve", "--port", "0"),
             stderr=subprocess.PIPE, text=True, env=environment(),
         )  # fmt: skip
-        wait_until((folder / daemon.STATE).exists)  # noted, and perhaps not listening yet
+        wait_until(paths.server_note(home).exists)  # noted, and perhaps not listening yet
         time.sleep(wait_s)
         process.terminate()
         rest = process.communicate(timeout=60)[1]
         assert (process.returncode, "terminate called" in rest) == (0, False), rest
-        assert not (folder / daemon.STATE).exists()
+        assert not paths.server_note(home).exists()
 
 
 # --- never another process ------------------------------------------------------------------------------
@@ -388,30 +398,39 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def noted(pid: int, started: str) -> str:
-    return json.dumps(Running(pid, started, "x", "127.0.0.1", 1, "now")._asdict())
+def noted(pid: int, started: str, **more: object) -> str:
+    return json.dumps({**Running(pid, started, "x", "127.0.0.1", 1, "now")._asdict(), **more})
 
 
 def test_a_recycled_number_is_not_ended(tmp_path: Path, bystander: subprocess.Popen[bytes]) -> None:
-    (tmp_path / daemon.STATE).write_text(noted(bystander.pid, daemon.started(bystander.pid)))
-    assert daemon.stop(tmp_path) is None  # nobody holds the lock
-    (tmp_path / daemon.STATE).write_text(noted(bystander.pid, "another moment"))
+    workspace = Workspace(tmp_path)
+    note = paths.server_note(workspace)
+    note.parent.mkdir(parents=True)
+    note.write_text(noted(bystander.pid, daemon.started(bystander.pid)))
+    assert daemon.stop(workspace) is None  # nobody holds the lock
+    note.write_text(noted(bystander.pid, "another moment"))
     with (
-        atomic.locked(tmp_path / daemon.LOCK),
+        atomic.locked(lock_of(workspace)),
         pytest.raises(ConfigError, match="does not say which process"),
     ):
-        daemon.stop(tmp_path)
+        daemon.stop(workspace)
 
 
-def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path) -> None:
-    for text in ["", "{", "[]", "7", "{}", noted(0, ""), noted(-1, ""), '{"pid": "x"}']:
-        (tmp_path / daemon.STATE).write_text(text)
-        assert daemon.stop(tmp_path) is None, text
+def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon, "START_NOTE_S", 0.0)
+    workspace = Workspace(tmp_path)
+    note, own = paths.server_note(workspace), (os.getpid(), daemon.started(os.getpid()))
+    note.parent.mkdir(parents=True)
+    wrong = [noted(*own, **{name: value}) for name, value in (("token", 5), ("key", "a\n"), ("key", "\0"))]
+    wrong += [noted(*own, host=None), noted(*own, asked=[]), noted(0, ""), noted(-1, "")]
+    for text in ["", "{", "[]", "7", "{}", '{"pid": "x"}', "[" * 50_000, *wrong]:
+        note.write_text(text)
+        assert daemon.stop(workspace) is None, text
         with (
-            atomic.locked(tmp_path / daemon.LOCK),
+            atomic.locked(lock_of(workspace)),
             pytest.raises(ConfigError, match="does not say which process"),
         ):
-            daemon.find(tmp_path)
+            daemon.find(workspace)
 
 
 def test_another_server_on_the_port_is_not_taken_for_it(tmp_path: Path) -> None:
@@ -432,11 +451,11 @@ def test_one_that_ends_is_waited_for_and_one_that_serves_is_not(tmp_path: Path) 
         bound.listen()
         pid, port = os.getpid(), bound.getsockname()[1]
         running = Running(pid, daemon.started(pid), "x", "127.0.0.1", port, "now")
-        serving.enter_context(daemon.registered(tmp_path, running, lambda: None, lambda: None))
+        serving.enter_context(daemon.registered(Workspace(tmp_path), running, lambda: None, lambda: None))
         with pytest.raises(ConfigError, match=f"at {running.url} .*; use it, or end it with"):
-            daemon.check_alone(tmp_path)
+            daemon.check_alone(Workspace(tmp_path))
         bound.close()  # as one does that ends
-        waiting = threading.Thread(target=daemon.check_alone, args=(tmp_path,))
+        waiting = threading.Thread(target=daemon.check_alone, args=(Workspace(tmp_path),))
         waiting.start()
         waiting.join(0.2)
         assert waiting.is_alive()
@@ -449,9 +468,10 @@ def test_processes_are_told_by_when_they_were_started(bystander: subprocess.Pope
     assert daemon.started(2**22 + 5) == ""
 
 
-def test_a_read_only_workspace_is_noted_in_the_cache(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_server_is_noted_where_only_its_user_writes(
+    workspace: Path, home: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert paths.user_config_dir() in paths.server_note(home).parents
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    found = paths.server_folder(paths.Workspace(workspace))
-    assert paths.user_cache_dir() in found.parents
+    assert paths.user_cache_dir() in paths.server_note(home).parents
+    assert paths.user_cache_dir() in paths.server_folder(home).parents

@@ -39,6 +39,20 @@ def test_codes_and_browsers_are_bounded_and_the_oldest_goes() -> None:
     assert admitted == [False, True, True]
 
 
+def test_the_token_alone_ends_nothing_of_the_users() -> None:
+    visitors = Visitors(key="ours")
+    code = visitors.code("ours")
+    for _ in range(MOST_CODES):
+        visitors.code("theirs")
+    own = visitors.enter(code)
+    assert own is not None
+    for _ in range(MOST):
+        entered(visitors)
+    visitor = visitors.admit("GET", headers(own))
+    assert visitor is not None
+    assert visitor.is_own
+
+
 def test_a_browser_sends_cookie_and_key_of_one_visit() -> None:
     visitors = Visitors()
     mine, another = entered(visitors), entered(visitors)

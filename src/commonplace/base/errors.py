@@ -113,7 +113,12 @@ class UnknownCollection(CommonplaceError):
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         unknown = "unknown collection {name!r}; known: {known}"
-        super().__init__(said("collection.unknown", unknown, name=name, known=tuple(known) or "none"))
+        none = "unknown collection {name!r}; known: none"
+        super().__init__(
+            said("collection.unknown", unknown, name=name, known=tuple(known))
+            if known
+            else said("collection.none", none, name=name)
+        )
         self.name = name
         self.known = tuple(known)
 

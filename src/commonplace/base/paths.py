@@ -33,6 +33,7 @@ MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = OWN_FOLDER
 SETTINGS_FILE = "commonplace.toml"
+_SERVERS = "servers"
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 
 
@@ -134,10 +135,23 @@ def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path
 
 
 def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a running server is noted: in the workspace, or in the cache where that is read-only."""
+    """Return where a server keeps its record: in the workspace, or in the cache where that is read-only."""
     place = workspace.derived if workspace.derived.is_dir() else workspace.root
     is_open = os.access(place, os.W_OK)
     return workspace.derived if is_open else fallback_index(workspace.root, environ).parent
+
+
+def server_note(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a running server is noted: with the user's settings, or in the cache if these are closed.
+
+    Never in the workspace: who may write there alone could lead the user's programs, with the token that they
+    send, to a server of his own.
+    """
+    name = f"{sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]}.json"
+    own = user_config_dir(environ)
+    there = next((folder for folder in (own, *own.parents) if folder.is_dir()), own)
+    kept = own if os.access(there, os.W_OK) else user_cache_dir(environ)
+    return kept / _SERVERS / name
 
 
 def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None, agent: str = "") -> Path:
@@ -148,7 +162,7 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None,
     """
     served = os.fsencode(os.path.realpath(workspace.root)) + (b"\0" + os.fsencode(agent) if agent else b"")
     digest = sha256(served).hexdigest()[:20]
-    return user_config_dir(environ) / "servers" / f"{digest}.token"
+    return user_config_dir(environ) / _SERVERS / f"{digest}.token"
 
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:

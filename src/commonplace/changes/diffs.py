@@ -6,7 +6,7 @@ A diff shows what reading shows: private parts are blank, secrets redacted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import product
 
@@ -165,16 +165,21 @@ def digest(changes: Sequence[Change]) -> str:
     return lines.hexdigest()
 
 
-def of_change(change: Change) -> str:
-    """Return the diff of one file; a line that says so where there is nothing to compare."""
+def of_change(
+    change: Change, *, context: int = CONTEXT, mask: Callable[[str], str] = lambda text: text
+) -> str:
+    """Return the diff of one file; a line that says so where there is nothing to compare.
+
+    `mask` blanks what further of a text is not to be shown, and keeps its lines.
+    """
     path, sides = screen.one_line(change.path), (change.before, change.after)
     try:
-        old, new = map(_shown, sides)
+        old, new = (mask(_shown(side)) for side in sides)
     except ValueError as error:
         sizes = ("no file" if side is None else screen.size(len(side)) for side in sides)
         return f"# {path}: {error} ({', then '.join(sizes)})"
     names = name(change.before, f"a/{path}"), name(change.after, f"b/{path}")
-    rows = unified_diff(_lines(old), _lines(new), *names, n=CONTEXT, lineterm="")
+    rows = unified_diff(_lines(old), _lines(new), *names, n=context, lineterm="")
     if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
     note = "only what is not shown has changed (private parts, secrets, line ends)"

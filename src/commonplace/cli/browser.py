@@ -21,36 +21,42 @@ _LEADS = '<!doctype html>\n<meta charset="utf-8">\n<meta http-equiv="refresh" co
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-def show_page(server: Running, token: Secret, key: str = "", *, opens: bool = True) -> None:
+def show_page(server: Running, token: Secret, *, opens: bool = True) -> None:
     """Open the page of a server, or print its address where no browser can be started, or none is to be.
 
-    The server's own `key` says that it is a program of the user that lets the browser in. Raises ConfigError
-    where the server does not answer.
+    The server's own key says that it is a program of the user that lets the browser in. Raises ConfigError
+    where the server does not answer, or is not reached by loopback.
     """
-    has_code = token or key
-    address = f"{server.url}/#code={_code(server, token, key)}" if has_code else f"{server.url}/"
+    has_code = token or server.key
+    address = f"{server.url}/#code={_code(server, token)}" if has_code else f"{server.url}/"
     if not (opens and _is_opened(address)):
         session.write(address)
 
 
-def show_page_soon(server: Running, token: Secret, key: str) -> None:
+def show_page_soon(server: Running, token: Secret) -> None:
     """Open it from a thread: the server that is asked for the code is about to serve in this one."""
 
     def show() -> None:
         try:
-            show_page(server, token, key)
+            show_page(server, token)
         except CommonplaceError as error:
             failures.warn(str(error))
 
     threading.Thread(target=show, name="commonplace-page", daemon=True).start()
 
 
-def _code(server: Running, token: Secret, key: str) -> str:
-    """A new code of a server. Raises ConfigError."""
+def _code(server: Running, token: Secret) -> str:
+    """A new code of a server; nothing is sent beyond loopback. Raises ConfigError."""
     from http.client import HTTPConnection, HTTPException
 
+    from commonplace.servers.access import is_loopback
+
+    if not is_loopback(server.reached_at):
+        wrong = f"the server listens at {server.reached_at} alone, and its token is sent to loopback alone"
+        remedy = "serve it with --host 127.0.0.1, or 0.0.0.0 for others as well"
+        raise ConfigError("web", f"{wrong}; {remedy}")
     connection = HTTPConnection(server.reached_at, server.port, timeout=_WAIT_S)
-    headers = {"Host": f"localhost:{server.port}", "X-Commonplace-Key": key}
+    headers = {"Host": f"localhost:{server.port}", "X-Commonplace-Key": server.key}
     if token:
         headers["Authorization"] = f"Bearer {token.reveal()}"
     try:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.clients.entries import Door
     from commonplace.clients.installing import Outcome, Standing
     from commonplace.clients.table import Scope, Site, Target
-    from commonplace.types.changes import Change
 
 _project = option(
     "--project", "scope", flag_value="project", help="In the settings of the folder you are in."
@@ -117,7 +116,7 @@ def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: boo
     chosen = installing.scopes(target, where, scope)
     steps = [edit for one in chosen for edit in edits.of(target, one, where, door)]
     if dry_run:
-        _show(installing.preview(steps, os.environ, remove=True))
+        _show(installing.diff(steps, installing.preview(steps, os.environ, remove=True)))
         return
     if not _tell(installing.uninstall(steps, os.environ), "taken out of"):
         failures.warn(f"nothing of this memory is in the settings of {target.title} ({' or '.join(chosen)})")
@@ -159,7 +158,7 @@ def _install(target: Target, door: Door, scope: Scope, *, dry_run: bool) -> None
     [scope] = installing.scopes(target, where, scope)
     steps = edits.of(target, scope, where, door)
     if dry_run:
-        _show(installing.preview(steps, os.environ))
+        _show(installing.diff(steps, installing.preview(steps, os.environ)))
         return
     if not _tell(installing.install(steps, os.environ), "entered into"):
         session.note(f"{target.title} has it already; nothing was changed")
@@ -177,22 +176,21 @@ def _install(target: Target, door: Door, scope: Scope, *, dry_run: bool) -> None
 
 
 def _plugin(target: Target, door: Door, folder: str, *, dry_run: bool) -> None:
+    from commonplace.changes import diffs
     from commonplace.clients import plugin
 
     changes = plugin.changes(target, door, Path(folder))
     if dry_run:
-        _show(changes)
+        _show(diffs.of_changes(changes))
         return
     plugin.write(changes, Path(folder))
     session.write(f"plugin written to {paths.shown(folder)}")
     session.note(f"try it with: claude --plugin-dir {shlex.quote(folder)}")
 
 
-def _show(changes: Sequence[Change]) -> None:
+def _show(diff: str) -> None:
     """Print what would become of each file."""
-    from commonplace.changes import diffs
-
-    if diff := diffs.of_changes(changes):
+    if diff:
         session.write(diff)
     else:
         session.note("nothing would change")

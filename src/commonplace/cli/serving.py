@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,7 +72,7 @@ def stop(ctx: click.Context) -> None:
     """End the servers of this workspace, once they have answered what they are answering."""
     from commonplace.servers import daemon
 
-    ended = daemon.stop(_folder(ctx))
+    ended = daemon.stop(_home(ctx))
     if ended is not None:
         session.write(f"ended the server at {ended.url} (process {ended.pid})")
     answers = _local_servers(ctx, "retire", {"by_hand": True})
@@ -97,7 +96,7 @@ def status(ctx: click.Context, show_token: bool) -> None:
     """
     from commonplace.servers import daemon
 
-    running, beside = daemon.find(_folder(ctx)), ""
+    running, beside = daemon.find(_home(ctx)), ""
     if running is None and (elsewhere := _elsewhere(ctx)):
         running, home = elsewhere
         beside = f" · beside {home}"
@@ -127,7 +126,7 @@ def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
     if agent in config.limited(agent=agent):
         return None
     root = os.path.realpath(_home(ctx).root)
-    for running in daemon.others(_folder(ctx)):
+    for running in daemon.others(_home(ctx)):
         with suppress(CommonplaceError):
             reach = session.caller_of_note(running.asked or {}).reach()
             if root in map(os.path.realpath, (reach.home, *reach.others.values())):
@@ -151,10 +150,6 @@ def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> li
 def _home(ctx: click.Context) -> Workspace:
     """The workspace that a server stands for: the first of those it serves."""
     return Workspace(session.asking(ctx).reach().home)
-
-
-def _folder(ctx: click.Context) -> Path:
-    return paths.server_folder(_home(ctx))
 
 
 _OPTIONS = (
@@ -245,9 +240,8 @@ def _serve(
         return
     asking = session.asking(ctx)
     service = shortcut.service_of(asking, structured=structured)
-    from commonplace.servers import daemon as background
     from commonplace.servers import running
-    from commonplace.servers.daemon import DETACHED_VARIABLE, check_alone
+    from commonplace.servers.daemon import DETACHED_VARIABLE, check_alone, log_of
     from commonplace.servers.workers import Workers
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
@@ -255,29 +249,29 @@ def _serve(
         server = _in_background(ctx, address, structured=structured)
         _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page(server, _secret(server), background.key(_folder(ctx)))
+            browser.show_page(server, _secret(server))
         return
 
     def tell(server: Running) -> None:
         if detached:
-            running.leave_terminal(folder)
+            running.leave_terminal(log_of(home))
         else:
             session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
             _tell_token(ctx, server, show_token)
         if opens:
-            browser.show_page_soon(server, _secret(server), background.key(folder))
+            browser.show_page_soon(server, _secret(server))
 
-    detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
-    alone = partial(check_alone, folder, new_token=new_token)
+    detached, home = bool(os.environ.pop(DETACHED_VARIABLE, "")), _home(ctx)
+    alone = partial(check_alone, home, new_token=new_token)
     alone()
     with _local_server(ctx, None).beside(alone):
         apart = shortcut.apart_of(asking)
-        most = config.load(_home(ctx).root, agent=asking.agent).server.workers
+        most = config.load(home.root, agent=asking.agent).server.workers
         beside = Workers(WORKER, most) if most else None
         running.serve(
             service,
             address,
-            folder,
+            home,
             detached=detached,
             tell=tell,
             apart=apart,
@@ -312,18 +306,25 @@ def web(ctx: click.Context, port: int | None, no_browser: bool) -> None:
     from commonplace.servers import daemon
 
     session.check_owner(ctx)
-    running = daemon.find(_folder(ctx))
-    if running is None:
-        address = _address(ctx, None, port, None, anew=False, open=False)
-        if port is None and daemon.is_taken(address.host, address.port):
-            address = address._replace(
-                port=0
-            )  # a browser is led to any: two memories are served side by side
-        running = _in_background(ctx, address, structured=False)
-    else:
-        _check_serves(ctx, running, port)
-    key = daemon.key(_folder(ctx))
-    browser.show_page(running, _secret(running), key, opens=not no_browser)
+    running = daemon.find(_home(ctx)) or _begun(ctx, port)
+    _check_serves(ctx, running, port)
+    browser.show_page(running, _secret(running), opens=not no_browser)
+
+
+def _begun(ctx: click.Context, port: int | None) -> Running:
+    """Start a server in the background, or return the one that another process has started meanwhile."""
+    from commonplace.servers import daemon
+
+    address = _address(ctx, None, port, None, anew=False, open=False)
+    if port is None and daemon.is_taken(address.host, address.port):
+        address = address._replace(port=0)  # a browser is led to any: two memories are served side by side
+    try:
+        return _in_background(ctx, address, structured=False)
+    except ConfigError:
+        other = daemon.awaited(_home(ctx))
+        if other is None:
+            raise
+        return other
 
 
 def _check_serves(ctx: click.Context, running: Running, port: int | None) -> None:
@@ -455,8 +456,8 @@ def _secret(server: Running) -> Secret:
 def _in_background(ctx: click.Context, address: Address, *, structured: bool) -> Running:
     from commonplace.servers import daemon
 
-    folder = _folder(ctx)
-    daemon.check_alone(folder, new_token=address.anew)
+    home = _home(ctx)
+    daemon.check_alone(home, new_token=address.anew)
     asking, agent = session.asking(ctx), session.agent(ctx)
     arguments = [part for folder in (asking.root, *asking.beside) for part in ("-w", folder)]
     arguments += ["--all-workspaces"] if asking.everything else []
@@ -465,8 +466,8 @@ def _in_background(ctx: click.Context, address: Address, *, structured: bool) ->
     arguments += ["--token-file", address.token_file] if address.token_file and not address.open else []
     arguments += [*(["--no-token"] if address.open else []), *(["--new-token"] if address.anew else [])]
     arguments += ["--structured"] if structured else []
-    server = daemon.detach(folder, arguments)
-    session.write(f"serving at {server.url}/mcp (process {server.pid}); the record is {folder / daemon.LOG}")
+    server = daemon.detach(home, arguments)
+    session.write(f"serving at {server.url}/mcp (process {server.pid}); the record is {daemon.log_of(home)}")
     return server
 
 

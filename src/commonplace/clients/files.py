@@ -11,8 +11,10 @@ import base64
 import hashlib
 import json
 import os
+import re
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +30,9 @@ KEPT_DAYS = 30  # of a former version
 _FOLDER, _BACKUPS, _LOCK = "clients", "backups", "clients.lock"
 _ATTEMPTS = 20
 _LARGEST = 64 << 20
+# A text in quotes, or a word, on one line of JSON or TOML; and what follows a key.
+_VALUE = re.compile(r""""(?:\\(?:.|$)|[^"\\\n])*(?:"|$)|'[^'\n]*(?:'|$)|[^\s"'{}\[\](),:=]+""", re.MULTILINE)
+_KEY_END = re.compile(r"[ \t]*[:=]")
 _READABLE = 0o644  # of files of a project, which others may share
 
 
@@ -71,6 +76,21 @@ class Edit:
         with self.translated():
             left = None if before is None else self.strip(before.decode())
             return None if left is None else left.encode()
+
+    def masking(self, before: bytes | None, after: bytes | None) -> Callable[[str], str]:
+        """Return what blanks the values of others in a text of this file: what stands there without us."""
+
+        def count(data: bytes | None) -> Counter[str]:
+            return Counter(_VALUE.findall((data or b"").decode("utf-8", "replace")))
+
+        others = count(self.stripped(before))
+        ours = {value for one in (count(before), count(after)) for value in one if one[value] > others[value]}
+
+        def shown(match: re.Match[str]) -> str:
+            is_key = _KEY_END.match(match.string, match.end())
+            return match[0] if is_key or match[0] in ours else "…"
+
+        return lambda text: _VALUE.sub(shown, text)
 
     @contextmanager
     def translated(self) -> Iterator[None]:

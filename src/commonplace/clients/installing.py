@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.changes import diffs
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
 from commonplace.clients.files import Done, Edit, Ledger
@@ -52,9 +53,12 @@ def find(name: str) -> Target:
     for target in TARGETS:
         if target.name == name:
             return target
-    names = [*(target.name for target in TARGETS), GENERIC]
-    known = f"there are {', '.join(names)}"
-    near = f"; {known}" if name == GENERIC else keys.near(name.lower(), names, known)  # which has no row
+    rows = [target.name for target in TARGETS]
+    if name == GENERIC:
+        told = f"{GENERIC} stands for any other client, whose settings are yours to change"
+        raise ConfigError("client", f"{told}; there are {', '.join(rows)}")
+    names = [*rows, GENERIC]
+    near = keys.near(name.lower(), names, f"there are {', '.join(names)}")
     raise ConfigError("client", f"{name!r} is not known{near}")
 
 
@@ -93,6 +97,15 @@ def preview(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool =
         after = (files.without if remove else files.entered)(edit, ledger, before)
         changes.append(Change(edit.path.as_posix().lstrip("/"), before, after))
     return changes
+
+
+def diff(steps: Sequence[Edit], changes: Sequence[Change]) -> str:
+    """Return the lines that change in each file, as a diff; of what is not ours, keys alone are shown."""
+    differing = [pair for pair in zip(steps, changes, strict=True) if pair[1].before != pair[1].after]
+    return "\n".join(
+        diffs.of_change(change, context=0, mask=edit.masking(change.before, change.after))
+        for edit, change in differing
+    )
 
 
 def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
@@ -175,7 +188,7 @@ def is_here(target: Target, where: Site) -> bool:
         return True
     settings = where.path(target.servers, "user")
     return settings is not None and (
-        settings.exists() or (settings.parent != where.home and settings.parent.is_dir())
+        os.path.exists(settings) or (settings.parent != where.home and os.path.isdir(settings.parent))
     )
 
 

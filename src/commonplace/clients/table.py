@@ -34,7 +34,7 @@ class Place:
         if (root := self.root(scope, folder, environ)) != folder:
             return root / self.below
         candidates = [folder / _spelled(name, environ) for name in getattr(self, scope)]
-        return next((path for path in candidates if path.exists()), candidates[0] if candidates else None)
+        return next(filter(os.path.exists, candidates), candidates[0] if candidates else None)
 
     def root(self, scope: Scope, folder: Path, environ: Mapping[str, str]) -> Path:
         """Return the folder that it lies below: that of the scope, unless a variable names another."""

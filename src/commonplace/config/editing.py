@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
-from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.base.errors import ConfigError, NoteUnreadable, UnknownCollection
 from commonplace.config import access, keys, loading
 from commonplace.config.loading import (
     BY_DEFAULT,
@@ -231,22 +231,18 @@ def add_collection(
     own. Raises ConfigError, NoteUnreadable.
     """
     known = load(root, environ).collections
-    if name is None:
-        name = collection_name(Path(os.path.expanduser(path)))
-        if not name or name in {WORKSPACE_COLLECTION, *known}:
-            told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
-            raise ConfigError("collection", f"{told}; give it a name")
+    full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
+    paths.check_open(Path(full))
+    name = _name_of(path, known) if name is None else name
     check_name(name)
     check_format(format)
     if weight is not None:
         check_weight(weight)
-    if name in known:
-        raise ConfigError(
-            "collection", f"{name!r} is {known[name].path} already; remove or rename that first"
-        )
-    full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
+    _check_free(known, name)
     if not os.path.isdir(full):
         raise ConfigError("collection", f"{paths.shown(path)} is not a folder")
+    if not os.access(full, os.R_OK):
+        raise NoteUnreadable(paths.shown(full), "; ".join(paths.barred(Path(full))))
     chosen = keys.globs("glob", list(glob), "as a flag")
     asked = Collection(name, full, chosen, format=format)
     outside = not paths.is_within(full, real) or len(loading.may_hold(asked, real)) < len(chosen)
@@ -259,8 +255,29 @@ def add_collection(
         table[FORMAT] = format
     if weight is not None:
         table[WEIGHT] = weight
-    _edit_home(root, outside, environ, lambda home: home.update(table), "collections", name)
-    return load(root, environ).collections[name]
+
+    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
+        _check_free(load(root, environ).collections, name)  # nobody may have taken it meanwhile
+        home.update(table)
+
+    _edit_home(root, outside, environ, change, "collections", name)
+    return _known(root, name, environ)
+
+
+def _name_of(path: str, known: Mapping[str, Collection]) -> str:
+    """The name of a folder, for a collection. Raises ConfigError."""
+    name = collection_name(Path(os.path.expanduser(path)))
+    if not name or name in {WORKSPACE_COLLECTION, *known}:
+        told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
+        raise ConfigError("collection", f"{told}; give it a name")
+    return name
+
+
+def _check_free(known: Mapping[str, Collection], name: str) -> None:
+    if name in known:
+        raise ConfigError(
+            "collection", f"{name!r} is {known[name].path} already; remove or rename that first"
+        )
 
 
 def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
@@ -283,17 +300,18 @@ def rename_collection(
     """Rename a collection, and the contexts below it with it. Raises UnknownCollection, ConfigError."""
     found = _known(root, name, environ)
     check_name(new)
-    if new in load(root, environ).collections:
-        raise ConfigError("collection", f"{new!r} is taken; choose another name")
 
     def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
+        _known(root, name, environ)
+        if new in load(root, environ).collections:
+            raise ConfigError("collection", f"{new!r} is taken; choose another name")
         home["collections"][new] = home["collections"].pop(name)
         contexts = home.get("contexts", {})
         for key in [key for key in contexts if _is_below(key, name)]:
             contexts[new + normal_prefix(key)[len(name) :]] = contexts.pop(key)
 
     _edit_home(root, found.outside, environ, change)
-    return load(root, environ).collections[new]
+    return _known(root, new, environ)
 
 
 def set_by_default(
@@ -303,6 +321,7 @@ def set_by_default(
     found = _known(root, name, environ)
 
     def change(collection: Any) -> None:  # noqa: ANN401 - tomlkit's own
+        _known(root, name, environ)
         if by_default:
             collection.pop(BY_DEFAULT, None)
         else:
@@ -310,17 +329,21 @@ def set_by_default(
 
     if found.by_default != by_default:
         _edit_home(root, found.outside, environ, change, "collections", name)
-    return load(root, environ).collections[name]
+    return _known(root, name, environ)
 
 
 def set_weight(root: Path, name: str, weight: str, *, environ: Mapping[str, str] | None = None) -> Collection:
     """Say whether a collection holds the owner's own notes. Raises UnknownCollection, ConfigError."""
     found = _known(root, name, environ)
     check_weight(weight)
+
+    def change(collection: Any) -> None:  # noqa: ANN401 - tomlkit's own
+        _known(root, name, environ)
+        collection[WEIGHT] = weight
+
     if found.weight != weight:
-        steps = ("collections", name)
-        _edit_home(root, found.outside, environ, lambda home: home.update({WEIGHT: weight}), *steps)
-    return load(root, environ).collections[name]
+        _edit_home(root, found.outside, environ, change, "collections", name)
+    return _known(root, name, environ)
 
 
 def set_update(
@@ -343,7 +366,7 @@ def set_update(
             discard(document, *home, "updates")
 
     edit(None, environ, change)
-    return load(root, environ).collections[name]
+    return _known(root, name, environ)
 
 
 def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str] | None = None) -> str:

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.changes import diffs
 from commonplace.clients import edits, installing
 from commonplace.clients.entries import Door
 from commonplace.clients.files import KEPT_DAYS, Edit
@@ -63,7 +62,7 @@ async def choose(host: Host, name: str) -> None:
 
 
 def _diff(steps: list[Edit], *, remove: bool) -> str:
-    return diffs.of_changes(installing.preview(steps, os.environ, remove=remove))
+    return installing.diff(steps, installing.preview(steps, os.environ, remove=remove))
 
 
 async def _carry_out(host: Host, target: Target, steps: list[Edit], door: Door, *, remove: bool) -> None:

@@ -1,13 +1,15 @@
-"""A server that runs by itself: noted where its workspace is, found again, ended; never another process.
+"""A server that runs by itself: noted for its user's programs, found again, ended; never another process.
 
 Whoever serves holds a lock for as long as it lives, which the kernel gives back whatever happens. A process
 is told from another that came to have its number by the moment it was started.
+
+The note says where the user's programs send a token, so it lies with the user's settings: who may write in
+the workspace alone does not change it.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import signal
@@ -22,12 +24,14 @@ from typing import Any
 
 from commonplace.base import atomic, installation, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # set for a server that outlives the process which starts it
-STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
-_LARGEST_STATE = 1 << 16  # bytes of server.json
+LOG = "server.log"
+_LARGEST_NOTE = 1 << 16  # bytes
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
+START_NOTE_S = 1.0  # that one which has just begun has to note itself
 _PAUSE_S = 0.05
 _LOOK_S = 1.0  # between two looks whether the note of a server is still there
 _HEALTH_S = 2.0
@@ -38,7 +42,8 @@ class Running(NamedTuple):
 
     `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
     none; where there is a `part`, clients send what `access.part` makes of it. `asked` is what it was started
-    with: the workspace (`root`), the `agent`, and what a request says beside that.
+    with: the workspace (`root`), the `agent`, and what a request says beside that. The `key` tells a program
+    of its user from one that has the token alone.
     """
 
     pid: int
@@ -50,6 +55,7 @@ class Running(NamedTuple):
     token: str = ""
     asked: Mapping[str, Any] | None = None
     part: str = ""
+    key: str = ""
 
     @property
     def reached_at(self) -> str:
@@ -65,46 +71,47 @@ class Running(NamedTuple):
 
 @contextmanager
 def registered(
-    folder: Path, running: Running, restored: Callable[[], None], lost: Callable[[], None]
+    workspace: Workspace,
+    running: Running,
+    restored: Callable[[], None],
+    lost: Callable[[], None],
+    *,
+    log: Path | None = None,
 ) -> Iterator[None]:
     """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has.
 
-    Where somebody removes the folder, lock and note are made again and `restored` is called, or `lost` if
-    another server has come first.
+    Where somebody removes them they are made again and `restored` is called, as where the `log` is removed,
+    or `lost` if another server has come first.
     """
-    lock, state = folder / LOCK, folder / STATE
+    note = paths.server_note(workspace)
+    lock = _lock(note)
     over = threading.Event()
     with ExitStack() as held:
         try:
             held.enter_context(atomic.locked(lock, timeout_s=1.0))
         except atomic.LockTimeout as error:
-            raise _served_already(_noted(state)) from error
-        _write(state, running)
-        pointer = _pointer(folder)
-        with suppress(OSError, NoteUnreadable):
-            door = paths.root_of(pointer)
-            door.make_folder(pointer.parent)
-            door.exchange(pointer, os.fsencode(folder))
+            raise _served_already(_noted(note)) from error
+        _write(note, running)
 
         def watch() -> None:
-            """Look now and then whether lock and note are still there, and make them again."""
+            """Look now and then whether lock, note and log are still there, and make them again."""
             own = _identity(lock)
             while not over.wait(_LOOK_S):
-                if _identity(lock) == own and state.exists():
+                if _identity(lock) == own and note.exists() and (log is None or log.exists()):
                     continue
-                if not folder.parent.is_dir():
-                    continue  # the workspace itself is gone, and is not made again
+                if not workspace.root.is_dir():
+                    continue  # it is gone, and is not made again
                 try:
                     if _identity(lock) != own:
                         held.enter_context(atomic.locked(lock, timeout_s=0))
                         own = _identity(lock)
-                    _write(state, running)
+                    _write(note, running)
+                    restored()
                 except atomic.LockTimeout:
                     lost()
                     return
                 except (OSError, NoteUnreadable):
                     continue  # it may be being removed at this moment: the next look tries again
-                restored()
 
         watching = threading.Thread(target=watch, daemon=True)
         watching.start()
@@ -113,16 +120,10 @@ def registered(
         finally:
             over.set()
             watching.join()
-            noted = _noted(state)
+            noted = _noted(note)
             if noted is not None and noted.id == running.id:
-                paths.root_of(state).unlink(state, missing_ok=True)
-                _unlink(pointer)
-                _unlink(_key(folder))
-
-
-def _unlink(path: Path) -> None:
-    with suppress(OSError):
-        paths.root_of(path).unlink(path, missing_ok=True)
+                with suppress(OSError):
+                    paths.root_of(note).unlink(note, missing_ok=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -133,13 +134,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def check_alone(folder: Path, *, new_token: bool = False) -> None:
+def check_alone(workspace: Workspace, *, new_token: bool = False) -> None:
     """Raise ConfigError where a server of this workspace runs; `new_token` says that one was asked for.
 
     One that is ending is waited for.
     """
     end = time.monotonic() + STOP_WAIT_S
-    while other := find(folder):
+    while other := find(workspace):
         if not _is_ending(other) or time.monotonic() > end:
             raise _served_already(other, new_token=new_token)
         time.sleep(_PAUSE_S)
@@ -178,82 +179,77 @@ def is_taken(host: str, port: int) -> bool:
     return False
 
 
-def find(folder: Path) -> Running | None:
+def find(workspace: Workspace) -> Running | None:
     """Return the server that runs, or None.
 
     Raises ConfigError where one runs and its process is not known for sure.
     """
-    if not _is_held(folder / LOCK):
+    return _found(paths.server_note(workspace))
+
+
+def awaited(workspace: Workspace, wait_s: float = START_WAIT_S) -> Running | None:
+    """Return the server that runs once it answers, or None. Raises as `find` does."""
+    end = time.monotonic() + wait_s
+    while (running := find(workspace)) is not None and not is_well(running):
+        if time.monotonic() > end:
+            return None
+        time.sleep(_PAUSE_S)
+    return running
+
+
+def others(workspace: Workspace) -> Iterator[Running]:
+    """Yield the servers of this user that run and are noted for other workspaces."""
+    own = paths.server_note(workspace)
+    for note in sorted(own.parent.glob("*.json")):
+        with suppress(ConfigError):
+            if note != own and (running := _found(note)) is not None:
+                yield running
+
+
+def _found(note: Path) -> Running | None:
+    lock = _lock(note)
+    if not _is_held(lock):
         return None
-    end = time.monotonic() + 1.0  # one that has just begun has not noted itself yet
+    end = time.monotonic() + START_NOTE_S
     while True:
-        running = _noted(folder / STATE)
+        running = _noted(note)
         if running is not None and started(running.pid) == running.started:
             return running
-        if not _is_held(folder / LOCK):
+        if not _is_held(lock):
             return None
         if time.monotonic() > end:
             raise ConfigError(
-                "serve", f"a server runs, but {folder / STATE} does not say which process it is"
+                "serve", f"a server runs, but {paths.shown(note)} does not say which process it is"
             )
         time.sleep(_PAUSE_S)
 
 
-def _pointer(folder: Path) -> Path:
-    """Where the user's own files say that a server is noted in a folder."""
-    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:20]
-    return paths.user_config_dir() / "servers" / f"{name}.folder"
+def log_of(workspace: Workspace) -> Path:
+    """Return where a server in the background keeps its record."""
+    return paths.server_folder(workspace) / LOG
 
 
-def _key(folder: Path) -> Path:
-    return _pointer(folder).with_suffix(".key")
+def _lock(note: Path) -> Path:
+    return note.with_suffix(".lock")
 
 
-def keep_key(folder: Path, key: str) -> None:
-    """Keep the key of a server where only its user's programs read it; without it less is allowed."""
-    path = _key(folder)
-    with suppress(OSError, NoteUnreadable):
-        door = paths.root_of(path)
-        door.make_folder(path.parent)
-        door.exchange(path, key.encode())
-
-
-def key(folder: Path) -> str:
-    """Return the key of the server that is noted in a folder, empty for none."""
-    path = _key(folder)
-    try:
-        return paths.root_of(path).read(path, limit=_LARGEST_STATE).decode()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def others(folder: Path) -> Iterator[Running]:
-    """Yield the servers of this user that run and are noted elsewhere than in a folder."""
-    own = _pointer(folder)
-    for path in sorted(own.parent.glob("*.folder")):
-        with suppress(OSError, ConfigError, ValueError):  # a path with a null byte is none
-            place = Path(os.fsdecode(paths.root_of(path).read(path, limit=_LARGEST_STATE)))
-            if path != own and path == _pointer(place) and (running := find(place)) is not None:
-                yield running
-
-
-def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
+def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
     """End the server that runs, and wait for it; return what it was, None where none ran.
 
     Raises ConfigError where it does not end, or may not be ended.
     """
-    running = find(folder)
+    running = find(workspace)
     if running is None:
         return None
-    _note_stop(folder / LOG)
+    _note_stop(log_of(workspace))
     try:
         os.kill(running.pid, signal.SIGTERM)
     except ProcessLookupError:
         return running
     except OSError as error:
         raise ConfigError("serve", f"process {running.pid} cannot be ended: {paths.reason(error)}") from error
-    end = time.monotonic() + wait_s
-    while started(running.pid) == running.started and _is_held(folder / LOCK):
+    end, lock = time.monotonic() + wait_s, _lock(paths.server_note(workspace))
+    while started(running.pid) == running.started and _is_held(lock):
         if time.monotonic() > end:
             raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
@@ -284,7 +280,7 @@ def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
     return isinstance(health, dict) and health.get("id") == running.id
 
 
-def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S) -> Running:
+def detach(workspace: Workspace, arguments: Sequence[str], wait_s: float = START_WAIT_S) -> Running:
     """Start a server by itself with the arguments of the command line; return it when it answers.
 
     Raises ConfigError with what it said where it ends instead.
@@ -302,14 +298,15 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
     end = time.monotonic() + wait_s
     with process.stderr:
         while process.poll() is None and time.monotonic() < end:
-            found = _noted(folder / STATE)
+            found = _noted(paths.server_note(workspace))
             if found is not None and found.pid == process.pid and is_well(found):
                 process.returncode = 0  # it goes on; nobody is to wait for it
                 return found
             time.sleep(_PAUSE_S)
         if process.poll() is None:
             process.terminate()
-            raise ConfigError("serve", f"the server did not answer within {wait_s:g} s; see {folder / LOG}")
+            told = f"the server did not answer within {wait_s:g} s; see {log_of(workspace)}"
+            raise ConfigError("serve", told)
         lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     last = lines[-1] if lines else f"it ended with code {process.returncode}"
     raise ConfigError("serve", last.removeprefix("commonplace: error: ").removeprefix("serve: "))
@@ -352,12 +349,13 @@ def _write(path: Path, running: Running) -> None:
     paths.root_of(path).exchange(path, json.dumps(running._asdict()).encode())
 
 
-def _noted(path: Path) -> Running | None:
+def _noted(note: Path) -> Running | None:
     """What a server noted of itself, whether it runs or not."""
     try:
-        running = Running(**json.loads(paths.root_of(path).read(path, limit=_LARGEST_STATE)))
-    except (OSError, ValueError, TypeError):
+        running = Running(**json.loads(paths.root_of(note).read(note, limit=_LARGEST_NOTE)))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
-    numbers = isinstance(running.pid, int) and isinstance(running.port, int)
-    is_known = numbers and running.pid > 0 and isinstance(running.asked, dict | None)
-    return running if is_known else None
+    kinds: Mapping[str, Any] = {"pid": int, "port": int, "asked": dict | None}
+    is_known = all(isinstance(one, kinds.get(name, str)) for name, one in running._asdict().items())
+    is_sendable = is_known and running.key.isascii() and running.key.isprintable()
+    return running if is_sendable and running.pid > 0 else None

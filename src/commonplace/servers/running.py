@@ -35,6 +35,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from commonplace.agent.remedies import WORDS
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.servers import access, daemon, http
@@ -73,7 +74,7 @@ class Address(NamedTuple):
 def serve(
     service: Service,
     address: Address,
-    folder: Path,
+    workspace: Workspace,
     *,
     detached: bool = False,
     tell: Callable[[Running], None],
@@ -87,7 +88,7 @@ def serve(
 
     `asked` is noted with the server. Raises ConfigError where that cannot be, with what would help.
     """
-    daemon.check_alone(folder, new_token=address.anew)
+    daemon.check_alone(workspace, new_token=address.anew)
     place = "" if address.open else address.own_token
     if not address.open and (address.token_file or os.environ.get(access.TOKEN_VARIABLE, "").strip()):
         place = address.token_file or f"${access.TOKEN_VARIABLE}"
@@ -100,15 +101,24 @@ def serve(
         pid = os.getpid()
         part = address.part if place not in ("", address.own_token) else ""
         running = Running(
-            pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place, asked, part
+            pid,
+            daemon.started(pid),
+            secrets.token_hex(8),
+            host,
+            port,
+            since,
+            place,
+            asked,
+            part,
+            key=secrets.token_urlsafe(32),
         )
-        log = logging.getLogger("commonplace.server")
+        log, record = logging.getLogger("commonplace.server"), _record(workspace) if detached else None
 
         def restored() -> None:
-            if detached:
+            if record is not None:
                 for handler in log.handlers:
                     handler.close()  # the former file has been removed: a new one is opened for the next line
-                leave_terminal(folder)
+                leave_terminal(_record(workspace))
             log.info("noted again at %s: what was noted had been removed", running.url)
 
         def lost() -> None:
@@ -118,14 +128,15 @@ def serve(
         signals: list[int] = []  # also those that come before the server takes them itself
         with (
             _signals(lambda number, _: signals.append(number)),
-            daemon.registered(folder, running, restored, lost),
+            daemon.registered(workspace, running, restored, lost, log=record),
         ):
             token = _token(address, place)  # here, so that two starts at once do not make two
             allowed = Access(token, access.names(address.hosts), beyond)
-            _log(folder / daemon.LOG if detached else None)
+            _log(record)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
-            own = site.build(service, beside=beside, examine=examine, cookie=f"commonplace-{port}")
-            daemon.keep_key(folder, own.visitors.key)
+            own = site.build(
+                service, beside=beside, examine=examine, cookie=f"commonplace-{port}", key=running.key
+            )
             application = http.build(
                 service, allowed, log.info, identity=running.id, apart=apart, beside=beside,
                 more=own.routes, visitors=own.visitors, open_to_all=own.open_to_all,
@@ -274,9 +285,18 @@ def _log(path: Path | None) -> None:
         logger.propagate = False
 
 
-def leave_terminal(folder: Path) -> None:
+def _record(workspace: Workspace) -> Path:
+    """Where a server in the background keeps its record; the folder is made."""
+    log = daemon.log_of(workspace)
+    if log.parent == workspace.derived:
+        paths.prepare_derived(workspace)
+    else:
+        paths.root_of(log).make_folder(log.parent)
+    return log
+
+
+def leave_terminal(log: Path) -> None:
     """Let what is still printed go into the log: the process that started this one is about to end."""
-    log = folder / daemon.LOG
     descriptor = paths.root_of(log).descriptor(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for standard in (1, 2):
         os.dup2(descriptor, standard)

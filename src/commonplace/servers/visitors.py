@@ -20,7 +20,7 @@ from commonplace.base.tuples import NamedTuple
 
 KEY = "x-commonplace-key"
 CODE_S = 120.0  # a browser starts in less
-MOST_CODES, MOST = 16, 64  # codes that wait, and browsers that are in, at once; the oldest goes
+MOST_CODES, MOST = 16, 64  # codes that wait, and browsers that are in, at once, of either kind
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -29,6 +29,13 @@ class Visit(NamedTuple):
 
     cookie: str
     key: str
+
+
+class Code(NamedTuple):
+    """A code that waits: until when, and whether a program of the user made it."""
+
+    until: float
+    is_own: bool
 
 
 class Visitor(NamedTuple):
@@ -41,30 +48,32 @@ class Visitor(NamedTuple):
 class Visitors:
     """The browsers of one server; safe from any thread."""
 
-    def __init__(self, cookie: str = "commonplace", clock: Callable[[], float] = time.monotonic) -> None:
-        """`cookie` is its name, one for each server of a host."""
-        self.cookie, self.key = cookie, secrets.token_urlsafe(32)
+    def __init__(
+        self, cookie: str = "commonplace", key: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`cookie` is its name, one for each server of a host; `key` is the server's own."""
+        self.cookie, self.key = cookie, key or secrets.token_urlsafe(32)
         self._clock, self._lock = clock, threading.Lock()
-        self._codes: dict[bytes, tuple[float, bool]] = {}  # digests; when they end, and whose they are
+        self._codes: dict[bytes, Code] = {}  # by their digests
         self._visits: dict[bytes, Visitor] = {}  # by digests of cookies
 
     def code(self, key: str = "") -> str:
         """Return a new code, which lets one browser in; that of a program of the user's for our own key."""
         code, is_own = secrets.token_urlsafe(24), secrets.compare_digest(_digest(key), _digest(self.key))
         with self._lock:
-            _make_room(self._codes, MOST_CODES)
-            self._codes[_digest(code)] = self._clock() + CODE_S, is_own
+            _make_room(self._codes, MOST_CODES, is_own)
+            self._codes[_digest(code)] = Code(self._clock() + CODE_S, is_own)
         return code
 
     def enter(self, code: str) -> Visit | None:
         """Use a code up; None for one that is used, too old or none."""
         with self._lock:
-            until, is_own = self._codes.pop(_digest(code), (0.0, False))
-            if not until or until < self._clock():
+            found = self._codes.pop(_digest(code), None)
+            if found is None or found.until < self._clock():
                 return None
             visit = Visit(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-            _make_room(self._visits, MOST)
-            self._visits[_digest(visit.cookie)] = Visitor(_digest(visit.key), is_own)
+            _make_room(self._visits, MOST, found.is_own)
+            self._visits[_digest(visit.cookie)] = Visitor(_digest(visit.key), found.is_own)
         return visit
 
     def admit(self, method: str, headers: Mapping[str, str]) -> Visitor | None:
@@ -91,6 +100,8 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _make_room(held: dict[bytes, tuple[float, bool]] | dict[bytes, Visitor], most: int) -> None:
-    while len(held) >= most:
-        del held[next(iter(held))]
+def _make_room(held: dict[bytes, Code] | dict[bytes, Visitor], most: int, is_own: bool) -> None:
+    """Let the oldest of a kind go where there are too many: the token alone ends nothing of the user's."""
+    same = [digest for digest, one in held.items() if one.is_own == is_own]
+    for digest in same[: max(0, len(same) + 1 - most)]:
+        del held[digest]

@@ -20,7 +20,8 @@ FUNCTIONS = {
     "default_workspace": "~/commonplace",
     "fallback_index": "~/.cache/commonplace/indexes/",
     "server_token": "~/.config/commonplace/",
-    "server_folder": ".commonplace/server.json",
+    "server_note": "~/.config/commonplace/",
+    "server_folder": ".commonplace/server.log",
     "lock_file": ".commonplace/locks/",
     "resolve_workspace": None,
     "contain": None,
@@ -59,7 +60,7 @@ def test_what_lies_in_the_folder_of_ours_is_in_the_table(tmp_path: Path) -> None
     for name in sorted(
         {
             *re.findall(r'"([a-z]+\.sqlite)"', texts),
-            *re.findall(r'"(server\.(?:json|log)|batches\.json|providers\.json)"', texts),
+            *re.findall(r'"(server\.log|batches\.json|providers\.json)"', texts),
         }
     ):
         assert f"/{name}" in NAMED, name

@@ -111,6 +111,7 @@ def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) 
         "../none": 400, "MEMORY.md": 400, "/dev/null": 400, "a\0b": 400, "a\nb": 400, "~nobody/x": 400, "../Recipes\u3000<b>": 201, "\ud800": 400,
     }.items():  # fmt: skip
         assert owner.raw("POST", "/api/collections", {"path": path}, **owner.headers)[0] == status, path
+    assert "~/none is not a folder" in owner.refused("POST", "/api/collections", {"path": "~/none"})[1]
     assert owner.refused("POST", "/api/collections", {"path": "..", "name": "../x"})[0] == 400
     assert owner.refused("POST", "/api/collections/remove", {"name": "memory"})[0] == 404
 
@@ -145,7 +146,9 @@ def test_a_client_is_entered_and_taken_out_as_shown(owner: Api, private_home: Pa
     owner.post("/api/clients", preview=taken["preview"])
     assert (codex / "config.toml").read_text() == kept
     assert sorted(path.name for path in codex.iterdir()) == ["config.toml"]
-    for client in ("generic", "nobody", "../codex"):
+    any_other = owner.refused("POST", "/api/clients/preview", {"client": "generic"})
+    assert (any_other[0], "generic stands for any other client" in any_other[1]) == (400, True)
+    for client in ("nobody", "../codex"):
         assert owner.refused("POST", "/api/clients/preview", {"client": client})[0] == 400
     (codex / "config.toml").write_text("[broken")
     assert owner.refused("POST", "/api/clients/preview", {"client": "codex"})[0] == 400

@@ -240,7 +240,7 @@ def test_a_memory_that_cannot_be_opened_is_said_without_its_place(
 
     api = served(fail)
     status, message = api.refused("GET", "/api/status")
-    assert (status, message) == (503, "index .cache/x/index.sqlite: is locked")
+    assert (status, message) == (503, "index ~/.cache/x/index.sqlite: is locked")
 
 
 def test_a_fault_in_an_answer_tells_nothing_of_it(served: Callable[..., Api], workspace: Path) -> None:

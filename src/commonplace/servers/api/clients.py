@@ -73,18 +73,17 @@ def _steps(call: Call, target: Target) -> list[Edit]:
 
 def _preview(call: Call) -> object:
     from commonplace.base import paths
-    from commonplace.changes import diffs
     from commonplace.clients import installing
-    from commonplace.redaction.redact import redact
 
     name, remove = call.values["client"], call.values.get("remove", False)
     target = installing.find(name)
-    changes = installing.preview(_steps(call, target), os.environ, remove=remove)
+    steps = _steps(call, target)
+    changes = installing.preview(steps, os.environ, remove=remove)
     differs = [one for one in changes if one.before != one.after]
     code = call.offer("client", (name, remove, changes)) if differs else ""
     named = [replace(one, path=paths.shown(f"/{one.path}")) for one in changes]
     return {
-        "diff": redact(diffs.of_changes(named))[0],  # of settings of others, which may hold keys of theirs
+        "diff": installing.diff(steps, named),
         "starts": "" if remove else shlex.join(_door(call, name).argv("mcp")),
         "preview": code,
     }

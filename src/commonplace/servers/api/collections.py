@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unicodedata import category
 
 from commonplace import config
+from commonplace.base.errors import UnknownCollection
 from commonplace.base.messages import message
 from commonplace.config.loading import WEIGHTS
 from commonplace.servers.api import schema
@@ -30,8 +31,11 @@ def place(call: Call, path: str) -> str:
 
 
 def _changed(call: Call, name: str) -> CollectionInfo:
-    """A collection by the settings as they are now."""
-    return next(one for one in _reopened(call) if one.name == name)
+    """A collection by the settings as they are now. Raises UnknownCollection."""
+    known = {one.name: one for one in _reopened(call)}
+    if name not in known:  # it was removed meanwhile
+        raise UnknownCollection(name, sorted(known))
+    return known[name]
 
 
 def _reopened(call: Call) -> Sequence[CollectionInfo]:
@@ -75,7 +79,7 @@ OPERATIONS = (
             "path", path=PATH, name=text("Otherwise that of the folder.", least=1, most=200),
             weight={"enum": [*WEIGHTS], "description": "own: your own notes; reference: yours go before it."},
         ),
-        refusals=(409, 503), owner=True, created=True, beyond="commonplace collection add PATH",
+        refusals=(404, 409, 503), owner=True, created=True, beyond="commonplace collection add PATH",
     ),
     Operation(
         "POST", "/api/collections/include", "include_collection",

@@ -127,7 +127,7 @@ def shown(text: str) -> str:
 
 
 def _hidden(value: Any, folders: Sequence[str]) -> Any:  # noqa: ANN401 - whatever is a value of a message
-    """Return a text or a value fit for a client: no secret, and of paths only what lies in a folder."""
+    """Return a text or a value fit for a client: no secret, of paths what lies in a folder, or from `~`."""
     if isinstance(value, Message):
         values = {name: _hidden(one, folders) for name, one in value.values.items()}
         return Message(_hidden(str(value), folders), value.code, values)
@@ -138,11 +138,11 @@ def _hidden(value: Any, folders: Sequence[str]) -> Any:  # noqa: ANN401 - whatev
     text = shown(value)
     for folder in folders:
         text = text.replace(folder + os.sep, "")
-    return text
+    return text.replace(f"{paths.home()}{os.sep}", f"~{os.sep}")
 
 
 def _folders(root: os.PathLike[str] | str) -> Iterator[str]:
     """Folders whose place on this machine is nobody's business, the innermost first."""
     yield from dict.fromkeys((os.path.realpath(root), os.fspath(root)))
-    for folder in (paths.user_cache_dir(), paths.user_config_dir(), paths.home()):
+    for folder in (paths.user_cache_dir(), paths.user_config_dir()):
         yield os.fspath(folder)

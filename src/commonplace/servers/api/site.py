@@ -35,9 +35,10 @@ def build(
     beside: Workers | None = None,
     examine: Examine = lambda online: (),
     cookie: str = "commonplace",
+    key: str = "",
 ) -> Site:
     """Make it for a memory; see `routes.build` and `Visitors`."""
-    visitors = Visitors(cookie)
+    visitors = Visitors(cookie, key)
     feed = Feed(service)
     resources = [Codes(visitors), Visits(visitors), Events(feed, agent=service.agent)]
     below = routes.build(service, beside=beside, examine=examine, more=resources)
