@@ -274,6 +274,11 @@ def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> No
     result = respond(service, asked("tools/call", params), connection)["result"]
     note = (workspace / result["structuredContent"]["path"]).read_text()
     assert "Tea at four. <!-- by: agent; agent: claude-code; at: " in note
+    service.agent = "ada"  # as its address or `--agent` says, whatever the client calls itself
+    params = {"name": "memory_write", "arguments": {"text": "Tea at five."}}
+    respond(service, asked("tools/call", params), connection)
+    note = (workspace / result["structuredContent"]["path"]).read_text()
+    assert "Tea at five. <!-- by: agent; agent: ada; at: " in note
 
 
 @pytest.mark.parametrize(

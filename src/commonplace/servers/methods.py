@@ -219,7 +219,7 @@ def _answer(message: object, connection: Connection, service: Service, exchange:
             return None
         from commonplace.agent.answers import Caller
 
-        caller = Caller(request.client or service.agent)
+        caller = Caller(service.agent or request.client)
         with reported(request), service.lane_of(message), caller.recorded():
             check()
             return _result(request, service)
@@ -336,7 +336,7 @@ def _call_tool(service: Service, request: Request) -> Result:
         finally:
             service.lane.acquire()
 
-    agent = request.client or service.agent
+    agent = service.agent or request.client
     answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask and ask_aside)
     content = [{"type": "text", "text": answer.text}]
     data = {"structuredContent": answer.data} if service.structured else {}
