@@ -17,6 +17,7 @@ from commonplace.upkeep.export import FORMAT, VERSION
 
 KIND = "commonplace"
 _MARK = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + rb'"')
+_LONG_TERM = (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
 _HEAD = 1 << 10
 _LARGEST = 256 << 20
 
@@ -44,14 +45,18 @@ def read(path: Path) -> Iterator[Part]:
         raise NoteUnreadable(shown, "is no export: `format` or `notes` is missing")
     if held.get("version") != VERSION:
         raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
+    both = {note.get("path") for note in held["notes"] if isinstance(note, dict)} >= set(_LONG_TERM)
     for number, note in enumerate(held["notes"], 1):
-        yield _page(path, note) or FileFailure(
+        yield _page(path, note, both) or FileFailure(
             f"{shown}, number {number}", "is no note with a path and a text"
         )
 
 
-def _page(path: Path, note: object) -> Page | None:
-    """A note of an export, below memory/ wherever it lay; None for what is none, or leaves the workspace."""
+def _page(path: Path, note: object, both: bool) -> Page | None:
+    """A note of an export, below memory/ wherever it lay; None for what is none, or leaves the workspace.
+
+    Where an export holds `both` files that may be long-term memory, the one in memory/ is a note.
+    """
     if not isinstance(note, dict):
         return None
     name, text, day = note.get("path"), note.get("text"), note.get("date")
@@ -66,11 +71,12 @@ def _page(path: Path, note: object) -> Page | None:
         or is_hidden(name)
     ):
         return None
-    is_curated = name in (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
+    is_curated = name == _LONG_TERM[0] or (name == _LONG_TERM[1] and not both)
     below = name if is_curated or parts[0] == paths.MEMORY_FOLDER else f"{paths.MEMORY_FOLDER}/{name}"
     target = paths.MEMORY_FILE if is_curated else below
     stem = below.removeprefix(f"{paths.MEMORY_FOLDER}/")[: -len(".md")]
     instead = f"{paths.MEMORY_FOLDER}/{stem}-{KIND}.md"
+    target = instead if name in _LONG_TERM and not is_curated else target
     data = text.encode("utf-8", "replace")
     if not data.endswith(b"\n"):
         data += b"\n"
