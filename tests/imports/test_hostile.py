@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from commonplace.base.errors import PreviewOutdated
 from commonplace.changes import transaction
+from commonplace.imports import kinds
 from commonplace.memory import Memory, create
-from commonplace.types import Fact, Page
+from commonplace.types import Fact, Page, Part
 from commonplace.upkeep import intake
 from commonplace.upkeep.export import export
 from tests.imports.conftest import Bring, written
@@ -217,6 +222,25 @@ def test_an_export_with_both_places_of_long_term_memory_comes_in(
     assert "# Y" in notes["memory/x.md"]
     assert "# X" in notes["memory/x-commonplace.md"]
     assert {file.outcome for file in bring(path).files} == {"same"}
+
+
+def test_what_is_written_is_what_was_shown_and_read_once(root: Path, tmp_path: Path) -> None:
+    path, now = tmp_path / "mem0.json", datetime.now().astimezone()
+    path.write_text('[{"id": "1", "memory": "Likes tea"}]')
+
+    def parts() -> Iterator[Part]:
+        yield from kinds.of(path).read(path)
+        path.write_text('[{"id": "1", "memory": "Likes coffee"}]')
+
+    with Memory.open(root) as memory:
+        bring = partial(intake.carry_out, memory, "mem0", str(path), dry_run=True, show=True, now=now)
+        shown = intake.digest(bring(kinds.of(path).read(path)))
+        carry_out = partial(intake.carry_out_shown, memory, "mem0", str(path))
+        carry_out(parts(), shown, now=now)
+        assert "Likes tea" in written(root)["memory/mem0.md"]
+        with pytest.raises(PreviewOutdated):
+            carry_out(parts(), shown, now=now)
+    assert "coffee" not in written(root)["memory/mem0.md"]
 
 
 @pytest.mark.parametrize(

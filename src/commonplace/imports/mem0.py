@@ -43,7 +43,7 @@ def read(path: Path) -> Iterator[Part]:
     for number, one in enumerate(following.elements(path, _LISTS), 1):
         if isinstance(one, following.Damaged):
             if not one.number:
-                raise NoteUnreadable(shown, f"holds no list of memories: it {one.reason}")
+                raise NoteUnreadable(shown, f"is no JSON with a list of memories: it {one.reason}")
             yield FileFailure(f"{shown}, number {one.number:,}", one.reason)
         else:
             yield _fact(one) or FileFailure(f"{shown}, number {number:,}", "is no memory with a text")

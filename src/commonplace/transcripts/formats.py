@@ -303,7 +303,7 @@ def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]
         if first and first[1].decode("ascii", "replace") in keys:
             yield from content.elements(io.BytesIO(data[first.end() :]), closing="}")
         else:
-            yield Damaged(0, "is damaged or cut off: it is no whole JSON")
+            yield Damaged(0, "is damaged or cut off")
         return
     whole: Value = value if isinstance(value, Mapping) else {}
     lists = [inner for key in keys if isinstance(inner := whole.get(key), list)]

@@ -7,15 +7,17 @@ what still stands as it was written, and reports the rest. What an undo took bac
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import tee
 from typing import TYPE_CHECKING
 from unicodedata import category
 
 from commonplace.base import clock, paths
-from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import additions, diffs, runs, transaction
 from commonplace.changes.receipts import Known, Receipts
@@ -152,6 +154,26 @@ def carry_out(
         dry_run,
         diffs.of_changes(list(draft.changes.values())) if show else "",
     )
+
+
+def digest(shown: Import) -> str:
+    """Return what tells one preview of an import from another; of a large one no more is to be kept."""
+    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def carry_out_shown(
+    memory: Memory, source: str, origin: str, parts: Iterable[Part], shown: str, *, now: datetime
+) -> Import:
+    """Carry out an import whose preview of the moment `now` was `shown`, its `digest`.
+
+    The parts that are compared are those that are written. Raises PreviewOutdated where they are others by
+    now, and as `carry_out` does.
+    """
+    compared, kept = tee(parts)
+    again = carry_out(memory, source, origin, compared, dry_run=True, show=True, now=now)
+    if digest(again) != shown:
+        raise PreviewOutdated([file.path for file in again.files])
+    return carry_out(memory, source, origin, kept, show=True, now=now)
 
 
 @dataclass(slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 from dataclasses import replace
 from datetime import datetime
-from itertools import tee
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.errors import PreviewOutdated
 from commonplace.base.messages import message
 from commonplace.servers.api import schema
 from commonplace.servers.api.collections import PATH, place
@@ -44,14 +43,9 @@ def _preview(call: Call) -> object:
     does = any(one.outcome in ("new", "changed") or one.added for one in shown.files) or any(
         one.outcome == "new" for one in shown.settings
     )
-    code = call.offer("import", (kind, origin, now, _digest(shown))) if does else ""
+    code = call.offer("import", (kind, origin, now, intake.digest(shown))) if does else ""
     told: dict[str, Any] = to_data(_cut(shown))
     return {**told, "preview": code}
-
-
-def _digest(shown: Import) -> str:
-    """What tells one import from another; of a large one no more is kept."""
-    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _cut(done: Import) -> Import:
@@ -69,14 +63,15 @@ def _import(call: Call) -> object:
 
     offered: tuple[Kind, str, datetime, str] = call.redeem("import")
     kind, origin, now, digest = offered
-    again, parts = tee(kind.read(Path(origin)))  # what is compared is what is written
-    known = intake.carry_out(call.memory, kind.name, origin, again, dry_run=True, show=True, now=now)
-    if _digest(known) != digest:
+    try:
+        done = intake.carry_out_shown(
+            call.memory, kind.name, origin, kind.read(Path(origin)), digest, now=now
+        )
+    except PreviewOutdated as error:
         reason = message(
             "import.other", "what would be imported is not what was shown, so nothing was written"
         )
-        raise Refused(409, reason, PREVIEW_AGAIN)
-    done = intake.carry_out(call.memory, kind.name, origin, parts, show=True, now=now)
+        raise Refused(409, reason, PREVIEW_AGAIN) from error
     if done.settings:
         assert call.reopen is not None
         call.reopen()
