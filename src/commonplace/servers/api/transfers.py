@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _IMPORT, _EXPORT = "commonplace import PATH", "commonplace export --to FILE"
 _FORMS = ("md", "json", "zip")
-_MOST_DIFF = 1_000_000  # characters
 
 
 # --- in -------------------------------------------------------------------------------------------------
@@ -44,16 +42,8 @@ def _preview(call: Call) -> object:
         one.outcome == "new" for one in shown.settings
     )
     code = call.offer("import", (kind, origin, now, intake.digest(shown))) if does else ""
-    told: dict[str, Any] = to_data(_cut(shown))
+    told: dict[str, Any] = to_data(shown)
     return {**told, "preview": code}
-
-
-def _cut(done: Import) -> Import:
-    """An import with as much of its diff as anybody reads."""
-    if len(done.diff) <= _MOST_DIFF:
-        return done
-    end = done.diff.rfind("\n", 0, _MOST_DIFF) + 1
-    return replace(done, diff=done.diff[: end or _MOST_DIFF])
 
 
 def _import(call: Call) -> object:
@@ -75,7 +65,7 @@ def _import(call: Call) -> object:
     if done.settings:
         assert call.reopen is not None
         call.reopen()
-    return _cut(done)
+    return done
 
 
 def _kinds(call: Call) -> object:
