@@ -188,6 +188,7 @@ def test_of_a_hostile_export_only_what_no_note_can_be_is_left_out(
     wrong = ["\ud800", "x" * 300, "a\nb", "a\u202eb", "a.md/b", "g", "../a", ".hidden", "taken/x"]
     (root / "memory" / "taken").write_text("a file")
     notes = [{"path": f"memory/{name}.md", "text": f"# {name!a}\n"} for name in [*fine, *wrong]]
+    notes.append({"path": [], "text": ""})  # type: ignore[dict-item]
     path = tmp_path / "all.json"
     path.write_text(json.dumps({"format": "commonplace-export", "version": 1, "notes": notes}))
     shown = bring(path, dry_run=True, show=True)
@@ -195,7 +196,10 @@ def test_of_a_hostile_export_only_what_no_note_can_be_is_left_out(
     assert (shown.files, shown.left_out) == (done.files, done.left_out)
     there = {file.relative_to(root).as_posix() for file in root.rglob("*.md") if file.is_file()}
     assert there == {"MEMORY.md", *(f"memory/{name}.md" for name in fine)}
-    assert len(done.left_out) == len(wrong)
+    assert len(done.left_out) == len(wrong) + 1
+    assert {left.path: left.reason for left in done.left_out}[f"{path}, number {len(fine) + 8}"] == (
+        "its path leads out of the notes, or to what is hidden"
+    )
     assert {file.outcome for file in bring(path).files} == {"same"}
 
 
@@ -218,7 +222,7 @@ def test_an_export_with_both_places_of_long_term_memory_comes_in(
     bring(path)
     notes = written(root)
     assert "- One." in notes["MEMORY.md"]
-    assert "- Two." in notes["memory/MEMORY-commonplace.md"]
+    assert "- Two." in notes["memory/MEMORY-commonplace-2.md"]
     assert "# Y" in notes["memory/x.md"]
     assert "# X" in notes["memory/x-commonplace.md"]
     assert {file.outcome for file in bring(path).files} == {"same"}

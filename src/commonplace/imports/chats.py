@@ -73,14 +73,17 @@ def _memories(place: Path, service: str) -> Iterator[Part]:
     """What the file of memories beside the conversations says, in a folder or in the same archive."""
     try:
         data = following.beside(place, _MEMORIES)
-        value = json.loads(data.decode("utf-8-sig", "replace")) if data else []
+        value = following.parsed(data.decode("utf-8-sig", "replace")) if data else []
     except NoteUnreadable as error:
         yield FileFailure(error.path, error.reason)
         return
     except (ValueError, RecursionError):
         yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "is no JSON, or cut off")
         return
-    for heading, text, at, origin in _texts(value, "Saved memories", _projects(place)):
+    texts = [*_texts(value, "Saved memories", _projects(place))]
+    if value and not texts:
+        yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "holds no memories of a known form")
+    for heading, text, at, origin in texts:
         yield Fact(f"memory {origin or text}", text, files.moment(at), heading, by_agent=service)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
@@ -42,13 +43,16 @@ def notes(
             if not name.isascii() and not _is_utf8(name):
                 yield FileFailure(paths.shown(root.absolute(path)), "its name is not UTF-8: rename it")
                 continue
-            if is_hidden(name) or any(fnmatch(path, glob) for glob in ignore):
+            if is_hidden(name) or any(map(partial(fnmatch, path), ignore)):
                 continue
             try:
                 status = root.stat(path)
                 if S_ISDIR(status.st_mode) and path.count("/") < DEEPEST:
                     deeper.append(path)
-                elif name.lower().endswith(tuple(endings)) and not S_ISDIR(status.st_mode):
+                elif S_ISDIR(status.st_mode):
+                    shown = paths.shown(root.absolute(path))
+                    yield FileFailure(shown, f"lies more than {DEEPEST} folders deep")
+                elif name.lower().endswith(tuple(endings)):
                     if (count := count + 1) > MOST_FILES:
                         shown = paths.shown(root.path)
                         yield FileFailure(shown, f"more than {MOST_FILES:,} files; the rest is left out")

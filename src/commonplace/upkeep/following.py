@@ -22,6 +22,7 @@ from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
 from commonplace.transcripts import formats
 from commonplace.transcripts.content import Damaged as Damaged
+from commonplace.transcripts.content import parsed as parsed
 from commonplace.transcripts.formats import Damage as Damage
 from commonplace.transcripts.formats import Place as Place
 from commonplace.transcripts.rendering import cleaned
