@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from errno import ELOOP
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
@@ -33,7 +33,7 @@ def notes(
     while waiting:
         folder = waiting.pop()
         try:
-            names = root.names(folder)
+            names = _names(root, folder)
         except OSError as error:
             yield FileFailure(paths.shown(root.absolute(folder)), paths.reason(error))
             continue
@@ -43,15 +43,12 @@ def notes(
             if not name.isascii() and not _is_utf8(name):
                 yield FileFailure(paths.shown(root.absolute(path)), "its name is not UTF-8: rename it")
                 continue
-            if is_hidden(name) or any(map(partial(fnmatch, path), ignore)):
+            if is_hidden(name) or any(fnmatch(path, glob) for glob in ignore):
                 continue
             try:
                 status = root.stat(path)
-                if S_ISDIR(status.st_mode) and path.count("/") < DEEPEST:
+                if S_ISDIR(status.st_mode):
                     deeper.append(path)
-                elif S_ISDIR(status.st_mode):
-                    shown = paths.shown(root.absolute(path))
-                    yield FileFailure(shown, f"lies more than {DEEPEST} folders deep")
                 elif name.lower().endswith(tuple(endings)):
                     if (count := count + 1) > MOST_FILES:
                         shown = paths.shown(root.path)
@@ -61,6 +58,13 @@ def notes(
             except OSError as error:
                 yield FileFailure(paths.shown(root.absolute(path)), paths.reason(error))
         waiting += reversed(deeper)
+
+
+def _names(root: Root, folder: str) -> list[str]:
+    """The names in a folder. Raises OSError for one that cannot be read, or lies too deep."""
+    if folder.count("/") > DEEPEST:
+        raise OSError(ELOOP, f"lies more than {DEEPEST} folders deep")
+    return root.names(folder)
 
 
 def moment(value: object) -> datetime | None:
