@@ -33,7 +33,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     today, earlier = date.today(), date.today() - timedelta(days=3)
     (root / "MEMORY.md").write_text(
         "# Memory\n\n## Work\n\n- The billing service is called Kestrel; it runs in Frankfurt.\n"
-        "- 发票服务的负责人是林佳慧。\n- [ ] Renew the certificate of Kestrel.\n- [x] Move Kestrel to Frankfurt.\n"
+        "- 发票服务的负责人是林佳慧。\n- 09:10 [ ] Renew the certificate of Kestrel.\n- [x] Move Kestrel to Frankfurt.\n"
     )
     (root / "memory" / f"{earlier}.md").write_text(
         f"# {earlier}\n\n- 09:10 Decided: Kestrel is deployed on Thursdays, because Mira is there then.\n"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
+from commonplace.diagnosis import workspace
+from commonplace.diagnosis.examination import present
 from commonplace.memory import Memory
 from tests.imports.conftest import Bring, written
 from tests.transcripts import conversations
@@ -110,3 +112,28 @@ def test_instructions_in_a_chat_stay_what_an_agent_said(root: Path, tmp_path: Pa
     with Memory.open(root) as memory:
         memory.sync()
         assert memory.search("by:agent ignore all rules").hits[0].path == "memory/2025-03-04-chats.md"
+
+
+@pytest.mark.parametrize("service", ["claude", "chatgpt"])
+def test_a_damaged_conversation_is_named_by_import_sync_and_doctor(
+    root: Path, tmp_path: Path, bring: Bring, service: str
+) -> None:
+    sample = conversations.SAMPLES[service]().data.decode().strip()[1:-1]
+    other = sample.replace("kestrel", "heron")
+    path = tmp_path / "conversations.json"
+    damage = '{"title": "x" "y", "mapping": {}}'
+    path.write_text(f"[{sample}, {damage}, {other}]")
+    (left,) = bring(path).left_out
+    assert left.path == f"{path}, number 2"
+    assert "is damaged" in left.reason
+    with Memory.open(root) as memory:
+        (failure,) = memory.sync().failed
+        assert failure.path == "conversations.json"
+        assert failure.reason.startswith("number 2 is damaged")
+        assert memory.search('"the heron service"', limit=1).hits
+        assert memory.search('"the kestrel service"', limit=1).hits
+    told = [one.told for one in workspace.text(present(str(root))) if one.check == "notes.transcripts"]
+    assert [told_of.partition(" (")[0] for told_of in told] == [
+        f"1 transcript damaged: {service}/{path.name}"
+    ]
+    assert "number 2 is damaged" in told[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 import time
@@ -12,7 +13,7 @@ import pytest
 from commonplace.base.errors import NoteUnreadable
 from commonplace.imports import claude_mem
 from commonplace.memory import Memory
-from commonplace.types import FileFailure, Selection
+from commonplace.types import Fact, FileFailure, Selection
 from tests.imports.conftest import Bring, written
 
 SCHEMA = """
@@ -272,3 +273,37 @@ def test_a_database_that_is_written_meanwhile_is_not_imported(database: Path) ->
     observe(database, "The pool is mended")
     with pytest.raises(NoteUnreadable, match="being written now; try again"):
         list(parts)
+
+
+def test_of_a_damaged_database_nobody_says_that_it_may_be_deleted(database: Path) -> None:
+    connection = sqlite3.connect(database)
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    where = "SELECT rootpage FROM sqlite_schema WHERE name = 'session_summaries'"
+    (root,) = connection.execute(where).fetchone()
+    connection.close()
+    data = bytearray(database.read_bytes())
+    data[(root - 1) * size : root * size] = b"\xff" * size
+    database.write_bytes(data)
+    parts = list(claude_mem.read(database))
+    (failure,) = [part for part in parts if isinstance(part, FileFailure)]
+    assert failure.path == f"{database} (session_summaries)"
+    database.write_bytes(b"SQLite format 3\0" + random.Random(7).randbytes(5000))
+    with pytest.raises(NoteUnreadable) as caught:
+        list(claude_mem.read(database))
+    for reason in (failure.reason, caught.value.reason):
+        assert reason.startswith("is damaged, so not all of it can be read; nothing of it was changed")
+        assert "delete" not in reason
+    assert len(database.read_bytes()) == 5016
+
+
+def test_nothing_of_a_row_is_lost_in_silence(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(database, "UPDATE observations SET title = '', narrative = '', type = '', facts = '[\"a fact\"]'")
+    (observation, *_) = claude_mem.read(database)
+    assert isinstance(observation, Fact)
+    assert "- a fact" in observation.text
+    monkeypatch.setattr(claude_mem, "_LONGEST", 100)
+    run(database, "UPDATE user_prompts SET prompt_text = ?", "x" * 101)
+    *_, prompt, cut = claude_mem.read(database)
+    assert isinstance(prompt, Fact)
+    assert isinstance(cut, FileFailure)
+    assert "user_prompts, number 1" in cut.path

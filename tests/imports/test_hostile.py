@@ -8,14 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from commonplace.base.errors import PreviewOutdated
 from commonplace.changes import transaction
-from commonplace.memory import Memory
-from commonplace.types import Fact, Page
+from commonplace.imports import kinds
+from commonplace.memory import Memory, create
+from commonplace.types import Fact, Page, Part
 from commonplace.upkeep import intake
+from commonplace.upkeep.export import export
 from tests.imports.conftest import Bring, written
 
 
@@ -164,12 +170,81 @@ def test_names_and_ids_that_are_no_text_are_named_or_taken(root: Path, tmp_path:
         file.write(b"# B\n")
     (folder / "line\nbreak \x1b[2J.md").write_text("# C\n")
     done = bring(folder)
-    assert [left.reason for left in done.left_out] == ["its name is not UTF-8: rename it"]
+    assert sorted(left.reason for left in done.left_out) == [
+        "its name holds a line break or a sign that cannot be seen: rename it",
+        "its name is not UTF-8: rename it",
+    ]
     assert {file.outcome for file in bring(folder).files} == {"same"}
     path = tmp_path / "mem0.json"
     path.write_text('[{"id": "\\ud800", "memory": "x \\ud800", "user_id": "\\udfff", "run_id": "\\ud800"}]')
     assert bring(path).files[0].outcome == "new"
     assert bring(path).files[0].outcome == "same"
+
+
+def test_of_a_hostile_export_only_what_no_note_can_be_is_left_out(
+    root: Path, tmp_path: Path, bring: Bring
+) -> None:
+    fine = ["a", "\u00e9 \u4e2d \u3000x", "\U0001f469\u200d\U0001f4bb", "d/e", "x" * 245, "g.md/h"]
+    wrong = ["\ud800", "x" * 300, "a\nb", "a\u202eb", "a.md/b", "g", "../a", ".hidden", "taken/x"]
+    (root / "memory" / "taken").write_text("a file")
+    notes = [{"path": f"memory/{name}.md", "text": f"# {name!a}\n"} for name in [*fine, *wrong]]
+    notes.append({"path": [], "text": ""})  # type: ignore[dict-item]
+    path = tmp_path / "all.json"
+    path.write_text(json.dumps({"format": "commonplace-export", "version": 1, "notes": notes}))
+    shown = bring(path, dry_run=True, show=True)
+    done = bring(path)
+    assert (shown.files, shown.left_out) == (done.files, done.left_out)
+    there = {file.relative_to(root).as_posix() for file in root.rglob("*.md") if file.is_file()}
+    assert there == {"MEMORY.md", *(f"memory/{name}.md" for name in fine)}
+    assert len(done.left_out) == len(wrong) + 1
+    assert {left.path: left.reason for left in done.left_out}[f"{path}, number {len(fine) + 8}"] == (
+        "its path leads out of the notes, or to what is hidden"
+    )
+    assert {file.outcome for file in bring(path).files} == {"same"}
+
+
+def test_an_export_with_both_places_of_long_term_memory_comes_in(
+    root: Path, tmp_path: Path, bring: Bring
+) -> None:
+    other = tmp_path / "other"
+    create(other)
+    (other / "MEMORY.md").write_text("# Memory\n\n- One.\n")
+    (other / "memory" / "MEMORY.md").write_text("# Memory\n\n- Two.\n")
+    (other / "memory" / "x.md").write_text("# X\n")
+    path = tmp_path / "all.json"
+    with Memory.open(other) as memory:
+        data = export(memory, "json").data
+    path.write_bytes(
+        data.replace(b'"memory/x.md"', b'"x.md"').replace(
+            b'"notes": [', b'"notes": [{"path": "memory/x.md", "text": "# Y"},'
+        )
+    )
+    bring(path)
+    notes = written(root)
+    assert "- One." in notes["MEMORY.md"]
+    assert "- Two." in notes["memory/MEMORY-commonplace-2.md"]
+    assert "# Y" in notes["memory/x.md"]
+    assert "# X" in notes["memory/x-commonplace.md"]
+    assert {file.outcome for file in bring(path).files} == {"same"}
+
+
+def test_what_is_written_is_what_was_shown_and_read_once(root: Path, tmp_path: Path) -> None:
+    path, now = tmp_path / "mem0.json", datetime.now().astimezone()
+    path.write_text('[{"id": "1", "memory": "Likes tea"}]')
+
+    def parts() -> Iterator[Part]:
+        yield from kinds.of(path).read(path)
+        path.write_text('[{"id": "1", "memory": "Likes coffee"}]')
+
+    with Memory.open(root) as memory:
+        bring = partial(intake.carry_out, memory, "mem0", str(path), dry_run=True, show=True, now=now)
+        shown = intake.digest(bring(kinds.of(path).read(path)))
+        carry_out = partial(intake.carry_out_shown, memory, "mem0", str(path))
+        carry_out(parts(), shown, now=now)
+        assert "Likes tea" in written(root)["memory/mem0.md"]
+        with pytest.raises(PreviewOutdated):
+            carry_out(parts(), shown, now=now)
+    assert "coffee" not in written(root)["memory/mem0.md"]
 
 
 @pytest.mark.parametrize(

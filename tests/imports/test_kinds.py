@@ -65,3 +65,27 @@ def test_what_is_of_no_kind_names_them_all(tmp_path: Path) -> None:
             kinds.of(path)
     with pytest.raises(ConfigError, match="neither a file nor a folder"):
         kinds.of(tmp_path / "nowhere")
+
+
+def test_nothing_that_a_reader_passes_over_is_passed_over_in_silence(tmp_path: Path) -> None:
+    qmd, nanobot, vault, basic, chats = (tmp_path / name for name in ("q", "n", "v", "b", "c"))
+    for folder in (qmd, nanobot / "memory", vault / ".obsidian", basic / "/".join("d" * 32), chats):
+        folder.mkdir(parents=True)
+    (qmd / "index.yml").write_text("collections: {k: {path: /tmp, pattern: [a], context: {/x: 5}}}")
+    (nanobot / "memory" / "history.jsonl").write_text("{}")
+    (nanobot / "sessions").symlink_to(tmp_path)
+    (vault / ".obsidian" / "app.json").write_text("{")
+    (basic / "a.md").write_text("---\npermalink: a\n---\n")
+    (chats / "conversations.json").write_text('[{"chat_messages": []}]')
+    (chats / "memories.json").write_text('[{"said": "tea"}]')
+    told = {
+        qmd: ["its context of '/x' is no text", "its pattern is of no known form"],
+        nanobot: ["is a symlink", "1 lines are damaged or hold no entry"],
+        vault: [".obsidian/app.json cannot be read: what it leaves out is searched here"],
+        basic: ["lies more than 30 folders deep"],
+        chats: ["holds no memories of a known form"],
+    }
+    for path, expected in told.items():
+        parts = list(kinds.of(path).read(path))
+        said = [one.reason if isinstance(one, FileFailure) else getattr(one, "text", "") for one in parts]
+        assert sorted(expected) == sorted(filter(None, said))

@@ -44,7 +44,7 @@ def test_memories_stand_in_the_notes_of_their_days(
         assert memory.search("tag:food tea").hits[0].date == "2025-03-04"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[" * 100_000, b"\xff\xfe", b'"text"'])
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b'"text"'])
 def test_what_is_no_export_is_one_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "mem0.json"
     path.write_bytes(data)
@@ -52,7 +52,7 @@ def test_what_is_no_export_is_one_error(tmp_path: Path, data: bytes) -> None:
         list(mem0.read(path))
 
 
-@pytest.mark.parametrize("data", [b'{"a": 1}', b"[7]", b"[[]]", b'{"results": [{}]}'])
+@pytest.mark.parametrize("data", [b'{"a": 1}', b"[7]", b"[[]]", b'{"results": [{}]}', b"[" * 100_000, b"["])
 def test_what_is_no_memory_is_named(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "mem0.json"
     path.write_bytes(data)
@@ -66,3 +66,50 @@ def test_an_export_that_is_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     fact, cut = mem0.read(path)
     assert isinstance(fact, Fact)
     assert "cut off" in getattr(cut, "reason", "")
+
+
+KEPT, THIRD = '{"id": "1", "memory": "kept"}', '{"id": "3", "memory": "third"}'
+
+
+@pytest.mark.parametrize(
+    ("damaged", "after", "reason"),
+    [
+        ('{"memory": "a" "b"}', True, "damaged or cut off at its character 16; it is left out"),
+        (r'{"memory": "\u00zz", "n": [1, true, {}]}', True, "damaged"),
+        ('{"memory": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + "}", True, "nested too deep"),
+        (r'"\u00zz"', True, "damaged"),
+        ('{"memory": "5" tall"}', False, "it is left out, and all that follows"),  # what is a text is open
+        ('{"memory": "x, {}, []}', False, "and all that follows"),
+        ('{"memory": [}', False, "and all that follows"),
+        ('{"memory": tru', False, "and all that follows"),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_damaged_memory_is_named_and_those_behind_it_are_read(
+    tmp_path: Path, damaged: str, after: bool, reason: str, wrapped: bool
+) -> None:
+    path = tmp_path / "mem0.json"
+    made = f"[{KEPT}, {damaged}, {THIRD}]"
+    path.write_text('{"results": ' + made + ', "n": 1}' if wrapped else made)
+    facts = [part for part in mem0.read(path) if isinstance(part, Fact)]
+    failures = [part for part in mem0.read(path) if isinstance(part, FileFailure)]
+    assert [fact.text for fact in facts] == ["kept", *(["third"] if after else [])]
+    assert failures[0].path == f"{path}, number 2"
+    assert reason in failures[0].reason
+    assert len(failures) == 1 + (wrapped and after)  # what stands behind the list is not read then
+
+
+def test_line_breaks_in_a_memory_are_no_damage_and_nothing_is_lost_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "mem0.json"
+    told = {
+        f'[{KEPT}, {{"memory": "two\nlines"}}, {THIRD}]': ["kept", "two\nlines", "third"],
+        f'{{"results": [{KEPT}], "memories": [{THIRD}]}}': ["kept", "third"],
+        f"[{KEPT}] [{THIRD}]": ["kept", "stands behind the end of the list, and is left out"],
+        f"[{KEPT},": ["kept", "is missing: the list is cut off"],
+    }
+    for data, expected in told.items():
+        path.write_text(data)
+        parts = list(mem0.read(path))
+        assert [
+            part.text if isinstance(part, Fact) else getattr(part, "reason", "") for part in parts
+        ] == expected

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace import config
 from commonplace.changes import undo
+from commonplace.imports import openclaw
 from commonplace.memory import Memory
 from tests.imports.conftest import Bring, written
 
@@ -219,3 +220,12 @@ def test_another_home_is_another_source(root: Path, home: Path, bring: Bring, tm
     assert "Of the laptop." in after["memory/openclaw-memory.md"]
     assert "On the laptop." in after["memory/2025-03-04-openclaw.md"]
     assert bring(home).run == bring(other).run == ""
+
+
+def test_sessions_that_cannot_be_listed_are_named(tmp_path: Path) -> None:
+    home = tmp_path / ".openclaw"
+    home.mkdir()
+    assert not list(openclaw.read(home))
+    (home / "agents").write_text("no folder")
+    (failure,) = openclaw.read(home)
+    assert getattr(failure, "path", "") == str(home / "agents")

@@ -148,6 +148,12 @@ def test_disarmed_comments_say_nothing(entirely: bool) -> None:
         assert comments.take([disarmed]) == {}
 
 
+def test_what_is_superseded_is_no_guess_any_more_whichever_stands_first() -> None:
+    marks = ["<!-- tentative -->", "<!-- superseded -->"]
+    for line in (" ".join(["- x", *marks]), " ".join(["- x", *marks[::-1]]), f"- tentative: x {marks[1]}"):
+        assert parse(line, "x.md").annotations[1]["status"] == "superseded"
+
+
 def test_nobody_else_pins_strikes_or_names_sources() -> None:
     text = (
         "x <!-- cp: from=MEMORY.md#L1 since=2020-01-01 until=2030-01-01 to=a.md --> <!--pinned--> <!-- PINNED -->"
@@ -161,6 +167,7 @@ def test_nobody_else_pins_strikes_or_names_sources() -> None:
 @pytest.mark.parametrize(
     "line",
     ["tentative: x", "- 14:05 tentative: x", "  - Tentative: x", "1. **tentative:** x", "- **Tentative**: x", "- [ ] tentative: x",
+     "TENTATIVE: x", "- **TENTATIVE:** x",
      "> tentative: x", "- 14:05 暂定：周三", "待证:漏水", "tentative："],
 )  # fmt: skip
 def test_words_that_open_a_guess(line: str) -> None:

@@ -33,6 +33,7 @@ def test_tags_in_the_text(text: str, tags: list[str]) -> None:
         ("- [ ] a", ["open"]),
         ("1. [x] a\n* [X] b", ["done"]),
         ("- [ ] a\n  - [x] b", ["open", "done"]),
+        ("- 04:08 [ ] a\n- [x] 04:09 b\n- 4 [ ] c", ["open", "done"]),
         ("- [ ]\n[ ] a\n- [y] a\n- [x]a\n```\n- [ ] a\n```", None),
     ],
 )

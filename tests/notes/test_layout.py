@@ -90,6 +90,13 @@ def test_bullet(text: str, entry: str) -> None:
     assert bullet(text) == entry
 
 
+def test_a_task_stays_one(workspace: Workspace) -> None:
+    for text in ("[ ] call Lin", "- [x] pay\n- [ ] post", "[y] no task", "[ ]"):
+        remember(workspace, text, now=NOW)
+    tasks = "- [ ] call Lin\n- [x] pay\n  - [ ] post\n"
+    assert daily(workspace) == f"# 2026-02-13\n\n{tasks}- 14:05 [y] no task\n- 14:05 [ ]\n"
+
+
 def test_secrets_and_private_parts_are_not_written(workspace: Workspace) -> None:
     text = "key\n<private>\nmy diary\n</private>\npassword: hunter2 <PRIVATE>to the end</PRIVATE>"
     written = remember(workspace, text, now=NOW, heading="token ghp_" + "aB3" * 12)

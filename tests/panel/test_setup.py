@@ -160,10 +160,20 @@ def test_notes_come_in_after_a_look_are_taken_back_and_go_out_as_a_file(
         await person.press("x")
         await located(person, str(workspace / "in.md"))
         await person.sees("among the notes")
-        await located(person, str(target))
-        await asked(person, Review)
-        await person.press("y")
-        await person.until(lambda: "6 notes written" in person.message)
+        for path, wrong in (
+            ("~nosuchuser/x.md", "is no folder; make it first"),
+            ("/dev/null", "is a device; name another file"),
+        ):
+            await located(person, path)
+            await person.sees(wrong)
+        (tmp_path / "link.json").symlink_to(tmp_path / "nowhere.json")
+        for path in (tmp_path / "link.json", target):
+            await located(person, str(path))
+            await asked(person, Review)
+            await person.press("y")
+            await person.until(lambda name=path.name: f"/{name}" in person.message)
+            if path != target:
+                await person.press("x")
         await person.press("3")
         await person.until(lambda: person.rows("runs").row)
         await person.press("h", "u")

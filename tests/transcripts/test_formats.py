@@ -15,6 +15,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.config.settings import AUTO, TRANSCRIPTS
 from commonplace.markdown import turns
 from commonplace.transcripts import formats
+from commonplace.transcripts.rendering import cleaned
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
 from tests.transcripts import conversations
@@ -131,7 +132,14 @@ def test_damaged_lines_cost_nothing_but_themselves(sample: Sample) -> None:
     ]
     made = random.Random(7)
     mixed = [row for line in rows for row in (line, made.choice(damage))]
-    note = read(sample, b"".join(row + b"\n" for row in [damage[1], *mixed]))
+    data = b"".join(row + b"\n" for row in [damage[1], *mixed])
+    note, found = read(sample, data), formats.Damage()
+    formats.note(io.BytesIO(data), "s1.jsonl", sample.format, None, found)
+    first, *others = found.lines
+    assert (first, str(found)) == (1, f"line 1 and {len(others)} more are damaged and left out")
+    assert str(formats.damage(io.BytesIO(data), "s1.jsonl")) == str(found)
+    assert all(number % 2 and mixed[number - 2] in damage for number in others)
+    assert not formats.damage(io.BytesIO(sample.data + rows[0][:9]), "s1.jsonl").lines  # it is being written
     assert len(note.lines) == len(mixed) + 1
     assert [line for line in note.lines if line] == [line for line in read(sample).lines if line]
 
@@ -290,6 +298,7 @@ def test_a_line_too_long_for_a_message_is_passed_over(monkeypatch: pytest.Monkey
     note = read(sample, data)
     assert len(note.lines) == 2 * len(sample.values) + 1
     assert "xxx" not in "".join(note.lines)
+    assert formats.damage(io.BytesIO(data), "s1.jsonl").lines == [len(sample.values) + 1]
     assert "".join(note.lines).count(ANSWERED) == 2
 
 
@@ -299,3 +308,14 @@ def test_an_object_that_is_the_whole_file_is_read() -> None:
         assert read(sample, json.dumps(values, indent=1).encode()).lines == read(sample).lines
     one = conversations.chatgpt()
     assert read(one, json.dumps(one.values[0], indent=1).encode()).lines == read(one).lines
+
+
+def test_calls_nested_deeply_are_read_and_written_down_without_an_error() -> None:
+    for depth in (700, 950, 990):
+        arguments = '{"a":' * depth + "1" + "}" * depth
+        value = {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": 0}]}
+        event = json.dumps({"type": "assistant", "uuid": "1", "message": value}).replace(
+            " 0}", f" {arguments}}}"
+        )
+        for place in formats.turns(io.BytesIO(event.encode()), "x.jsonl", "auto"):
+            assert cleaned(place.turn).calls[0].name == "x"

@@ -105,7 +105,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
 @cache
 def _open_matter() -> re.Pattern[str]:
     """A task that is not done, or the line of a summary with what is open."""
-    return re.compile(rf"\s*[-*+]\s+(?:\[ \]\s+\S|(?:{'|'.join(OPEN_LABELS)}){DASH})")
+    return re.compile(rf"\s*[-*+]\s+(?:(?:\d\d:\d\d\s+)?\[ \]\s+\S|(?:{'|'.join(OPEN_LABELS)}){DASH})")
 
 
 def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:

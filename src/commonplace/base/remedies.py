@@ -26,6 +26,7 @@ WORDS: Mapping[str, str] = {
     "doctor.disk": "look at the disk and its permissions",
     "doctor.owner": "look whose it is",
     "edit.by_hand": "edit {1} by hand",
+    "export.force": "name another file",
     "files.readonly": "mount it so that it can be written to, or keep a workspace of your own elsewhere",
     "forget": "forget it",
     "forget.again": "forget it again",

@@ -57,8 +57,7 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
     for failure in exported.failures:
         failures.warn(screen.one_line(f"left out: {failure.path}: {failure.reason}"))
     if target is not None:
-        named = Path(target).expanduser()
-        exporting.write(memory, named.parent.resolve() / named.name, exported, force=force)
+        exporting.write(memory, exporting.target_of(target), exported, force=force)
         session.note(screen.one_line(f"{count(exported.files, 'note')} written to {target}"))
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))

@@ -213,10 +213,10 @@ def usage(
 ) -> None:
     """Show what was asked, found and opened, what found nothing, and what is never found.
 
-    The record lies in the workspace and is told to nobody; questions are kept without secrets and private
-    parts. `usage.record = false` in your own config.toml turns it off. A note counts as opened when `get`
-    reads it within half an hour, for the last question that found it, and as never found when no question did
-    since the record began.
+    The record lies in the workspace and is told to nobody: of several workspaces each has its own, so
+    name one. Questions are kept without secrets and private parts. `usage.record = false` in your own
+    config.toml turns it off. A note counts as opened when `get` reads it within half an hour, for the last
+    question that found it, and as never found when no question did since the record began.
     """
     if clear and (days is not None or never):
         raise click.UsageError("--clear deletes the whole record; leave out --days and --never", ctx)

@@ -16,6 +16,7 @@ WORDS: Mapping[str, str] = {
     "doctor.disk": "`commonplace doctor` looks at disk and permissions",
     "doctor.owner": "`commonplace doctor` says whose it is",
     "edit.by_hand": "edit {0} by hand",
+    "export.force": "--force replaces it",
     "files.readonly": "mount it so that it can be written to, or keep a workspace of your own elsewhere",
     "forget": "commonplace forget",
     "forget.again": "commonplace forget again",

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from commonplace.base import filetypes, paths, remedies
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
@@ -272,6 +273,9 @@ def text(case: Case) -> Iterator[Finding]:
         ("secrets", "warning", found.secrets, "{n:line} with what looks like a secret", secrets),
         ("private", "warning", found.hidden, "{n:private part} never closed, hiding all behind it", hidden),
     ]
+    remedy = "export or copy it again; what of it can be read is found"
+    damaged = transcripts([state for state in states if state.format], READ_S)
+    rows.append(("transcripts", "warning", damaged, "{n:transcript} damaged", remedy))
     problems = [row for row in rows if row[2]]
     for check, state, places, problem, remedy in problems:
         told = message(f"notes.{check}", f"{problem}: {{places}}", n=len(places), places=listed(places))
@@ -319,6 +323,29 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
         if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
             hidden.append(f"{state.shown}:{line}")
     return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
+
+
+def transcripts(states: Sequence[FileState], limit_s: float) -> list[str]:
+    """Name the transcripts that are damaged, and where, as far as there is time to look; newest first."""
+    if not states:
+        return []
+    from commonplace.transcripts import formats
+
+    until = time.monotonic() + limit_s
+    damaged: list[str] = []
+    for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
+        try:
+            with state.open() as file:
+                found = str(formats.damage(file, state.path, lambda: time.monotonic() > until))
+        except NoteUnreadable as error:
+            found = error.reason
+        except OSError as error:
+            found = paths.reason(error)
+        if found:
+            damaged.append(f"{state.shown} ({found})")
+        if time.monotonic() > until:
+            break
+    return damaged
 
 
 def secret_lines(note: str) -> list[int]:

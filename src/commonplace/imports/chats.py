@@ -51,8 +51,7 @@ def read(path: Path) -> Iterator[Part]:
     for place, name in formats.items():
         yield Folder(name, str(place.parent), (_glob(place.name),), format=name)
         yield from _memories(place, name)
-        if name == "chatgpt":
-            yield from _saved(place)
+        yield from _saved(place)
 
 
 def _glob(name: str) -> str:
@@ -60,26 +59,31 @@ def _glob(name: str) -> str:
 
 
 def _saved(place: Path) -> Iterator[Part]:
-    """What ChatGPT noted in its conversations, each with its moment."""
+    """What ChatGPT noted in its conversations, each with its moment; which of them cannot be read."""
+    damage = following.Damage()
     try:
-        for at, text in following.calls(place, _SAVED):
+        for at, text in following.calls(place, _SAVED, damage):
             yield Fact(f"bio {at} {text}", text, files.moment(at), "Saved memories", by_agent="chatgpt")
     except NoteUnreadable as error:
         yield FileFailure(error.path, error.reason)
+    yield from (FileFailure(f"{paths.shown(place)}, {left}", why) for left, why in damage.conversations)
 
 
 def _memories(place: Path, service: str) -> Iterator[Part]:
     """What the file of memories beside the conversations says, in a folder or in the same archive."""
     try:
         data = following.beside(place, _MEMORIES)
-        value = json.loads(data.decode("utf-8-sig", "replace")) if data else []
+        value = following.parsed(data.decode("utf-8-sig", "replace")) if data else []
     except NoteUnreadable as error:
         yield FileFailure(error.path, error.reason)
         return
     except (ValueError, RecursionError):
         yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "is no JSON, or cut off")
         return
-    for heading, text, at, origin in _texts(value, "Saved memories", _projects(place)):
+    texts = [*_texts(value, "Saved memories", _projects(place))]
+    if value and not texts:
+        yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "holds no memories of a known form")
+    for heading, text, at, origin in texts:
         yield Fact(f"memory {origin or text}", text, files.moment(at), heading, by_agent=service)
 
 

@@ -24,6 +24,8 @@ KIND = "claude-mem"
 FILE = "claude-mem.db"
 _LONGEST = 1 << 20  # characters of a column
 _STEPS, _MOST_STEPS = 100_000, 50_000  # of SQLite's machine between two looks; looks before it is ended
+# Of a file of another program we say nothing that has it deleted.
+_DAMAGED = "is damaged, so not all of it can be read; nothing of it was changed: claude-mem may repair it"
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 Row = Mapping[str, object]
 
@@ -42,6 +44,18 @@ def read(path: Path) -> Iterator[Part]:
     place = path / FILE if path.is_dir() else path
     if not files.is_file(place):
         raise NoteUnreadable(paths.shown(place), "is no file")
+    try:
+        yield from _standing(place)
+    except NoteUnreadable as error:
+        raise NoteUnreadable(error.path, _reason(error)) from error
+
+
+def _reason(error: NoteUnreadable) -> str:
+    return _DAMAGED if error.reason == database.DAMAGED else error.reason
+
+
+def _standing(place: Path) -> Iterator[Part]:
+    """What the database holds, read without a trace."""
     with snapshot.standing(place.resolve()) as copy:
         before = snapshot.marks(Path(copy))[0]
         with database.translated(place):
@@ -74,24 +88,34 @@ def _read(connection: database.Connection, place: Path) -> Iterator[Part]:
                 columns = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
                 if set(keys) <= set(columns):
                     known += 1
-                    yield from _rows(connection, table, columns, fact)
+                    yield from _rows(connection, place, table, columns, fact)
         except NoteUnreadable as error:
-            yield FileFailure(f"{error.path} ({table})", error.reason)
+            if not known:
+                raise
+            yield FileFailure(f"{error.path} ({table})", _reason(error))
     if not known:
         raise NoteUnreadable(paths.shown(place), "holds no tables of claude-mem")
 
 
 def _rows(
-    connection: database.Connection, table: str, columns: list[str], fact: Callable[[Row], Fact | None]
-) -> Iterator[Fact]:
+    connection: database.Connection,
+    place: Path,
+    table: str,
+    columns: list[str],
+    fact: Callable[[Row], Fact | None],
+) -> Iterator[Part]:
     shown = ", ".join(
         f"CASE typeof({name}) WHEN 'text' THEN substr({name}, 1, {_LONGEST})"
         f" WHEN 'integer' THEN {name} WHEN 'real' THEN {name} END"
         for name in map(database.quoted, columns)
     )
-    for row in connection.execute(f"SELECT {shown} FROM {table} ORDER BY id"):
-        if found := fact(dict(zip(columns, row, strict=True))):
+    for values in connection.execute(f"SELECT {shown} FROM {table} ORDER BY id"):
+        row = dict(zip(columns, values, strict=True))
+        if found := fact(row):
             yield found
+        if any(isinstance(value, str) and len(value) == _LONGEST for value in values):
+            name = f"{paths.shown(place)} ({table}, number {row['id']})"
+            yield FileFailure(name, f"a text of more than {_LONGEST:,} characters is taken up to there")
 
 
 def _observation(row: Row) -> Fact | None:
@@ -109,7 +133,8 @@ def _observation(row: Row) -> Fact | None:
         )
         if values
     ]
-    return _fact(row, "observation", f"{kind}: {first}" if kind else first, [*facts, *about], "Observations")
+    first = f"{kind}: {first}" if kind else first or ("observation" if facts else "")
+    return _fact(row, "observation", first, [*facts, *about], "Observations")
 
 
 def _summary(row: Row) -> Fact | None:

@@ -17,6 +17,8 @@ from commonplace.upkeep.export import FORMAT, VERSION
 
 KIND = "commonplace"
 _MARK = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + rb'"')
+_LONG_TERM = (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
+_NO_NOTE = "is no note with a path and a text"
 _HEAD = 1 << 10
 _LARGEST = 256 << 20
 
@@ -44,19 +46,23 @@ def read(path: Path) -> Iterator[Part]:
         raise NoteUnreadable(shown, "is no export: `format` or `notes` is missing")
     if held.get("version") != VERSION:
         raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
+    names = [note.get("path") for note in held["notes"] if isinstance(note, dict)]
+    both = all(name in names for name in _LONG_TERM)
     for number, note in enumerate(held["notes"], 1):
-        yield _page(path, note) or FileFailure(
-            f"{shown}, number {number}", "is no note with a path and a text"
-        )
+        page = _page(path, note, both)
+        yield FileFailure(f"{shown}, number {number:,}", page) if isinstance(page, str) else page
 
 
-def _page(path: Path, note: object) -> Page | None:
-    """A note of an export, below memory/ wherever it lay; None for what is none, or leaves the workspace."""
+def _page(path: Path, note: object, both: bool) -> Page | str:
+    """A note of an export, below memory/ wherever it lay; of what can be none the reason.
+
+    Where an export holds `both` files that may be long-term memory, the one in memory/ is a note.
+    """
     if not isinstance(note, dict):
-        return None
+        return _NO_NOTE
     name, text, day = note.get("path"), note.get("text"), note.get("date")
     if not isinstance(name, str) or not isinstance(text, str) or not name.lower().endswith(".md"):
-        return None
+        return _NO_NOTE
     parts = name.split("/")
     if (
         not all(parts)
@@ -65,12 +71,14 @@ def _page(path: Path, note: object) -> Page | None:
         or any(part in (".", "..") for part in parts)
         or is_hidden(name)
     ):
-        return None
-    is_curated = name in (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
+        return "its path leads out of the notes, or to what is hidden"
+    is_curated = name == _LONG_TERM[0] or (name == _LONG_TERM[1] and not both)
     below = name if is_curated or parts[0] == paths.MEMORY_FOLDER else f"{paths.MEMORY_FOLDER}/{name}"
     target = paths.MEMORY_FILE if is_curated else below
     stem = below.removeprefix(f"{paths.MEMORY_FOLDER}/")[: -len(".md")]
     instead = f"{paths.MEMORY_FOLDER}/{stem}-{KIND}.md"
+    if name in _LONG_TERM and not is_curated:
+        target = instead = f"{paths.MEMORY_FOLDER}/{stem}-{KIND}-2.md"
     data = text.encode("utf-8", "replace")
     if not data.endswith(b"\n"):
         data += b"\n"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from errno import ELOOP
 from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -32,7 +33,7 @@ def notes(
     while waiting:
         folder = waiting.pop()
         try:
-            names = root.names(folder)
+            names = _names(root, folder)
         except OSError as error:
             yield FileFailure(paths.shown(root.absolute(folder)), paths.reason(error))
             continue
@@ -46,9 +47,9 @@ def notes(
                 continue
             try:
                 status = root.stat(path)
-                if S_ISDIR(status.st_mode) and path.count("/") < DEEPEST:
+                if S_ISDIR(status.st_mode):
                     deeper.append(path)
-                elif name.lower().endswith(tuple(endings)) and not S_ISDIR(status.st_mode):
+                elif name.lower().endswith(tuple(endings)):
                     if (count := count + 1) > MOST_FILES:
                         shown = paths.shown(root.path)
                         yield FileFailure(shown, f"more than {MOST_FILES:,} files; the rest is left out")
@@ -57,6 +58,13 @@ def notes(
             except OSError as error:
                 yield FileFailure(paths.shown(root.absolute(path)), paths.reason(error))
         waiting += reversed(deeper)
+
+
+def _names(root: Root, folder: str) -> list[str]:
+    """The names in a folder. Raises OSError for one that cannot be read, or lies too deep."""
+    if folder.count("/") > DEEPEST:
+        raise OSError(ELOOP, f"lies more than {DEEPEST} folders deep")
+    return root.names(folder)
 
 
 def moment(value: object) -> datetime | None:

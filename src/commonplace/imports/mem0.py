@@ -6,7 +6,6 @@ A memory has `memory` (also `text`, `content`, `data`), `id`, `created_at`, `use
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,7 +24,7 @@ _TEXTS = ("memory", "text", "content", "data")
 _MEMORY = re.compile(rb'"memory"\s*:\s*"')
 _OTHER = (b'"mapping"', b'"chat_messages"')  # of chats
 _TAG = re.compile(r"[^\w/-]+")
-_HEAD, _TAIL = 1 << 16, 1 << 10
+_HEAD = 1 << 16
 _LONGEST = 200  # characters of a value of metadata
 
 
@@ -40,20 +39,14 @@ def recognises(path: Path) -> bool:
 
 def read(path: Path) -> Iterator[Part]:
     """Yield the memories. Raises NoteUnreadable for what is no list of them."""
-    shown, is_empty = paths.shown(path), True
+    shown = paths.shown(path)
     for number, one in enumerate(following.elements(path, _LISTS), 1):
-        if fact := _fact(one):
-            yield fact
-            is_empty = False
+        if isinstance(one, following.Damaged):
+            if not one.number:
+                raise NoteUnreadable(shown, f"is no JSON with a list of memories: it {one.reason}")
+            yield FileFailure(f"{shown}, number {one.number:,}", one.reason)
         else:
-            yield FileFailure(f"{shown}, number {number}", "is no memory with a text")
-    with open_named(path) as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-        end = file.read().rstrip()[-1:]
-    if end not in (b"]", b"}"):
-        if is_empty:
-            raise NoteUnreadable(shown, "is no JSON with a list of memories")
-        yield FileFailure(shown, "is cut off; export it again")
+            yield _fact(one) or FileFailure(f"{shown}, number {number:,}", "is no memory with a text")
 
 
 def _fact(one: object) -> Fact | None:

@@ -41,6 +41,7 @@ def read(path: Path) -> Iterator[Part]:
     workspace = path / "workspace" if path == home else path
     yield from _workspace(Root(workspace))
     folders = [workspace / "sessions", *([home / "sessions"] if home else [])]
+    yield from (FileFailure(paths.shown(one), "is a symlink") for one in folders if one.is_symlink())
     for number, folder in enumerate(one for one in folders if one.is_dir() and not one.is_symlink()):
         name = "nanobot-sessions" if number == 0 else f"nanobot-sessions-{number + 1}"
         yield Folder(name, str(folder), ("**/*.jsonl",), format=KIND)

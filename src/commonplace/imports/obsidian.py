@@ -17,6 +17,7 @@ from commonplace.types.imports import Folder, Part, Remark
 
 KIND = "obsidian"
 _DRAWINGS = ("**/*.excalidraw.md",)  # compressed, not to be read
+_SETTINGS = (".obsidian/templates.json", ".obsidian/app.json")
 _LARGEST = 1 << 20  # bytes of a settings file
 
 
@@ -33,11 +34,13 @@ def read(path: Path) -> Iterator[Part]:
         message = f"lies in the vault {paths.shown(vault)}; import that, or add this folder as a collection"
         raise NoteUnreadable(paths.shown(path), message)
     root, ignore = Root(path), list(_DRAWINGS)
-    templates = _settings(root, ".obsidian/templates.json").get("folder")
+    unread = [one for one in _SETTINGS if _settings(root, one) is None]
+    yield from (Remark(f"{one} cannot be read: what it leaves out is searched here") for one in unread)
+    templates = (_settings(root, _SETTINGS[0]) or {}).get("folder")
     if isinstance(templates, str) and templates.strip("/ "):
         ignore.append(f"{templates.strip('/ ')}/**")
     name = path.resolve().name or KIND
-    excluded = _settings(root, ".obsidian/app.json").get("userIgnoreFilters")
+    excluded = (_settings(root, _SETTINGS[1]) or {}).get("userIgnoreFilters")
     for one in excluded if isinstance(excluded, list) else ():
         if not isinstance(one, str):
             continue
@@ -52,10 +55,12 @@ def read(path: Path) -> Iterator[Part]:
     yield Folder(name, str(path), ("**/*.md",), tuple(dict.fromkeys(ignore)), weight="own")
 
 
-def _settings(root: Root, name: str) -> Mapping[str, object]:
-    """A settings file of the vault; nothing of one that is missing or damaged."""
+def _settings(root: Root, name: str) -> Mapping[str, object] | None:
+    """A settings file of the vault; nothing of one that is missing, None for one that cannot be read."""
     try:
         value = json.loads(root.read(name, limit=_LARGEST))
-    except (OSError, ValueError, RecursionError):
+    except FileNotFoundError:
         return {}
-    return value if isinstance(value, Mapping) else {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, Mapping) else None

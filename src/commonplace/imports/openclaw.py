@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from posixpath import basename, splitext
 
+from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.imports import files
 from commonplace.types.imports import Folder, Page, Part
@@ -83,8 +84,12 @@ def _workspace(root: Root, agent: str) -> Iterator[Part]:
 
 
 def _transcripts(root: Root) -> Iterator[Part]:
-    with suppress(OSError):
+    try:
         for agent in root.names("agents"):
             if root.is_folder(f"agents/{agent}/sessions"):
                 place = root.absolute(f"agents/{agent}/sessions")
                 yield Folder(f"{KIND}-{agent}", place, ("**/*.jsonl",), format=KIND)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield FileFailure(paths.shown(root.absolute("agents")), paths.reason(error))

@@ -29,6 +29,7 @@ KIND = "qmd"
 _NAMES = ("index.yml", "index.yaml")
 _LARGEST = 1 << 20  # bytes
 _MOST_GLOBS = 50
+_FORMS = {"pattern": str | None, "ignore": str | list | None, "context": Mapping | None}  # of a collection
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -75,8 +76,13 @@ def _collection(name: str, collection: Mapping[object, object], place: Path) -> 
     yield Folder(name, folder, globs, tuple(left_out), by_default=by_default)
     contexts = collection.get("context")
     for prefix, text in (contexts if isinstance(contexts, Mapping) else {}).items():
-        if isinstance(text, str) and text.strip():
+        if not isinstance(text, str):
+            yield FileFailure(f"{paths.shown(place)}: {name}", f"its context of {str(prefix)!r} is no text")
+        elif text.strip():
             yield Description(name, str(prefix).strip("/"), text.strip())
+    for key, form in _FORMS.items():
+        if not isinstance(collection.get(key), form):
+            yield FileFailure(f"{paths.shown(place)}: {name}", f"its {key} is of no known form")
     if update := _text(collection, "update"):
         yield Remark(
             f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"

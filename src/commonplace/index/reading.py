@@ -46,6 +46,7 @@ class Reader:
         self.failed: list[FileFailure] = []
         self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
         self.damaged: list[str] = []  # notes in another encoding
+        self.cut: list[str] = []  # transcripts with damaged lines, and which
         self.named: list[str] = []  # files whose path holds a secret
         self.hidden: list[str] = []  # where private parts begin that nobody closes
         self.plain = 0  # code files whose syntax cannot be read here
@@ -80,6 +81,7 @@ class Reader:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
         for notes, more in (
+            (self.cut, "are transcripts with damaged lines"),
             (self.unsettled, "have front matter that is read as text"),
             ([f"{path}: {NOT_UTF8}" for path in self.damaged], "are not in UTF-8"),
             ([f"{path}: {NAMED}" for path in self.named], "have a name that holds what looks like a secret"),
@@ -126,13 +128,18 @@ class Reader:
                 if not self._is_new(state, content):
                     return None
                 file.seek(0)
-                note = formats.note(file, state.path, state.format, state.size)
+                damage = formats.Damage()
+                note = formats.note(file, state.path, state.format, state.size, damage)
         except (UnicodeEncodeError, OSError) as error:
             self._fail(state, error)
             return None
         except NoteUnreadable as error:  # what the index knows of it stays
             self.failed.append(FileFailure(state.path, error.reason))
             return None
+        if damage.conversations:
+            self.failed.append(FileFailure(state.path, str(damage)))
+        elif damage.lines:
+            self.cut.append(f"{shown(state.path)}: {damage}")
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
     def _fail(self, state: FileState, error: UnicodeEncodeError | OSError) -> None:

@@ -69,10 +69,11 @@ _CHOICES = {"status": ("status", STATUSES)} | dict.fromkeys(("by", "source", "pr
 _FLAGS = {PINNED: (PINNED, "true")} | {status: ("status", status) for status in STATUSES}
 _WRITER = lazy(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
 # Words that open an entry which is a guess, behind the mark of a list and the hour.
-_GUESSES = ("entative:", "entative：", "entative**", "entative__", "暂定", "待证")
+_GUESSES = ("tentative:", "tentative：", "tentative**", "tentative__", "暂定", "待证")
 _GUESS = lazy(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
-    r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
+    r"(?:\*\*|__)?"
+    r"(?:(?i:tentative)(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
@@ -102,6 +103,8 @@ def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, 
     for number, line in enumerate(lines, 1):
         if "<!--" in line and (taken := _taken(line)):
             found[number] = dict(taken[0])
+            if ("status", "superseded") in taken[0]:  # a guess that something replaced waits for nobody
+                found[number]["status"] = "superseded"
             if number not in shown:
                 lines[number - 1] = taken[1]
     return found
@@ -163,7 +166,8 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
 
     Those in `passed`, first and last lines of fences and front matter, mean nothing.
     """
-    if not any(word in text for word in _GUESSES):  # as in nearly all texts
+    lower = text.lower()
+    if not any(word in lower for word in _GUESSES):  # as in nearly all texts
         return []
     silent = {number for first, last in passed for number in range(first, last + 1)}
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]

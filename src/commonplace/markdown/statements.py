@@ -20,6 +20,7 @@ _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
 # A row of a table, or a rule: lines that state nothing.
 _SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
 _BOX = lazy(r"\[[ xX]\][ \t]+")
+_TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
 _NUMBER = lazy(r"\d{1,9}")
 # What would be more than words at the start of a paragraph.
 _BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
@@ -160,14 +161,18 @@ def is_pinned(said: Mapping[str, str]) -> bool:
 
 
 def bullet(text: str, time: str | None = None) -> str:
-    """Format text as one list item: further lines are indented so that they stay inside it."""
+    """Format text as one list item: further lines are indented so that they stay inside it.
+
+    A task gets no time: `- 14:05 [ ] x` is none in Obsidian and on GitHub.
+    """
     lines = text.strip("\n").rstrip().split("\n")
     if fence := structure.open_fence(lines):  # it would swallow the entries after it
         lines.append(structure.fence_mark(lines[fence - 1]))
     if structure.fence_mark(lines[0]):
         lines.insert(0, "")  # a fence must start its own line
     first, *rest = lines
-    lead = f"- {time} " if time else "- "
+    task = _TASK.match(first.strip())
+    first, lead = (task[1], "- ") if task else (first, f"- {time} " if time else "- ")
     return "\n".join([(lead + first.strip()).rstrip(), *(f"  {line}".rstrip() for line in rest)])
 
 

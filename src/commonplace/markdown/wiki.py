@@ -16,7 +16,7 @@ from commonplace.types import Note
 
 OPEN, DONE = "open", "done"
 _TAG = re.compile(r"(?<!\S)#([\w/-]{1,100})(?![\w/#-])")
-_TASK = re.compile(r"\[([ xX])\][ \t]+\S")
+_TASK = re.compile(r"(?:\d\d:\d\d[ \t]+)?\[([ xX])\][ \t]+\S")  # behind an hour it is one here alone
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from textual.content import Content
 
 from commonplace.base import paths
-from commonplace.base.errors import ConfigError, PreviewOutdated
+from commonplace.base.errors import ConfigError
 from commonplace.imports import kinds
 from commonplace.imports.kinds import Kind
-from commonplace.memory import Memory, written
+from commonplace.memory import written
 from commonplace.panel import text
 from commonplace.panel.actions import UNCHANGED
 from commonplace.panel.dialogs import Choice, Located, Location, Review
@@ -34,7 +35,12 @@ async def bring_in(host: Host) -> None:
         host.tell(UNCHANGED)
         return
     host.tell(f"reading {path} …")
-    shown = await host.ask(partial(_previewed, host.memory, kind, path))
+    now = datetime.now().astimezone()
+    work = partial(
+        intake.carry_out, host.memory, kind.name, os.fspath(path), kind.read(path),
+        dry_run=True, show=True, now=now,
+    )  # fmt: skip
+    shown = await host.ask(work)
     host.tell("")
     outcome = reports.import_outcome(shown)
     is_news = bool(shown.diff) or any(one.outcome == "new" for one in shown.settings)
@@ -47,7 +53,11 @@ async def bring_in(host: Host) -> None:
     if not await host.push_screen_wait(Review(title, [*_lines(shown)], question)):
         host.tell(UNCHANGED)
         return
-    done = await host.ask(partial(_carried_out, host.memory, kind, path, shown))
+    work = partial(
+        intake.carry_out_shown, host.memory, kind.name, os.fspath(path), kind.read(path),
+        intake.digest(shown), now=now,
+    )  # fmt: skip
+    done = await host.ask(work)
     written(host.memory)
     if any(one.outcome == "new" for one in done.settings):
         await host.reopen()
@@ -81,17 +91,6 @@ async def _picked(host: Host, path: Path) -> Kind | None:
     return picked if isinstance(picked, Kind) else None
 
 
-def _previewed(memory: Memory, kind: Kind, path: Path) -> Import:
-    return intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path), dry_run=True, show=True)
-
-
-def _carried_out(memory: Memory, kind: Kind, path: Path, shown: Import) -> Import:
-    """Write what was shown. Raises PreviewOutdated where it would be something else by now."""
-    if _previewed(memory, kind, path) != shown:
-        raise PreviewOutdated([file.path for file in shown.files])
-    return intake.carry_out(memory, kind.name, os.fspath(path), kind.read(path))
-
-
 def _lines(shown: Import) -> Iterator[Content]:
     """Notes and settings that would change, what is left out, what somebody should know, then every line."""
     for line in filter(None, reports.import_text(shown).split("\n")):
@@ -118,19 +117,19 @@ async def export(host: Host) -> None:
     )
     while asked := await host.push_screen_wait(Location(title, hint, "", typed)):
         try:
-            await _export(host, Path(asked.path).expanduser())
+            await _export(host, exporting.target_of(asked.path))
             return
         except ConfigError as error:
             typed = asked._replace(wrong=str(error))
     host.tell(UNCHANGED)
 
 
-async def _export(host: Host, named: Path) -> None:
+async def _export(host: Host, target: Path) -> None:
     """Write an export to a file. Raises as `upkeep.export.write` does."""
-    target = named.parent.resolve() / named.name
-    is_there = os.path.isfile(target)
+    is_there = target.is_file() or target.is_symlink()
     if is_there:
-        lines = [text.plain(f"{paths.shown(target)}, {screen.size(target.stat().st_size)}")]
+        size = "a symlink" if target.is_symlink() else screen.size(target.stat().st_size)
+        lines = [text.plain(f"{paths.shown(target)}, {size}")]
         if not await host.push_screen_wait(Review("This file is there already", lines, "Replace it?")):
             host.tell(UNCHANGED)
             return

@@ -18,15 +18,31 @@ Value = Mapping[str, object]
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _MILLISECONDS_FROM = 1e11  # a time larger than this is not in seconds
 _BLOCK = 1 << 16
-LONGEST = 32 << 20  # bytes; a longer line is no message, and is passed over
+LONGEST = 32 << 20  # bytes; a longer line is no message, and `UNREAD` stands for it
+UNREAD = b"?"
 LARGEST = 32 << 20  # characters of one element of a list, or of an object that is the whole file
 MOST_VALUES = 1_000_000  # in one of them: `[],` are three characters, and a hundred bytes once they are read
 MOST_ELEMENTS = 1_000_000  # of a list
 _BETWEEN = re.compile(r"[\s,]*")
+NOTHING = "\0 \t\r\n"  # NULs are what a power cut leaves
+_DECODER = json.JSONDecoder(strict=False)
+_TOKEN = 16  # characters that a token takes at most which is no text
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_OUTSIDE = re.compile(  # what stands between brackets
+    rf"(?:[\s:,]++|{_STRING.pattern}|-?(?:\d[\d.eE+-]*+|Infinity)|true|false|null|NaN)*+", re.DOTALL
+)
+_CLOSED_BY = {"[": "]", "{": "}"}
 
 
 class Unreadable(ValueError):
     """Why a file is not read as conversations; reading what is too large would fill the memory."""
+
+
+class Damaged(NamedTuple):
+    """An element of a list that cannot be read: its number from 1, 0 where there is no list; and why."""
+
+    number: int
+    reason: str
 
 
 class Conversation(NamedTuple):
@@ -75,7 +91,10 @@ def text_of(content: object) -> str:
 def call(value: Value, *, id: str = "id", arguments: str = "input") -> Call:
     """Return the call that a block asks for; `id` and `arguments` are the keys of its format."""
     given = value.get(arguments, "")
-    encoded = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    try:
+        encoded = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    except RecursionError:
+        encoded = ""
     return Call(text(value, id), text(value, "name"), "" if given is None else encoded)
 
 
@@ -120,12 +139,12 @@ def check_values(text: str | bytes) -> None:
 
 
 def forwards(file: IO[bytes], size: int | None = None, longest: int = LONGEST) -> Iterator[bytes]:
-    """Yield the lines of a file, or of its next `size` bytes, without their ends; too long ones as empty."""
+    """Yield the lines of a file, or of its next `size` bytes, without their ends; too long ones as UNREAD."""
     left = sys.maxsize if size is None else size
     while left > 0 and (line := file.readline(min(left, longest))):
         left -= len(line)
         whole = line.endswith(b"\n") or len(line) < longest
-        yield line.rstrip(b"\r\n") if whole else b""
+        yield line.rstrip(b"\r\n") if whole else UNREAD
         while not whole and left > 0 and (line := file.readline(min(left, _BLOCK))):
             left -= len(line)
             whole = line.endswith(b"\n")
@@ -149,31 +168,109 @@ def backwards(file: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def elements(file: IO[bytes]) -> Iterator[object]:
-    """Yield the elements of a JSON list one by one, to where it is cut off or damaged. Raises Unreadable."""
+def parsed(raw: str | bytes) -> object:
+    """Return a JSON value, also one with line breaks in its texts. Raises ValueError, RecursionError."""
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return json.loads(raw, strict=False)
+
+
+def elements(file: IO[bytes], closing: str = "") -> Iterator[object]:
+    """Yield the elements of a JSON list one by one, and for what cannot be read of it `Damaged`.
+
+    After a damaged element it goes on where that element certainly ends. `closing` may follow the list.
+    Raises Unreadable.
+    """
     characters = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-    parse = json.JSONDecoder().raw_decode
-    text, place, size, opened, count = "", 0, _BLOCK, False, 0
+    text = ""
+    while not text and (data := file.read(_BLOCK)):
+        text = characters(data).lstrip()
+    if not text.startswith("["):
+        yield Damaged(0, "is no JSON list" if text else "is empty")
+        return
+    place, count, is_whole = 1, 0, False
     while True:
-        if len(text) - place >= LARGEST:
-            raise Unreadable(f"an element has more than {LARGEST >> 20} MiB")
-        data = file.read(size)
-        text, place = text[place:] + characters(data, not data), 0
-        if not opened and (text := text.lstrip()):
-            if text[0] != "[":
-                return
-            place, opened = 1, True
         check_values(text)
         while blank := _BETWEEN.match(text, place):
-            try:
-                value, place = parse(text, blank.end())
-            except (ValueError, RecursionError):
+            place = blank.end()
+            if text.startswith("]", place):
+                yield from _behind(file, text[place + 1 :], closing, count)
+                return
+            value, end = _element(text, place, count + 1, is_whole)
+            if not end:
                 break  # the rest of it is not read yet
             yield value
-            count += 1
+            if end < 0:
+                return
+            place, count = end, count + 1
             if count > MOST_ELEMENTS:
                 raise Unreadable(f"it has more than {MOST_ELEMENTS:,} elements")
-        if not data:
-            return
         left = len(text) - place
-        size = max(_BLOCK, min(left, LARGEST - left))  # parsed again only when there is twice as much
+        if left >= LARGEST:
+            raise Unreadable(f"an element has more than {LARGEST >> 20} MiB")
+        # Parsed again only when there is twice as much.
+        data = file.read(max(_BLOCK, min(left, LARGEST - left)))
+        text, place, is_whole = text[place:] + characters(data, not data), 0, not data
+
+
+def _behind(file: IO[bytes], rest: str, closing: str, count: int) -> Iterator[Damaged]:
+    """What stands behind a list, other than `closing`."""
+    while not (rest := rest.strip(NOTHING)) and (data := file.read(_BLOCK)):
+        rest = data.decode("utf-8", "replace")
+    if rest not in ("", closing):
+        yield Damaged(count + 1, "stands behind the end of the list, and is left out")
+
+
+def _element(text: str, place: int, number: int, is_whole: bool) -> tuple[object, int]:
+    """An element, and where it ends: 0 where more has to be read, -1 where nobody can tell where it does."""
+    try:
+        return _DECODER.raw_decode(text, place)
+    except (ValueError, RecursionError) as error:
+        end = 0 if not is_whole and _is_begun(error, text) else _end(text, place)
+        if not end and not is_whole:
+            return None, 0
+        if place == len(text):
+            return Damaged(number, "is missing: the list is cut off"), -1
+        why = "is nested too deep to be read"
+        if isinstance(error, json.JSONDecodeError):
+            why = f"is damaged or cut off at its character {error.pos - place + 1:,}"
+        rest = "" if end > 0 else ", and all that follows"
+        return Damaged(number, f"{why}; it is left out{rest}"), end or -1
+
+
+def _is_begun(error: Exception, text: str) -> bool:
+    """Whether an element may be whole once more of it is read."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
+
+
+def _end(text: str, place: int) -> int:
+    """Return where a damaged element certainly ends, 0 where more has to be read, -1 where nobody can tell.
+
+    Where a quotation mark is missing or too many, words stand between the texts: what is a text is open then.
+    """
+    inside: list[str] = []
+    if text[place : place + 1] not in ("[", "{"):
+        string = _STRING.match(text, place)
+        return _divided(text, string.end()) if string else -1
+    while True:
+        outside = _OUTSIDE.match(text, place)
+        place = outside.end() if outside else place
+        mark = text[place : place + 1]
+        if mark in _CLOSED_BY:
+            inside.append(_CLOSED_BY[mark])
+        elif inside and mark == inside[-1]:
+            inside.pop()
+        else:
+            return 0 if mark in ("", '"') or len(text) - place < _TOKEN else -1
+        place += 1
+        if not inside:
+            return _divided(text, place)
+
+
+def _divided(text: str, place: int) -> int:
+    """The end of an element where a comma or the end of the list follows it, else as `_end` says."""
+    after = text[place : place + _BLOCK].lstrip()[:1]
+    return place if after in (",", "]") and after else -1 if after else 0

@@ -6,7 +6,9 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -26,7 +28,7 @@ from commonplace.config.settings import TRANSCRIPTS
 from commonplace.markdown.metadata import date_of
 from commonplace.redaction.redact import redact
 from commonplace.transcripts import content, ours
-from commonplace.transcripts.content import Conversation, Unreadable, Value
+from commonplace.transcripts.content import Conversation, Damaged, Unreadable, Value
 from commonplace.transcripts.rendering import Renderer, clean
 from commonplace.types import Heading, Note
 from commonplace.types.events import Turn
@@ -38,6 +40,7 @@ _MOST_FILES = 1_000  # files of conversations
 _LARGEST_DIRECTORY = 4 << 20  # bytes that name what is in it, some 50,000 files
 _LARGEST_UNPACKED = 1 << 30  # bytes of all conversations
 _RATIO, _UNPACKED_ANYWAY = 40, 8 << 20  # times the size of the archive; bytes that a small one may hold
+_MOST_NAMED = 5  # of what is damaged
 _LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
 
@@ -94,18 +97,83 @@ def format_of(file: IO[bytes], path: str) -> Format | None:
         return None
 
 
-def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note:
+class Damage:
+    """What of a transcript could not be read: lines by their numbers, conversations with the reason."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.lines: list[int] = []
+        self.conversations: list[tuple[str, str]] = []
+
+    def __str__(self) -> str:
+        """Say in one line what is left out."""
+        if self.lines:
+            others = f" and {len(self.lines) - 1:,} more are" if self.lines[1:] else " is"
+            return f"line {self.lines[0]:,}{others} damaged and left out"
+        told = [f"{part} {reason}" for part, reason in self.conversations[:_MOST_NAMED]]
+        more = len(self.conversations) - _MOST_NAMED
+        return "; ".join([*told, *([f"{more:,} more are left out"] if more > 0 else [])])
+
+    def take(self, values: Iterable[object], part: str = "") -> Iterator[object]:
+        """Yield the elements that can be read, and note the others."""
+        for value in values:
+            if isinstance(value, Damaged):
+                element = f"number {value.number:,}" if value.number else "which"
+                self.conversations.append((f"{part}{element}", value.reason))
+            else:
+                yield value
+
+    def values(self, file: IO[bytes], size: int | None = None) -> Iterator[object]:
+        """Yield the values of lines, None for a damaged one; the last one may still be written to."""
+        number = 0
+        for number, line in enumerate(content.forwards(file, size), 1):
+            value = ours.parsed(line)
+            if value is None and line.strip(content.NOTHING.encode()) not in (b"", b"null"):
+                self.lines.append(number)
+            yield value
+        if self.lines and self.lines[-1] == number and not _ended(file):
+            self.lines.pop()
+
+
+def _ended(file: IO[bytes]) -> bool:
+    """Whether what was read last is the end of a line."""
+    file.seek(file.tell() - 1)
+    return file.read(1) == b"\n"
+
+
+def note(
+    file: IO[bytes], path: str, name: str, size: int | None = None, damage: Damage | None = None
+) -> Note:
     """Read a transcript as the note at `path`; `name` is its format or `auto`, `size` how much to read.
 
-    What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note. Raises
-    NoteUnreadable for an archive that is damaged, and for what would fill the memory.
+    What is damaged or cut off stands in `damage`, and is an empty line or no section. What is of no format is
+    empty. Raises NoteUnreadable for an archive that is damaged, and for what would fill the memory.
     """
+    damage = damage or Damage()
     if _by_lines(file, path):
         renderer = Renderer()
-        lines = [renderer.line(turn) for turn in _turns(map(ours.parsed, content.forwards(file, size)), name)]
+        lines = [renderer.line(turn) for turn in _turns(damage.values(file, size), name)]
         return _note(path, renderer.title, lines, renderer.first_day)
     with _unpacked(file, path) as parts:
-        return _archive(_conversations(parts, name), path)
+        return _archive(_conversations(parts, name, damage), path)
+
+
+def damage(file: IO[bytes], path: str, stop: Callable[[], bool] = lambda: False) -> Damage:
+    """Return what of a transcript cannot be read, as far as it is looked at until `stop` says so.
+
+    Raises NoteUnreadable as `note` does.
+    """
+    found = Damage()
+    if _by_lines(file, path):
+        for _ in found.values(file):
+            if stop():
+                break
+        return found
+    with _unpacked(file, path) as parts:
+        for _ in _readable(parts, found):
+            if stop():
+                break
+    return found
 
 
 def _archive(conversations: Iterable[Conversation], path: str) -> Note:
@@ -134,14 +202,15 @@ def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequen
     return Note(path, title, day or date_of(path), "session", lines, tuple(headings))
 
 
-def turns(file: IO[bytes], path: str, name: str) -> Iterator[Place]:
-    """Yield the messages of a transcript, tool results included. Raises NoteUnreadable as `note` does."""
+def turns(file: IO[bytes], path: str, name: str, damage: Damage | None = None) -> Iterator[Place]:
+    """Yield the messages of a transcript, tool results included; the rest as `note` has it."""
+    damage = damage or Damage()
     if _by_lines(file, path):
-        numbered = enumerate(_turns(map(ours.parsed, content.forwards(file)), name), 1)
+        numbered = enumerate(_turns(damage.values(file), name), 1)
         yield from (Place(number, turn) for number, turn in numbered if turn is not None)
         return
     with _unpacked(file, path) as parts:
-        for conversation in _conversations(parts, name):
+        for conversation in _conversations(parts, name, damage):
             yield from (Place(0, turn) for turn in conversation.turns)
 
 
@@ -165,14 +234,20 @@ def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
     return (read(value) if read and isinstance(value, Mapping) else None for value in values)
 
 
-def _conversations(parts: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
+def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Iterator[Conversation]:
     """The conversations of a file that is one value; messages in a list are one of them."""
-    form, values = _recognised(chain.from_iterable(map(_elements, parts)), name)
+    form, values = _recognised(_readable(parts, damage), name)
     mappings = (value for value in values if isinstance(value, Mapping))
     if form and form.conversation:
         yield from map(form.conversation, mappings)
     elif form and form.turn:
         yield Conversation("", "", list(filter(None, map(form.turn, mappings))))
+
+
+def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:
+    """The elements of the files of an archive; what is damaged is noted with the number of its file."""
+    for number, part in enumerate(parts, 1):
+        yield from damage.take(_elements(part), f"file {number}, " if len(parts) > 1 else "")
 
 
 def _recognised(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
@@ -201,9 +276,9 @@ def _is_heavy(value: object) -> bool:
 
 
 def elements(file: IO[bytes], path: str, keys: Sequence[str]) -> Iterator[object]:
-    """Yield the elements of a JSON list, one by one; of an object those of the list under one of some keys.
+    """Yield the elements of a JSON list, one by one; of an object those of the lists under some keys.
 
-    Ends where it is cut off or damaged. Raises NoteUnreadable for what would fill the memory.
+    `Damaged` stands for what cannot be read. Raises NoteUnreadable for what would fill the memory.
     """
     with _translated(path):
         yield from _elements(file, keys)
@@ -220,9 +295,19 @@ def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]
     if len(data) > content.LARGEST:
         raise Unreadable(f"it is one value of more than {content.LARGEST >> 20} MiB")
     content.check_values(data)
-    value = ours.parsed(data.removeprefix(b"\xef\xbb\xbf"))
+    data = data.strip(b"\xef\xbb\xbf" + content.NOTHING.encode())
+    try:
+        value = content.parsed(data)
+    except (ValueError, RecursionError):
+        first = re.match(rb'\{\s*"(\w+)"\s*:\s*(?=\[)', data)
+        if first and first[1].decode("ascii", "replace") in keys:
+            yield from content.elements(io.BytesIO(data[first.end() :]), closing="}")
+        else:
+            yield Damaged(0, "is damaged or cut off")
+        return
     whole: Value = value if isinstance(value, Mapping) else {}
-    yield from next((inner for key in keys if isinstance(inner := whole.get(key), list)), [whole])
+    lists = [inner for key in keys if isinstance(inner := whole.get(key), list)]
+    yield from chain.from_iterable(lists or [[whole]])
 
 
 # --- archives -------------------------------------------------------------------------------------------

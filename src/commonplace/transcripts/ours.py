@@ -37,7 +37,7 @@ def parsed(raw: bytes) -> object:
     raw = raw.strip(b"\0 \t\r\n")
     try:
         content.check_values(raw)
-        return json.loads(raw) if raw else None
+        return content.parsed(raw) if raw else None
     except (ValueError, RecursionError):
         return None
 

@@ -12,7 +12,7 @@ from commonplace.redaction.redact import redact, strip_private
 from commonplace.transcripts import content
 from commonplace.types.events import Call, Turn
 
-VERSION = "3"  # of what lines and their count of tokens are; another one has all transcripts read again
+VERSION = "4"  # of what lines and their count of tokens are; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # The argument of a call that says most, of those that tools take.
 _ARGUMENTS = (
@@ -76,9 +76,11 @@ def _clean_arguments(text: str) -> str:
 
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+        inner = inside(value)
+    except ValueError:
         return _clean(text)
-    inner = inside(value)
+    except RecursionError:  # nested too deep to be looked into
+        return ""
     return redact(text if inner == value else json.dumps(inner, ensure_ascii=False))[0]
 
 

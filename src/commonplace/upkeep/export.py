@@ -9,11 +9,14 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Literal, get_args
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import decode, parse
@@ -67,6 +70,12 @@ def form_of(target: Path) -> Form:
     return next((form for form in FORMS if form == ending), "md")
 
 
+def target_of(path: str) -> Path:
+    """Return the file that a path names, from the user's home where it begins so; a link is not followed."""
+    named = Path(os.path.expanduser(path))
+    return named.parent.resolve() / named.name
+
+
 def write(memory: Memory, target: Path, exported: Export, *, force: bool = False) -> None:
     """Write an export to a file outside the workspace and its collections, whole or not at all.
 
@@ -84,6 +93,10 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
         raise ConfigError("export", f"{paths.shown(target.parent)} is no folder; make it first")
     if os.path.isdir(target):
         raise ConfigError("export", f"{shown} is a folder; name a file in it")
+    with suppress(FileNotFoundError):
+        mode = os.lstat(target).st_mode
+        if not (S_ISREG(mode) or S_ISLNK(mode)):
+            raise ConfigError("export", f"{shown} is {kind(mode)}; name another file")
     root = paths.root_of(target)
     try:
         if force:
@@ -91,7 +104,7 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
         else:
             root.create(target, exported.data)
     except FileExistsError as error:
-        raise ConfigError("export", f"{shown} is there already; --force replaces it") from error
+        raise ConfigError("export", f"{shown} is there already; {remedies.say('export.force')}") from error
     except OSError as error:
         raise NoteUnreadable(shown, paths.reason(error)) from error
 

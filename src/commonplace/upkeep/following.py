@@ -21,6 +21,9 @@ from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
 from commonplace.transcripts import formats
+from commonplace.transcripts.content import Damaged as Damaged
+from commonplace.transcripts.content import parsed as parsed
+from commonplace.transcripts.formats import Damage as Damage
 from commonplace.transcripts.formats import Place as Place
 from commonplace.transcripts.rendering import cleaned
 
@@ -117,17 +120,21 @@ def format_of(place: Path) -> str:
     return next(map(_told, states), "")
 
 
-def calls(place: Path, tool: str) -> Iterator[tuple[str, str]]:
-    """Yield when a tool was called in the conversations of a file, and with what. Raises NoteUnreadable."""
+def calls(place: Path, tool: str, damage: Damage) -> Iterator[tuple[str, str]]:
+    """Yield when a tool was called in the conversations of a file, and with what. Raises NoteUnreadable.
+
+    What of the conversations cannot be read stands in `damage`.
+    """
     with _opened(place) as file:
-        for _, turn in formats.turns(file, place.name, AUTO):
+        for _, turn in formats.turns(file, place.name, AUTO, damage):
             yield from ((turn.at, call.arguments) for call in turn.calls if call.name == tool)
 
 
 def elements(place: Path, keys: Sequence[str]) -> Iterator[object]:
-    """Yield the elements of a JSON list in a file, or of the list under one of some keys of an object.
+    """Yield the elements of a JSON list in a file, or of the lists under some keys of an object.
 
-    Ends where the list is cut off. Raises NoteUnreadable for what cannot be read, and what is too large.
+    `Damaged` stands for what of it cannot be read. Raises NoteUnreadable for what is too large, and a file
+    that cannot be opened.
     """
     with _opened(place) as file:
         yield from formats.elements(file, place.name, keys)

@@ -7,14 +7,17 @@ what still stands as it was written, and reports the rest. What an undo took bac
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import tee
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from commonplace.base import clock, paths
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import additions, diffs, runs, transaction
 from commonplace.changes.receipts import Known, Receipts
@@ -45,6 +48,8 @@ MOST = 200_000  # facts and pages of one import
 LARGEST = 8 << 20  # bytes of one fact or page
 LARGEST_IN_ALL = 256 << 20
 MOST_NAMED = 1_000  # parts that are left out
+_LONGEST_NAME = 255  # bytes, on most file systems
+_JOINERS = "\u200c\u200d"  # within words and emoji
 _HIDDEN_REST = "opens <private> and never closes it; close it there and import again"
 
 
@@ -60,7 +65,8 @@ class Item(NamedTuple):
 class _Draft:
     """What one composition came to; another attempt begins with a new one."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: dict[str, Change] = field(default_factory=dict)  # by paths
+    folders: set[str] = field(default_factory=set)  # of what changes
     files: list[ImportedFile] = field(default_factory=list)
     known: dict[str, Known] = field(default_factory=dict)  # by paths, to be remembered
     redacted: list[str] = field(default_factory=list)
@@ -70,8 +76,32 @@ class _Draft:
         """Note what is to be remembered of a file beyond what is remembered already."""
         had = before.items if before else {}
         news = {key: digest for key, digest in known.items.items() if had.get(key) != digest}
-        if news or before is None or known.digest != before.digest:
+        if (other := self.known.get(path)) and other.items.keys() != news.keys():  # a page and entries
+            self.known[path] = Known("", known.day, {**other.items, **news})
+        elif news or before is None or known.digest != before.digest:
             self.known[path] = known._replace(items=news)
+
+    def reading(self, read: Read, workspace: paths.Workspace) -> Read:
+        """Return what reads a file as this import leaves it so far. Raises NoteUnreadable as `read` does."""
+
+        def drafted(path: str) -> bytes | None:
+            if path in self.changes:
+                return self.changes[path].after
+            above = path.split("/")[:-1]
+            parents = ("/".join(above[:number]) for number in range(1, len(above) + 1))
+            is_folder = path in self.folders or workspace.files.is_folder(path)
+            if is_folder or any(parent in self.changes for parent in parents):
+                raise NoteUnreadable(paths.shown(path), "its name is that of a folder, or below a note's")
+            return read(path)
+
+        return drafted
+
+    def change(self, path: str, before: bytes | None, after: bytes | None) -> None:
+        """Note that a file becomes another one."""
+        first = self.changes[path].before if path in self.changes else before
+        self.changes[path] = Change(path, first, after)
+        while path := path.rpartition("/")[0]:
+            self.folders.add(path)
 
 
 def carry_out(
@@ -99,8 +129,8 @@ def carry_out(
     def compose(read: Read) -> Sequence[Change]:
         nonlocal draft
         draft = _Draft()
-        _compose(draft, memory, source, origin, items, known, read, now)
-        return draft.changes
+        _compose(draft, memory, source, origin, items, known, draft.reading(read, memory.workspace), now)
+        return list(draft.changes.values())
 
     about = About("import", f"import {source}", f"from {paths.shown(origin)}")
     workspace, folders = memory.workspace, (sorted_out.folders, sorted_out.descriptions)
@@ -122,8 +152,28 @@ def carry_out(
         tuple(dict.fromkeys(draft.redacted)),
         run.id if run else "",
         dry_run,
-        diffs.of_changes(draft.changes) if show else "",
+        diffs.of_changes(list(draft.changes.values())) if show else "",
     )
+
+
+def digest(shown: Import) -> str:
+    """Return what tells one preview of an import from another; of a large one no more is to be kept."""
+    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def carry_out_shown(
+    memory: Memory, source: str, origin: str, parts: Iterable[Part], shown: str, *, now: datetime
+) -> Import:
+    """Carry out an import whose preview of the moment `now` was `shown`, its `digest`.
+
+    The parts that are compared are those that are written. Raises PreviewOutdated where they are others by
+    now, and as `carry_out` does.
+    """
+    compared, kept = tee(parts)
+    again = carry_out(memory, source, origin, compared, dry_run=True, show=True, now=now)
+    if digest(again) != shown:
+        raise PreviewOutdated([file.path for file in again.files])
+    return carry_out(memory, source, origin, kept, show=True, now=now)
 
 
 @dataclass(slots=True)
@@ -144,6 +194,8 @@ class _Sorted:
         self.size += size
         if size > LARGEST:
             self.leave(FileFailure(paths.shown(part.origin), f"larger than {LARGEST >> 20} MiB"))
+        elif isinstance(part, Page) and (reason := _unfit(part.path)):
+            self.leave(FileFailure(paths.shown(part.origin), reason))
         elif len(self.texts) == MOST or self.size > LARGEST_IN_ALL:
             most = f"{MOST:,} entries or {LARGEST_IN_ALL >> 20} MiB"
             reason = f"the source holds more than {most}; the rest is left out"
@@ -159,6 +211,17 @@ class _Sorted:
             self.left_out.append(failure)
         else:
             self.unnamed += 1
+
+
+def _unfit(path: str) -> str:
+    """Why a path may be no note's, empty where it may."""
+    if any("\ud800" <= one <= "\udfff" for one in path):
+        return "its name is not UTF-8: rename it"
+    if not all(one.isprintable() or one in _JOINERS or category(one) == "Zs" for one in path):
+        return "its name holds a line break or a sign that cannot be seen: rename it"
+    if any(len(part.encode()) > _LONGEST_NAME for part in path.split("/")):
+        return f"its name is longer than {_LONGEST_NAME} bytes: rename it"
+    return ""
 
 
 def _sort(parts: Iterable[Part]) -> _Sorted:
@@ -218,7 +281,10 @@ def _compose(
             shown = paths.shown(item.part.place)
             draft.left_out.append(FileFailure(shown, "lies in this workspace, and is a note of it already"))
         else:
-            _compose_page(draft, source, item, known, read, now, long_term)
+            try:
+                _compose_page(draft, source, item, known, read, now, long_term)
+            except NoteUnreadable as error:
+                draft.left_out.append(FileFailure(paths.shown(item.part.origin), error.reason))
     progress.tell("entries", len(items), len(items))
     facts = [item for item in items if isinstance(item.part, Fact)]
     _compose_facts(draft, source, origin, facts, known, read, now, memory.settings.remember.times)
@@ -253,7 +319,10 @@ def _compose_facts(
             continue
         placed = [(fact, entry) for fact in facts if (entry := _placed(draft, source, fact.part, times))]
         if placed:
-            _compose_day(draft, source, origin, path, placed, file, read, now)
+            try:
+                _compose_day(draft, source, origin, path, placed, file, read, now)
+            except NoteUnreadable as error:
+                draft.left_out.append(FileFailure(error.path, error.reason))
 
 
 def _moment(fact: Fact) -> datetime | None:
@@ -325,7 +394,7 @@ def _compose_day(
     digest = runs.digest(after)[:32] if whole else ""
     draft.remember(path, Known(digest, day, items), known)
     if after != before:
-        draft.changes.append(Change(path, before, after))
+        draft.change(path, before, after)
 
 
 def _day_note(source: str, origin: str, path: str, entries: Sequence[appends.Placed], day: str) -> bytes:
@@ -369,7 +438,7 @@ def _compose_page(
     if (after := _page(draft, source, page, day)) is None:
         return
     if not path:
-        standing = {one: read(one) for one in (own, page.instead)}
+        standing = {one: read(one) for one in (own, page.instead) if not _unfit(one)}
         path = next((one for one in standing if _is_free(standing[one], after, page)), "")
         if not path:
             draft.files.append(ImportedFile(own, "taken", differs=1))
@@ -391,7 +460,7 @@ def _compose_page(
     digest = file.digest if file and not written else runs.digest(after)[:32]
     draft.remember(path, Known(digest, day, {item.key: item.digest}), file)
     if after != before:
-        draft.changes.append(Change(path, before, after))
+        draft.change(path, before, after)
 
 
 def _is_free(before: bytes | None, after: bytes, page: Page) -> bool:

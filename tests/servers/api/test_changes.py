@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import pytest
+
 from commonplace.edit.forget import journal, requests
+from commonplace.servers.api import schema
 from commonplace.types import Selection
 from tests.servers.api.conftest import Api
 
@@ -114,7 +119,7 @@ def test_what_was_killed_is_carried_on(api: Api) -> None:
     assert api.get("/api/forget")["unfinished"] == []
 
 
-def test_changes_are_undone_one_by_one_or_since_one(api: Api) -> None:
+def test_changes_are_undone_one_by_one_or_since_one(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (api.root / NOTE).read_bytes()
     runs = []
     for old, new in ((OLD, NEW), ("Lin signs it off.", "Mira signs it off.")):
@@ -126,6 +131,10 @@ def test_changes_are_undone_one_by_one_or_since_one(api: Api) -> None:
     assert [run["about"]["undoes"] for run in done["runs"]] == runs[::-1]
     assert shown.keys() - done.keys() == {"preview"}
     assert (shown["dry_run"], done["dry_run"], shown["diff"]) == (True, False, done["diff"])
+    ask = partial(api.post, "/api/corrections/preview", old=OLD, new=NEW)
+    whole = ask()["diff"]
+    monkeypatch.setattr(schema, "MOST_DIFF", len(whole) - 1)
+    assert ask()["diff"] == whole[: whole.rstrip("\n").rfind("\n") + 1]
     assert (api.root / NOTE).read_bytes() == before
     assert api.refused("POST", "/api/undo/preview", {"since": True})[0] == 400
     assert api.refused("POST", "/api/undo/preview", {})[0] == 409

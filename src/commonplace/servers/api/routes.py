@@ -248,7 +248,7 @@ def _answer(
                 call.check_reach(operation.beyond)
             answer = operation.run(call)
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            text = encode(schema.coded(to_data(reply.value)))
+            text = encode(schema.coded(schema.cut(to_data(reply.value))))
     except CommonplaceError as error:
         return errors.response(errors.translated(error, root or "/"))
     except Cancelled:

@@ -15,6 +15,7 @@ from commonplace import types
 from commonplace.base.messages import Message
 
 Schema = Mapping[str, Any]
+MOST_DIFF = 1_000_000  # characters of a diff that are answered
 _SCALARS: Mapping[object, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
 }  # fmt: skip
@@ -59,6 +60,15 @@ def answer(**properties: Schema) -> Schema:
     """Describe an object that has all of these properties, with the codes of sentences, and no other."""
     coded = {"said": _CODED} if any(name in properties for name in SAID) else {}
     return record(" ".join(properties), **properties, **coded)
+
+
+def cut(data: object) -> Any:  # noqa: ANN401 - any JSON
+    """Leave of the diff of an answer as much as anybody reads, whole lines of it."""
+    diff = data.get("diff") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(diff, str) or len(diff) <= MOST_DIFF:
+        return data
+    end = diff.rfind("\n", 0, MOST_DIFF) + 1
+    return {**data, "diff": diff[: end or MOST_DIFF]}
 
 
 def coded(data: object) -> Any:  # noqa: ANN401 - any JSON

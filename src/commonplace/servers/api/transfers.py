@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
-from dataclasses import replace
 from datetime import datetime
-from itertools import tee
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base.errors import PreviewOutdated
 from commonplace.base.messages import message
 from commonplace.servers.api import schema
 from commonplace.servers.api.collections import PATH, place
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 _IMPORT, _EXPORT = "commonplace import PATH", "commonplace export --to FILE"
 _FORMS = ("md", "json", "zip")
-_MOST_DIFF = 1_000_000  # characters
 
 
 # --- in -------------------------------------------------------------------------------------------------
@@ -44,22 +41,9 @@ def _preview(call: Call) -> object:
     does = any(one.outcome in ("new", "changed") or one.added for one in shown.files) or any(
         one.outcome == "new" for one in shown.settings
     )
-    code = call.offer("import", (kind, origin, now, _digest(shown))) if does else ""
-    told: dict[str, Any] = to_data(_cut(shown))
+    code = call.offer("import", (kind, origin, now, intake.digest(shown))) if does else ""
+    told: dict[str, Any] = to_data(shown)
     return {**told, "preview": code}
-
-
-def _digest(shown: Import) -> str:
-    """What tells one import from another; of a large one no more is kept."""
-    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _cut(done: Import) -> Import:
-    """An import with as much of its diff as anybody reads."""
-    if len(done.diff) <= _MOST_DIFF:
-        return done
-    end = done.diff.rfind("\n", 0, _MOST_DIFF) + 1
-    return replace(done, diff=done.diff[: end or _MOST_DIFF])
 
 
 def _import(call: Call) -> object:
@@ -69,18 +53,19 @@ def _import(call: Call) -> object:
 
     offered: tuple[Kind, str, datetime, str] = call.redeem("import")
     kind, origin, now, digest = offered
-    again, parts = tee(kind.read(Path(origin)))  # what is compared is what is written
-    known = intake.carry_out(call.memory, kind.name, origin, again, dry_run=True, show=True, now=now)
-    if _digest(known) != digest:
+    try:
+        done = intake.carry_out_shown(
+            call.memory, kind.name, origin, kind.read(Path(origin)), digest, now=now
+        )
+    except PreviewOutdated as error:
         reason = message(
             "import.other", "what would be imported is not what was shown, so nothing was written"
         )
-        raise Refused(409, reason, PREVIEW_AGAIN)
-    done = intake.carry_out(call.memory, kind.name, origin, parts, show=True, now=now)
+        raise Refused(409, reason, PREVIEW_AGAIN) from error
     if done.settings:
         assert call.reopen is not None
         call.reopen()
-    return _cut(done)
+    return done
 
 
 def _kinds(call: Call) -> object:
