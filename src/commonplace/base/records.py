@@ -75,6 +75,7 @@ PLACES = (
     Place("writes", r"writes/[^/]+\.json", "own", "copies"),
     Place("writes", r"writes/[^/]+\.kept", "bound", "copies"),
     Place("overwritten", r"overwritten/[^/]+", "data", "copies"),
+    Place("editing", r"editing/[^/]+", "data", "editing"),
     Place("server", r"server\.json", "data"),  # a port, a process, folders
     Place("log", r"(?:schedule|server)\.log", "data", "logs"),
     Place("redaction", r"redaction", "data"),  # a digest
