@@ -72,14 +72,16 @@ def test_many_lines_are_counted_and_not_shown(run: Run, workspace: Path, editor:
     assert "MEMORY.md: 400 lines added, 5 removed" in result.stderr
 
 
-@pytest.mark.parametrize("answer", ["n", "y", ""])
+@pytest.mark.parametrize(
+    ("answer", "edited"), [("n", "- Edited by hand.\n"), ("y", "- Edited by hand.\n"), ("", ""), ("y", "")]
+)
 def test_what_the_editor_saved_over_is_put_back_after_a_yes(
-    run: Run, workspace: Path, editor: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+    run: Run, workspace: Path, editor: Path, monkeypatch: pytest.MonkeyPatch, answer: str, edited: str
 ) -> None:
     def write(argv: list[str]) -> int:
         text = (workspace / "MEMORY.md").read_bytes()
         assert run("remember", "The gate is green.", "--long-term").exit_code == 0
-        (workspace / "MEMORY.md").write_bytes(text + b"- Edited by hand.\n")
+        (workspace / "MEMORY.md").write_bytes(text + edited.encode())
         return 0
 
     monkeypatch.setattr(editors, "run", write)
@@ -88,13 +90,31 @@ def test_what_the_editor_saved_over_is_put_back_after_a_yes(
     assert "the editor saved over what was written meanwhile" in result.stderr
     assert "+- The gate is green." in result.stdout
     text = (workspace / "MEMORY.md").read_text()
-    assert "- Edited by hand." in text
+    assert edited in text
+    assert ("1 line added" in result.stderr) == bool(edited)
     assert ("The gate is green." in text) == (answer == "y")
     assert ("both changes stand" in result.stderr) == (answer == "y")
     if answer != "y":
         _, command = result.stderr.split("`commonplace restore ")
         assert run("restore", command.partition("`")[0]).exit_code == 0
         assert "The gate is green." in (workspace / "MEMORY.md").read_text()
+
+
+def test_a_note_that_is_gone_is_said_and_what_was_written_meanwhile_kept(
+    run: Run, workspace: Path, editor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete(argv: list[str]) -> int:
+        assert run("remember", "The gate is green.", "--long-term").exit_code == 0
+        (workspace / "MEMORY.md").unlink()
+        return 0
+
+    monkeypatch.setattr(editors, "run", delete)
+    result = run("edit", "MEMORY.md")
+    assert result.exit_code == 1
+    assert "no note is left there" in result.stderr
+    _, command = result.stderr.split("`commonplace restore ")
+    assert run("restore", command.partition("`")[0]).exit_code == 0
+    assert "- The gate is green." in (workspace / "MEMORY.md").read_text()
 
 
 def test_a_note_of_a_collection_is_edited_where_it_lies(run: Run, tmp_path: Path, editor: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -83,10 +84,16 @@ def test_copies_are_deleted(run: Run, workspace: Path, lost: list[str]) -> None:
     assert list((workspace / writes.COPIES).iterdir()) == []
 
 
-def test_a_copy_of_a_note_that_is_gone_stays(run: Run, workspace: Path, lost: list[str]) -> None:
+def test_a_note_that_is_gone_is_made_anew_while_the_record_names_it(
+    run: Run, workspace: Path, lost: list[str]
+) -> None:
     (workspace / NOTE).unlink()
+    assert run("restore", lost[0]).stdout == f"{NOTE}: 1 line put back\n"
+    assert len((workspace / NOTE).read_text().splitlines()) == 1
+    (workspace / NOTE).unlink()
+    shutil.rmtree(workspace / writes.FOLDER)
     assert "a note that is gone, 1 line" in run("restore").stdout
-    result = run("restore", lost[0])
+    result = run("restore", lost[1])
     assert result.exit_code == 1
     assert "its note is gone; copy what you miss by hand" in result.stderr
-    assert len(list((workspace / writes.COPIES).glob("*.md"))) == 2
+    assert len(list((workspace / writes.COPIES).glob("*.md"))) == 1

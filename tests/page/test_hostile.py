@@ -76,3 +76,47 @@ def test_monsters_are_shown_and_the_page_goes_on(opened: Open) -> None:
         here.go(f"note?ref=memory/{name}.md", f".prose h2:text('A {name}')")
     here.page.get_by_role("button", name="Source").click()
     here.page.wait_for_selector(".sourceline")
+
+
+# Lines that an expression goes back over, blank by blank or mark by mark, as long as it can.
+MANY = 1_000_000
+BACKWARD = [
+    "##" + " " * MANY + "a" + " " * MANY + "b\u2028c",
+    "- " + " " * MANY + "b\u2028c",
+    "x" + " " * MANY + "y",
+    " " * MANY + "x",
+    "- a <!--" + " " * MANY + "tentative",
+    "<!-- " * (MANY // 5),
+    "## " + "# " * (MANY // 2) + "x",
+    "1" * MANY + "x",
+    "> [!" + "a" * MANY,
+    ("[a](" + " " * 7000 + "x\n\n") * 1000,
+    "[a" * 4000,
+    ("`" * 100 + "x") * 10_000,
+    "|" + "\\|" * (MANY // 2),
+    "@@ " + "+" * MANY,
+    "\n" * MANY,
+]
+READING = """async (text) => {
+  const [{ render }, { bare, isTentative, headingsIn }, { diff, worded }, { mark, plain }] =
+    await Promise.all(['markdown', 'statements', 'diff', 'dom'].map((one) => import(`/page/${one}.js`)));
+  const lines = text.split('\\n');
+  for (const one of lines.slice(0, 3)) [bare(one), isTentative(one), plain(one), worded(one, `${one} `), diff(`+${one}`)];
+  bare(text), isTentative(text), headingsIn(text), diff(text);
+  for (const one of render(lines)) mark(one, ['steep', '茶']);
+  window.reads = (window.reads ?? 0) + 1;
+}"""
+
+
+def test_no_line_keeps_the_page_from_going_on(opened: Open) -> None:
+    here = opened()
+    for number, line in enumerate(BACKWARD, 1):
+        here.page.evaluate(f"text => {{ setTimeout(() => ({READING})(text)); }}", line)
+        here.page.wait_for_function("number => window.reads === number", arg=number)
+    assert here.page.evaluate(
+        "async () => (await import('/page/statements.js')).headingsIn('# A\\n## B c ##\\n###  D #\\n#x\\n## B c')"
+    ) == ["B c", "D"]
+    said = "- 09:10 Oolong  <!-- by: agent --> in winter. <!-- a --><!-- b -->"
+    assert here.page.evaluate("async text => (await import('/page/statements.js')).bare(text)", said) == (
+        "Oolong in winter."
+    )

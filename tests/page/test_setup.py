@@ -40,6 +40,8 @@ def a_folder_is_added_left_out_and_removed(here: Opened, workspace: Path) -> Non
     folder = workspace.parent / NAME
     folder.mkdir()
     (folder / f"{NAME}.md").write_text(f"{HEAD}- No shrimp.\n")
+    with (folder / "huge.md").open("wb") as huge:
+        huge.truncate(100 << 20)
     here.press("a")
     here.page.keyboard.insert_text("../none")
     here.press("Enter")
@@ -50,6 +52,9 @@ def a_folder_is_added_left_out_and_removed(here: Opened, workspace: Path) -> Non
     assert (
         here.page.locator("section .notice").inner_text() == "recipes is searched now. Notes: 1, passages: 1."
     )
+    unread = here.page.locator("section details", has_text="could not be read").inner_text()
+    assert "Files that could not be read: 1" in unread
+    assert "recipes/huge.md" in unread
     row = here.page.locator(".card", has_text="recipes")
     row.get_by_role("checkbox").focus()
     with here.page.expect_response("**/api/collections/include"):

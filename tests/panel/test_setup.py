@@ -80,6 +80,8 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
     folder.mkdir()
     (workspace.parent / "more").mkdir()
     (folder / "汤.md").write_text("# 汤\n\n- 冬天喝姜汤，不放虾。\n", "utf-8")
+    with (folder / "huge.md").open("wb") as huge:
+        huge.truncate(100 << 20)
 
     async def scene(person: Person) -> None:
         await at_row(person, ("add", ""))
@@ -92,6 +94,7 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
         name.value = "recipes"
         await person.press("enter")
         await person.until(lambda: "recipes: 1 note, 1 passage, searched from now on" in person.message)
+        assert "1 file could not be read: recipes/huge.md" in person.message
         config.add_collection(workspace, "more", str(workspace.parent / "more"))  # by another program
         await person.press("2", "6")
         await person.sees("more")

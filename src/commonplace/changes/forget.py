@@ -108,7 +108,7 @@ def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, si
     after: dict[str, bytes | None] = {}
     for path, data in stored.items():
         side = path.suffix[1:]
-        after[side] = _edited(workspace, file.path, data, targets)
+        after[side] = edited(workspace, file.path, data, targets)
         if after[side] != data:
             sides[path] = after[side]
         if getattr(file, side) == runs.digest(data):
@@ -120,8 +120,8 @@ def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, si
     return file
 
 
-def _edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets) -> bytes | None:
-    """The bytes of a note without it: exactly as the note itself became, where they were its bytes."""
+def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets) -> bytes | None:
+    """Return the bytes of a note without it: exactly as the note itself became, where they were its bytes."""
     digest = runs.digest(data)
     for note in targets.known:
         if (note.path, note.before) == (path, digest):

@@ -18,7 +18,7 @@ from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
 
 if TYPE_CHECKING:
-    from commonplace.edit.merge import Overwritten
+    from commonplace.edit.merge import Editing, Overwritten
     from commonplace.memory import Memory
     from commonplace.types import Excerpt
 
@@ -90,46 +90,55 @@ def _fixed(note: _Note) -> str:
 def _edit(note: _Note) -> int:
     """Edit a file, say what changed, bring the index up to it; return the exit code.
 
-    Raises ConfigError, NoteUnreadable.
+    Raises ConfigError, NoteUnreadable, also where the editor left no note there.
     """
     from commonplace.changes import diffs
     from commonplace.edit import merge
     from commonplace.types.changes import Change
 
     argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())
+    place = screen.name(note.excerpt.path)
     with merge.Editing(note.memory.workspace, note.path) as editing:
+        if editing.is_open_elsewhere:
+            failures.warn(f"{place} is open in another editor: who saves last saves over the other")
         code = editors.run(argv)
-    if code:
-        failures.warn(f"{os.path.basename(argv[0])} ended with {code}")
-    before, after, place = editing.before, editing.after, screen.name(note.excerpt.path)
-    if after == before:
-        session.note(f"{place}: nothing was changed")
-        return failures.ERROR if code else 0
-    added, removed = diffs.counted(before, after)
-    if added + removed <= _SHOWN:
-        diff = diffs.of_change(Change(note.excerpt.path, before, after))
-        session.write(reports.diff_text(diff, session.look(note.memory.settings)))
-    session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
-    found, said = editing.overwritten()
-    for sentence in said:
-        failures.warn(sentence)
-    if found is not None:
-        _offer(note, found)
-    if note.memory.status().notes:  # a first sync takes its time, and is asked for
+        found, said = editing.overwritten()
+        if code:
+            failures.warn(f"{os.path.basename(argv[0])} ended with {code}")
+        before, after = editing.before, editing.after
+        is_same = after == before
+        if after is None:
+            session.note(f"{place}: no note is left there")
+        elif not is_same:
+            added, removed = diffs.counted(before, after)
+            if added + removed <= _SHOWN:
+                diff = diffs.of_change(Change(note.excerpt.path, before, after))
+                session.write(reports.diff_text(diff, session.look(note.memory.settings)))
+            session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
+        elif found is None:
+            session.note(f"{place}: nothing was changed")
+        for sentence in said:
+            failures.warn(sentence)
+        is_back = found is not None and _offer(note, editing, found)
+    if (
+        not is_same or is_back
+    ) and note.memory.status().notes:  # a first sync takes its time, and is asked for
         index.run(note.memory)
         session.note("the index is up to date")
+    if editing.trouble and not is_back:
+        raise editing.trouble
     return failures.ERROR if code else 0
 
 
-def _offer(note: _Note, found: Overwritten) -> None:
-    """Show what the editor saved over, and put it back if somebody is there who wants that."""
-    from commonplace.edit import merge
-
+def _offer(note: _Note, editing: Editing, found: Overwritten) -> bool:
+    """Show what the editor saved over; put it back if somebody is there who wants that, and tell whether."""
     place = screen.name(note.excerpt.path)
     failures.warn(f"{place}: the editor saved over what was written meanwhile:")
     session.write(reports.diff_text(found.diff, session.look(note.memory.settings)))
     if session.can_ask() and click.confirm("Put it back?", err=True):
-        number = merge.put_back(note.memory.workspace, found)
+        number = editing.put_back(found)
         session.note(f"{place}: {count(number, 'line')} put back; both changes stand")
-    elif found.copies:
+        return True
+    if found.copies:
         session.note(f"`commonplace restore {' '.join(copy.name for copy in found.copies)}` puts it back")
+    return False

@@ -2,38 +2,50 @@
 
 While an editor is open the note is read now and then, so that what stood there before the editor saved is
 known, and where. What came and went between two looks is known from the record of writes (decision 26).
+
+The versions of the note lie in `.commonplace/editing/` until that is settled, where a forgetting reaches
+them: what was forgotten meanwhile is not put back. This process keeps keyed hashes of their lines alone, by
+which it knows what was forgotten and stands in the note again because the editor still had it.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter, deque
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from itertools import islice, pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from commonplace.base import paths
-from commonplace.base.errors import NoteUnreadable, PreviewOutdated
+from commonplace.base import paths, records, remedies, signature
+from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, runs
+from commonplace.changes import diffs, forget, runs
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
-from commonplace.types.changes import Change
+from commonplace.types.changes import Change, Erased
+from commonplace.types.store import Site, Targets
 
+FOLDER = f"{paths.DERIVED_FOLDER}/editing"
+_KIND = "editing"  # what lines are hashed as
 _LOOK_S = 0.1  # between two looks at the note
 _RUNS = 100  # of the log of changes that are looked through
-_VERSIONS = 200  # of a note that are kept: some editors save every second
-_Versions = tuple[bytes, bytes]  # of a note, before and after a write of this memory
+_VERSIONS, _BYTES = 200, 1 << 26  # of a note that are kept: some editors save every second
 
 
 class Overwritten(NamedTuple):
-    """A note as an editor left it, and with what it lacks put back; copies hold the lines that are gone."""
+    """A note as an editor left it, and with what it lacks put back; copies hold the lines that are gone.
+
+    `saved` is None for a note that was deleted.
+    """
 
     note: str
-    saved: bytes
+    saved: bytes | None
     merged: bytes
     copies: tuple[writes.Copy, ...]
 
@@ -43,25 +55,51 @@ class Overwritten(NamedTuple):
         return diffs.of_change(Change(self.note, self.saved, self.merged))
 
 
+class _Version(NamedTuple):
+    """A note as a look found it: its file, what hashes of it and of its lines are, whether we wrote it.
+
+    `said` are hashes of the lines without the blanks around them, empty for a line of blanks alone.
+    """
+
+    file: str
+    size: int
+    digest: str
+    lines: tuple[str, ...]
+    said: tuple[str, ...]
+    is_ours: bool
+
+
 class Editing:
-    """A note from before an editor opens it until after it has ended.
+    """A note from before an editor opens it until what the editor saved over is put back.
 
     with Editing(workspace, path) as editing:
         editors.run(argv)
-    found = editing.overwritten()
+        found, said = editing.overwritten()
     """
+
+    after: bytes | None  # as the editor left it; None where no note is left
+    trouble: NoteUnreadable | None = None  # why none is left
 
     def __init__(self, workspace: paths.Workspace, path: Path) -> None:
         """Take a note and the workspace that it is of."""
         self._workspace, self._path = workspace, path
         self._note = os.path.relpath(os.path.realpath(path), os.path.realpath(workspace.root))
-        # before, after, and whether that was the last write of this memory
-        self._seen: deque[tuple[bytes, bytes, bool]] = deque(maxlen=_VERSIONS)
-        self._written: list[_Versions] = []
+        self._id, self._key = os.urandom(4).hex(), os.urandom(16)
+        self._first: _Version | None = None  # None where no version can be kept
+        self._versions: deque[_Version] = deque()
+        self._number = 0  # of versions so far
         self._ended = threading.Event()
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        self.before = self.after = self._content()
+        self._plain, self._since = self._content(), time.time_ns()
+        if not self._note.startswith(os.pardir):
+            with suppress(CommonplaceError, OSError):  # who may not write there has nothing to follow
+                self._held.enter_context(locked(_lock(self._workspace, self._id)))
+                _tidy(self._workspace)
+                with locked(self._notes_lock):
+                    self._keep(self._content(), is_ours=False)
+                self._first, self._plain = self._versions[0], b""
         self._known = {copy.name for copy in writes.copies(self._workspace)}
         self._thread = threading.Thread(target=self._follow, name="commonplace-editing", daemon=True)
         self._thread.start()
@@ -70,10 +108,34 @@ class Editing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop()
+        self._held.close()
+        if self._first:
+            _tidy(self._workspace)
+
+    def _stop(self) -> None:
         self._ended.set()
         self._thread.join()
-        self._written = self._by_this_memory()
-        self.after = self._content()
+
+    @property
+    def _notes_lock(self) -> Path:
+        return paths.lock_file(self._workspace, "notes")
+
+    @property
+    def is_open_elsewhere(self) -> bool:
+        """Whether another program of ours has the same note in an editor."""
+        opened = map(_opened, writes.listed(self._workspace, FOLDER))
+        return any(one != self._id and key == writes.key_of(self._note) for one, key in opened)
+
+    @property
+    def before(self) -> bytes:
+        """The note as the editor opened it, without what was forgotten since."""
+        return self._text(self._first) if self._first else self._plain
+
+    @property
+    def added(self) -> int:
+        """How many lines this memory was seen to write meanwhile."""
+        return sum(diffs.counted(before, after)[0] for before, after in self._written())
 
     def _content(self) -> bytes:
         """Read the note. Raises NoteUnreadable."""
@@ -82,104 +144,277 @@ class Editing:
         except OSError as error:
             raise NoteUnreadable(paths.shown(self._path), paths.reason(error)) from error
 
-    def _follow(self) -> None:
-        last, state = self.before, None
-        while not self._ended.wait(_LOOK_S):
-            with suppress(NoteUnreadable, OSError):
-                if state == (state := self._state()):
-                    continue
-                data = self._content()
-                if data in (last, b""):  # which an editor truncates before it writes
-                    continue
-                self._seen.append((last, data, writes.guard(self._workspace, self._note).wrote(data)))
-                last = data
+    # --- versions -----------------------------------------------------------------------------------
 
-    def _by_this_memory(self) -> list[_Versions]:
-        """Changes that stand in the record of writes or the log of changes; the others are the editor's."""
+    def _follow(self) -> None:
+        last = None
+        while self._first and not self._ended.wait(_LOOK_S):
+            with suppress(NoteUnreadable, OSError):
+                status = paths.root_of(self._path).stat(self._path)
+                if last == (state := (status.st_ino, status.st_size, status.st_mtime_ns)):
+                    continue
+                # Read and kept under one lock: what is forgotten in between would be kept.
+                with suppress(LockTimeout), locked(self._notes_lock, timeout_s=_LOOK_S):
+                    data = self._content()
+                    # An editor truncates a note before it writes.
+                    if data and runs.digest(data) != self._versions[-1].digest:
+                        self._keep(data, is_ours=writes.guard(self._workspace, self._note).wrote(data))
+                    last = state
+
+    def _keep(self, data: bytes, *, is_ours: bool) -> None:
+        file = f"{FOLDER}/{self._id}-{writes.key_of(self._note)}-{self._number}.md"
+        self._number += 1
+        self._workspace.files.create(file, data)
+        document = Document.read(data, self._note)
+        lines, said = map(self._hash, document.lines), map(self._said, document.bare)
+        version = _Version(file, len(data), runs.digest(data), tuple(lines), tuple(said), is_ours)
+        self._versions.append(version)
+        while len(self._versions) > _VERSIONS or sum(one.size for one in self._versions) > _BYTES:
+            if len(self._versions) <= 2:
+                break
+            dropped = self._versions.popleft()
+            if dropped is not self._first:
+                self._workspace.files.unlink(dropped.file, missing_ok=True)
+
+    def _hash(self, line: str) -> str:
+        return signature.sign(self._key, _KIND, line.encode("utf-8", "surrogatepass"))
+
+    def _said(self, line: str) -> str:
+        text = line.strip()
+        return self._hash(text) if text else ""
+
+    def _text(self, version: _Version) -> bytes:
+        """A version without what was forgotten since."""
+        with records.translated(version.file), suppress(FileNotFoundError):
+            return self._workspace.files.read(version.file)
+        return b""
+
+    def _written(self) -> list[tuple[bytes, bytes]]:
+        """The note before and after each time that this memory wrote it, as far as that was seen.
+
+        Such a version stands in the record of writes or the log of changes; the others are the editor's.
+        """
         recent = islice(runs.newest_first(self._workspace), _RUNS)
         logged = {file.after for run in recent for file in run.files if file.path == self._note}
-        written: list[_Versions] = []
-        for before, after, is_last in self._seen:
-            if is_last or runs.digest(after) in logged:
-                is_next = written and written[-1][1] == before
-                written.append((written.pop()[0] if is_next else before, after))
+        written: list[tuple[bytes, bytes]] = []
+        was_ours = False
+        for last, version in pairwise(self._versions):
+            after = self._text(version)
+            is_ours = version.is_ours or not logged.isdisjoint((version.digest, runs.digest(after)))
+            if is_ours:
+                written.append((written.pop()[0] if was_ours else self._text(last), after))
+            was_ours = is_ours
         return written
 
-    def _state(self) -> tuple[int, int, int]:
-        status = paths.root_of(self._path).stat(self._path)
-        return status.st_ino, status.st_size, status.st_mtime_ns
-
-    @property
-    def added(self) -> int:
-        """How many lines this memory was seen to write meanwhile."""
-        return sum(diffs.counted(before, after)[0] for before, after in self._written)
+    # --- what is put back ---------------------------------------------------------------------------
 
     def overwritten(self) -> tuple[Overwritten | None, list[str]]:
-        """Return what the editor saved over, None for nothing, and what is to be said of other notes.
+        """Return what an editor that has ended saved over, None for nothing, and what else is to be said.
 
-        Raises NoteUnreadable.
+        Lines that are gone lie in copies, whether they are put back or not. Raises NoteUnreadable.
         """
+        self._stop()
+        try:
+            self.after, self.trouble = self._content(), None
+        except NoteUnreadable as error:
+            self.after, self.trouble = None, error
         is_ours = os.access(self._workspace.derived, os.W_OK)
         said = writes.check(self._workspace) if is_ours else []
         fresh = [copy for copy in writes.copies(self._workspace) if copy.name not in self._known]
-        mine = tuple(copy for copy in fresh if copy.note == self._note)
+        mine = [copy for copy in fresh if copy.note == self._note]
         others = [one for one in said if not any(copy.name in one for copy in mine)]
-        document = Document.read(self.after, self._note)
-        for versions in self._written:
-            if not _stands(versions, document.data):
-                document = _with(versions, document)
-        # What stood there when the editor read the note was taken out by who edited it.
-        gone = [line for copy in mine for line in copy.lines if line.strip() not in _texts(self.before)]
-        document = writes.completed(document, gone)
-        if document.data == self.after:
+        merged, saved = self._merged(mine), self.after or b""
+        lost = _lines(merged) - _lines(saved)
+        lost -= Counter(line.strip() for copy in mine for line in copy.lines)
+        lines = merged.decode("utf-8", "surrogateescape").splitlines() if lost and is_ours else []
+        if lines := [line for line in lines if lost[line.strip()] and not self._was_open(line)]:
+            mine.append(writes.keep(self._workspace, self._note, list(dict.fromkeys(lines))))
+        if merged == saved:
             return None, others
-        return Overwritten(self._note, self.after, document.data, mine), others
+        if self.trouble and os.path.lexists(self._path):  # a link or a folder, which nothing is written into
+            kept = (remedies.say("restore", copy.name, "it") for copy in mine)
+            gone = f"{paths.shown(self._note)} lacks what was written into it meanwhile;"
+            return None, [*others, *(f"{gone} {how}" for how in kept)]
+        return Overwritten(self._note, self.after, merged, tuple(mine)), others
+
+    def put_back(self, found: Overwritten) -> int:
+        """Write the note with what its editor saved over, delete the copies; return how many lines came back.
+
+        Raises PreviewOutdated where the note is another by now, or some of it was forgotten, AccessDenied,
+        NoteUnreadable, LockTimeout.
+        """
+        names = {copy.name for copy in found.copies}
+
+        def compose(document: Document) -> Document:
+            copies = [copy for copy in writes.copies(self._workspace) if copy.name in names]
+            if document.data != (found.saved or b"") or self._merged(copies) != found.merged:
+                raise PreviewOutdated([found.note])
+            return Document.read(found.merged, found.note)
+
+        writes.replace(self._workspace, self._workspace.root / found.note, compose)
+        for copy in found.copies:
+            writes.discard(self._workspace, copy)
+        return (_lines(found.merged) - _lines(found.saved or b"")).total()
+
+    def _merged(self, copies: Iterable[writes.Copy]) -> bytes:
+        """The note as the editor left it, with what it saved over and without what was forgotten."""
+        document = Document.read(self.after or b"", self._note).checked()
+        for before, after in self._written():
+            if not _stands(before, after, document.data):
+                document = _with(before, after, document)
+        for version in self._versions:
+            document = self._without_forgotten(version, document)
+        gone = [line for copy in copies for line in copy.lines if not self._was_open(line)]
+        if self.after is None:  # of which no check makes copies
+            gone += writes.written_since(self._workspace, self._note, self._since)
+        document = writes.completed(document, gone)
+        return document.data if self.after is not None else self._not_moved(document)
+
+    def _was_open(self, line: str) -> bool:
+        """Whether a line stood there when the editor read the note: who edited it has taken it out."""
+        said = self._first.said if self._first else map(self._said, _lines(self._plain))
+        return self._said(line) in said
+
+    def _without_forgotten(self, version: _Version, document: Document) -> Document:
+        """A note without the lines that a version has no more: they were forgotten since it was kept."""
+        text = self._text(version)
+        if runs.digest(text) == version.digest:
+            return document
+        rest = Document.read(text, self._note)
+        there = Counter(map(self._said, document.bare)) - Counter(map(self._said, rest.bare))
+        if not (Counter(version.said) - Counter(map(self._said, rest.bare))) & there:
+            return document
+        lines = {self._hash(line): line for one in (rest, document) for line in one.lines}
+
+        def hashed(hashes: Iterable[str]) -> bytes:
+            return "".join(f"{one}\n" for one in hashes).encode()
+
+        after, now = (hashed(map(self._hash, one.lines)) for one in (rest, document))
+        with suppress(diffs.Overlap):
+            merged = diffs.revert(after, hashed(version.lines), now).decode().split()
+            return document.with_text("".join(lines[one] for one in merged))
+        return _placed(version.said, rest, document, self._said, only_there=True)
+
+    def _not_moved(self, document: Document) -> bytes:
+        """What of a note that is gone stands in no other note either."""
+        elsewhere: set[str] = set()
+        for path in writes.known_notes(self._workspace).values():
+            with suppress(OSError):
+                elsewhere |= _lines(self._workspace.files.read(path)).keys()
+        rest = [line for line in document.lines if line.strip() not in elsewhere or not line.strip()]
+        titles = {heading.text for heading in document.headings}
+        is_empty = all(line.strip("# \r\n") in {"", *titles} for line in rest)
+        return b"" if is_empty else document.with_text("".join(rest)).data
 
 
-def put_back(workspace: paths.Workspace, found: Overwritten) -> int:
-    """Write a note with what its editor saved over, and delete the copies; return how many lines came back.
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the versions of notes in editors that hold any of it; cut it out of them to `change`."""
+    workspace, erased = site.workspace, []
+    with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
+        names = writes.listed(workspace, FOLDER)
+        notes = writes.known_notes(workspace) if names else {}
+        gone = set(map(writes.key_of, targets.notes))
+        for name in names:
+            path, key = f"{FOLDER}/{name}", _opened(name)[1]
+            with records.translated(path), suppress(FileNotFoundError):  # the editor has ended
+                data = workspace.files.read(path)
+                rest = None if key in gone else forget.edited(workspace, notes.get(key, path), data, targets)
+                if rest != data:
+                    erased.append(Erased("copies", path))
+                    if change:
+                        workspace.files.exchange(path, rest) if rest else workspace.files.unlink(path)
+    return erased
 
-    Raises PreviewOutdated where the note is another by now, AccessDenied, NoteUnreadable, LockTimeout.
-    """
 
-    def compose(document: Document) -> Document:
-        if document.data != found.saved:
-            raise PreviewOutdated([found.note])
-        return Document.read(found.merged, found.note)
-
-    writes.replace(workspace, workspace.root / found.note, compose)
-    for copy in found.copies:
-        writes.discard(workspace, copy)
-    return _more(found.merged, found.saved).total()
+def _lock(workspace: paths.Workspace, opened: str) -> Path:
+    return paths.lock_file(workspace, f"editing-{opened}")
 
 
-def _texts(data: bytes) -> Counter[str]:
+def _opened(name: str) -> tuple[str, str]:
+    """By whom a version is kept, and the key of its note, as its name says."""
+    one, _, rest = name.partition("-")
+    return one, rest.partition("-")[0]
+
+
+def _tidy(workspace: paths.Workspace) -> None:
+    """Remove the versions of those who have ended, or were killed."""
+    names = writes.listed(workspace, FOLDER)
+    ended = {one for one, _ in map(_opened, names) if not is_held(_lock(workspace, one))}
+    for name in names:
+        if _opened(name)[0] in ended:
+            with suppress(OSError):
+                workspace.files.unlink(f"{FOLDER}/{name}", missing_ok=True)
+    for lock in (_lock(workspace, one) for one in ended):
+        for path in (lock, lock.with_suffix(".queue")):
+            with suppress(OSError):
+                workspace.files.unlink(path, missing_ok=True)
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def _lines(data: bytes) -> Counter[str]:
     """The lines of a note that say something, without the blanks around them."""
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     return Counter(text for line in lines if (text := line.strip()))
 
 
-def _more(one: bytes, other: bytes) -> Counter[str]:
-    """The lines that a text has more often than another."""
-    return _texts(one) - _texts(other)
-
-
-def _stands(versions: _Versions, now: bytes) -> bool:
+def _stands(before: bytes, after: bytes, now: bytes) -> bool:
     """Whether a note holds what a write put in, and nothing more of what it took out."""
-    before, after = versions
-    lost = _more(after, before) & _more(after, now)
-    return not (lost or _more(before, after) & _more(now, after))
+    old, new, current = map(_lines, (before, after, now))
+    return not ((new - old) & (new - current) or (old - new) & (current - new))
 
 
-def _with(versions: _Versions, document: Document) -> Document:
+def _with(before: bytes, after: bytes, document: Document) -> Document:
     """A note with a write in it: at its place, or at the end of its section where that place was changed."""
-    before, after = versions
     with suppress(diffs.Overlap):
         return Document.read(diffs.revert(after, before, document.data), document.path)
-    source = Document.read(after, document.path)
-    lost = _more(after, before) & _more(after, document.data)
-    for number, line in enumerate(source.bare, 1):
-        if lost[line.strip()]:
-            above = [heading for heading in source.headings if heading.line <= number and heading.level > 1]
-            document = document.insert(line, heading=above[-1].text if above else None).document
+    old, new = (Document.read(data, document.path) for data in (before, after))
+    return _placed([line.strip() for line in old.bare], new, document, str.strip)
+
+
+def _placed(
+    before: Sequence[str],
+    after: Document,
+    document: Document,
+    key: Callable[[str], str],
+    *,
+    only_there: bool = False,
+) -> Document:
+    """A note with a change in it: new lines in the place of the old ones, or at the end of their section.
+
+    Lines are compared by their keys, empty for a line of blanks. `only_there` leaves out what has no place.
+    """
+    new, now = list(map(key, after.bare)), list(map(key, document.bare))
+    old_count, new_count, now_count = map(Counter, (before, new, now))
+    lost = (new_count - old_count) & (new_count - now_count)
+    taken = (old_count - new_count) & (now_count - new_count)
+    del lost[""], taken[""]
+    changed: dict[int, str] = {}
+    gone: set[int] = set()
+    placeless: list[int] = []
+    for first, last, new_first, new_last in diffs.hunks(before, new):
+        places = []
+        for at in range(first, last):
+            if taken[before[at]]:
+                taken[before[at]] -= 1
+                same = [place for place, one in enumerate(now) if one == before[at] and place not in gone]
+                beside = (place for place in same if at and place and now[place - 1] == before[at - 1])
+                places.append(next(beside, same[0]))
+                gone.add(places[-1])
+        fresh = []
+        for at in range(new_first, new_last):
+            if lost[new[at]]:
+                lost[new[at]] -= 1
+                fresh.append(at)
+        if places and fresh:
+            end = document.end(places[0] + 1)
+            changed[places[0]] = (end or "\n").join(after.bare[at] for at in fresh) + end
+        else:
+            placeless += fresh
+    rows = [changed.get(at, "" if at in gone else line) for at, line in enumerate(document.lines)]
+    document = document.with_text("".join(rows))
+    for at in () if only_there else placeless:
+        above = [heading for heading in after.headings if heading.line <= at + 1 and heading.level > 1]
+        document = document.insert(after.bare[at], heading=above[-1].text if above else None).document
     return document

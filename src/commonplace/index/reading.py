@@ -134,7 +134,7 @@ class Reader:
             self._fail(state, error)
             return None
         except NoteUnreadable as error:  # what the index knows of it stays
-            self.failed.append(FileFailure(state.path, error.reason))
+            self.failed.append(FileFailure(state.shown, error.reason))
             return None
         if damage.conversations:
             self.failed.append(FileFailure(state.path, str(damage)))
@@ -144,9 +144,9 @@ class Reader:
 
     def _fail(self, state: FileState, error: UnicodeEncodeError | OSError) -> None:
         if isinstance(error, UnicodeEncodeError):  # Linux allows any bytes; the index and its readers do not
-            self.failed.append(FileFailure(shown(state.path), "its name is not UTF-8: rename it"))
+            self.failed.append(FileFailure(shown(state.shown), "its name is not UTF-8: rename it"))
         else:
-            self.failed.append(FileFailure(state.path, error.strerror or str(error)))
+            self.failed.append(FileFailure(state.shown, error.strerror or str(error)))
 
     def _is_new(self, state: FileState, content: str) -> bool:
         """Count a file that was read; whether it says something else than before."""

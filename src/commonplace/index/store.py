@@ -577,7 +577,7 @@ def _unreadable(states: Sequence[FileState]) -> list[tuple[str, str]]:
         try:
             state.open().close()
         except OSError as error:
-            found.append((state.path, error.strerror or type(error).__name__))
+            found.append((state.shown, error.strerror or type(error).__name__))
     return found
 
 

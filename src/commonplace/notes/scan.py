@@ -162,7 +162,8 @@ def look(sources: Sequence[Source]) -> list[Listing]:
         wanted = Globs(source.globs)
         starts = _starting_points(source.globs)
         folders = [folder for start in starts for folder in _walk(root, start, wanted, links, closed)]
-        listing = Listing(source, root, folders, links, closed)
+        named = [(shown(source.name, folder), why) for folder, why in closed]
+        listing = Listing(source, root, folders, links, named)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
         listings.append(_unshared(listing.once(), listings))

@@ -204,22 +204,39 @@ class Writes:
         """Write lines down for the owner; whoever asks next is told, unless it `is_quiet`."""
         if not texts:
             return
-        stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
-        copy = f"{COPIES}/{stamp}-{self.key}{TAKEN_OUT if is_quiet else ''}.md"
-        data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
-        with records.translated(copy):
-            self.workspace.files.create(copy, data)
+        copy = _create_copy(self.workspace, f"{self.key}{TAKEN_OUT if is_quiet else ''}", texts)
         if not is_quiet:
             notice = {
                 "note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0],
             }  # fmt: skip
             _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice)
-        copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
-        for name in copies[:-_MOST_COPIES]:
-            self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
 
     def _save(self, record: Record) -> None:
         _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record))
+
+
+def keep(workspace: paths.Workspace, note: str, texts: Sequence[str]) -> Copy:
+    """Write down lines that left a note, of which somebody is told. Raises NoteUnreadable, LockTimeout."""
+    with locked(paths.lock_file(workspace, "notes")):
+        path = _create_copy(workspace, key_of(note), texts)
+    return Copy(Path(path).stem, note, tuple(texts), False)
+
+
+def written_since(workspace: paths.Workspace, note: str, at: int) -> list[str]:
+    """Return the lines that were written into a note since a time (ns), as far as its record knows."""
+    return [line.text for line in Writes(workspace, note).record.lines if line.at >= at]
+
+
+def _create_copy(workspace: paths.Workspace, ending: str, texts: Sequence[str]) -> str:
+    """Write lines down for the owner, delete the oldest copies where there are too many; return the path."""
+    copy = f"{COPIES}/{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}-{ending}.md"
+    data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
+    with records.translated(copy):
+        workspace.files.create(copy, data)
+    copies = [name for name in workspace.files.names(COPIES) if name.endswith(".md")]
+    for name in copies[:-_MOST_COPIES]:
+        workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
+    return copy
 
 
 def key_of(note: str) -> str:
@@ -383,7 +400,7 @@ class Copy(NamedTuple):
 def copies(workspace: paths.Workspace) -> list[Copy]:
     """Return the copies, oldest first. Raises NoteUnreadable."""
     names = [name.removesuffix(".md") for name in listed(workspace, COPIES) if name.endswith(".md")]
-    notes = _notes(workspace) if names else {}
+    notes = known_notes(workspace) if names else {}
     copies = []
     for name in names:
         path = f"{COPIES}/{name}.md"
@@ -392,7 +409,10 @@ def copies(workspace: paths.Workspace) -> list[Copy]:
         key = name.removesuffix(TAKEN_OUT).rpartition("-")[2]
         lines = data.decode("utf-8", "surrogateescape").split("\n")
         texts = tuple(line for line in lines if line.strip())
-        copies.append(Copy(name, notes.get(key, ""), texts, name.endswith(TAKEN_OUT)))
+        # A note that was deleted is named by the record of its writes as long as that is there.
+        record = None if key in notes else _load_record(workspace, f"{FOLDER}/{key}.json")
+        note = notes.get(key, record.note if record else "")
+        copies.append(Copy(name, note, texts, name.endswith(TAKEN_OUT)))
     return copies
 
 
@@ -436,8 +456,8 @@ def discard(workspace: paths.Workspace, copy: Copy) -> None:
             workspace.files.unlink(path, missing_ok=True)
 
 
-def _notes(workspace: paths.Workspace) -> dict[str, str]:
-    """The notes that may have been written, by what names of copies end with."""
+def known_notes(workspace: paths.Workspace) -> dict[str, str]:
+    """Return the notes that may have been written, by what names of copies end with."""
     notes = [workspace.memory_file.relative_to(workspace.root).as_posix()]
     waiting = [paths.MEMORY_FOLDER]
     while waiting:

@@ -20,12 +20,11 @@ from commonplace.base.errors import (
     NoteUnreadable,
     PreviewOutdated,
 )
-from commonplace.base.paths import Workspace
 from commonplace.changes import diffs
 from commonplace.edit import correct as correcting
 from commonplace.edit import merge
 from commonplace.edit.forget import selection
-from commonplace.edit.merge import Overwritten
+from commonplace.edit.merge import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
@@ -249,22 +248,25 @@ async def edit(host: Host, place: Place) -> None:
                 editors.run(argv)
         except SuspendNotSupported as error:
             raise ConfigError("EDITOR", "an editor needs a terminal of its own") from error
-    host.refresh(layout=True)
-    found, said = await host.ask(editing.overwritten)
-    if found is not None:
-        outcome = await _put_back(host, held.workspace, place.path, found)
-    elif editing.after == editing.before:
-        host.tell("; ".join([f"{place.path}: {UNCHANGED}", *said]))
-        return
-    else:
-        added, removed = diffs.counted(editing.before, editing.after)
-        outcome = f"{place.path}: {count(added, 'line')} added, {removed:,} removed"
-        if editing.added:
-            outcome += f"; {count(editing.added, 'line')} of them written by this memory meanwhile"
+        host.refresh(layout=True)
+        found, said = await host.ask(editing.overwritten)
+        before, after = editing.before, editing.after
+        if found is not None:
+            outcome = await _put_back(host, editing, place.path, found)
+        elif editing.trouble:
+            outcome = str(editing.trouble)
+        elif after is None or after == before:
+            host.tell("; ".join([f"{place.path}: {UNCHANGED}", *said]))
+            return
+        else:
+            added, removed = diffs.counted(before, after)
+            outcome = f"{place.path}: {count(added, 'line')} added, {removed:,} removed"
+            if editing.added:
+                outcome += f"; {count(editing.added, 'line')} of them written by this memory meanwhile"
     _tell(host, outcome, warnings=said)
 
 
-async def _put_back(host: Host, workspace: Workspace, path: str, found: Overwritten) -> str:
+async def _put_back(host: Host, editing: Editing, path: str, found: Overwritten) -> str:
     """Show what the editor saved over, and put it back if that is wanted; return what came of it."""
     about = (
         "While the editor was open, something was written into the note; the editor saved its own version "
@@ -273,7 +275,7 @@ async def _put_back(host: Host, workspace: Workspace, path: str, found: Overwrit
     lines = [text.plain(about), text.plain(""), *text.diff(found.diff)]
     review = Review(f"{path}: saved over what was written meanwhile", lines, "Put it back?")
     if await host.push_screen_wait(review):
-        number = await host.ask(partial(merge.put_back, workspace, found))
+        number = await host.ask(partial(editing.put_back, found))
         back = f"{count(number, 'line')} put back" if number else "what was written meanwhile is put back"
         return f"{path}: {back}; both changes stand"
     kept = "; `commonplace restore` has the lines that are gone" if found.copies else ""

@@ -65,6 +65,7 @@ STORES = {
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
     "requests": Row("commonplace.edit.forget.requests:sweep", renewed=True),
     "copies": Row("commonplace.notes.writes:sweep", renewed=True, after_notes=False),
+    "editing": Row("commonplace.edit.merge:sweep"),
     "vectors": Row("commonplace.providers.cache:sweep_vectors", after_notes=False),
 }
 # No functions: what `erase` itself brings up to the notes, or writes.

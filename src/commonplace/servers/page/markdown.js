@@ -6,11 +6,11 @@ import { inline, tags } from "./inline.js";
 import { t } from "./words.js";
 
 const FENCE = /^( {0,3})(`{3,}|~{3,})([^`]{0,200})$/;
-const HEADING = /^ {0,3}(#{1,6})(?:\s(.*)|)$/;
+const HEADING = /^ {0,3}(#{1,6})(?:\s(.*)|)$/s; // with `s`, or a line that U+2028 divides would be tried at each blank
 const RULE = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(?:\s+(.*)|)$/;
-const QUOTE = /^ {0,3}> ?(.*)$/;
-const CALLOUT = /^\[!([\w-]{1,40})\][+-]?[ \t]*(.*)$/;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(?:\s+(.*)|)$/s;
+const QUOTE = /^ {0,3}> ?(.*)$/s;
+const CALLOUT = /^\[!([\w-]{1,40})\][+-]?[ \t]*(.*)$/s;
 const TABLE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const BOX = /^\[([ xX])\]\s+(.*)$/s;
 const WIDEST = 1000; // characters of a line that may open a fence, rule a line, or head a table
@@ -91,7 +91,8 @@ function block(lines, at, context, found) {
   }
 }
 
-const title = (text = "") => text.trim().replace(/(^|\s)#+$/, "");
+/** What a heading says, without the marks that may close it. */
+export const title = (text = "") => text.trim().replace(/(^|\s)#+$/, "").trim();
 
 function fence(lines, at, context, found) {
   const [, , marks, kind] = FENCE.exec(lines[at]);

@@ -4,7 +4,7 @@
 import { caller, get, post, Problem } from "./api.js";
 import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
-import { render } from "./markdown.js";
+import { render, title } from "./markdown.js";
 import { barrier } from "./places.js";
 import { named, t, told, warned } from "./words.js";
 
@@ -200,12 +200,25 @@ function correcting(reference, text, words) {
   });
 }
 
+const TENTATIVE = /<!--\s*(status\s*:\s*)?tentative\s*-->|^\s*([-*+]\s+)?(\d\d:\d\d\s+)?(\*\*|__)?(tentative|暂定|待证)(\*\*|__)?\s?[:：]/i;
+
 /** Whether a text says of a statement in it that it is a guess. */
-export const isTentative = (text) => /<!--\s*(status\s*:\s*)?tentative\s*-->|^\s*([-*+]\s+)?(\d\d:\d\d\s+)?(\*\*|__)?(tentative|暂定|待证)(\*\*|__)?\s?[:：]/im.test(text);
+export const isTentative = (text) => text.split("\n").some((line) => TENTATIVE.test(line));
 
 /** The words of a line without its mark, its hour and its comments. */
 export function bare(text) {
-  return text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").replace(/^\d\d:\d\d\s+/, "").replace(/\s*<!--[\s\S]*?-->/g, "").trim();
+  return uncommented(text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").replace(/^\d\d:\d\d\s+/, "")).trim();
+}
+
+/** A text without its comments, and the blanks before each. By hand: an expression would try each blank anew. */
+function uncommented(text) {
+  let rest = "", at = 0;
+  for (;;) {
+    const start = text.indexOf("<!--", at), end = start < 0 ? -1 : text.indexOf("-->", start + 4);
+    if (end < 0) return rest + text.slice(at);
+    rest += text.slice(at, start).trimEnd();
+    at = end + 3;
+  }
 }
 
 /** Let the tentative statement at a place hold; of several the person chooses one, as in `correct`. */
@@ -344,8 +357,13 @@ function warnings(answer) {
 async function headingsOf(path) {
   const { notes } = await get("/api/notes", { under: path });
   const { text } = notes.length ? await get("/api/source", { path }) : { text: "" };
-  const found = text.split("\n").flatMap((line) => /^#{2,6}\s+(.*?)(?:\s#+)?\s*$/.exec(line)?.[1] ?? []);
-  return [...new Set(found)].slice(0, 200).map((one) => el("option", { value: one }));
+  return headingsIn(text).slice(0, 200).map((one) => el("option", { value: one }));
+}
+
+/** The headings below the title of a note, each once. */
+export function headingsIn(text) {
+  const found = text.split("\n").filter((line) => /^#{2,6}\s/.test(line)).map((line) => title(line.replace(/^#+/, "")));
+  return [...new Set(found)];
 }
 
 /** Keep an entry: in the note of today, or in long-term memory; below a heading; as a guess. */
