@@ -6,6 +6,7 @@ import random
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ AT = 1741083725000  # 2025-03-04 10:22:05 UTC
 def database(tmp_path: Path) -> Path:
     path = tmp_path / ".claude-mem" / "claude-mem.db"
     path.parent.mkdir()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.executescript(SCHEMA)
     observe(path, "The pool leaks", '["max_connections is 20", "password = hunter2secret99x"]')
     run(
@@ -155,7 +156,7 @@ def test_an_entry_that_is_gone_there_stays_here(root: Path, database: Path, brin
 
 def test_views_are_not_run_and_the_other_tables_are_read(tmp_path: Path) -> None:
     path = tmp_path / "claude-mem.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
             "CREATE TABLE t(id INTEGER PRIMARY KEY, prompt_text TEXT, created_at TEXT);"
             "CREATE VIEW observations AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)"
