@@ -198,7 +198,7 @@ def test_of_a_hostile_export_only_what_no_note_can_be_is_left_out(
     assert there == {"MEMORY.md", *(f"memory/{name}.md" for name in fine)}
     assert len(done.left_out) == len(wrong) + 1
     assert {left.path: left.reason for left in done.left_out}[f"{path}, number {len(fine) + 8}"] == (
-        "its path leads out of the notes, or to what is hidden"
+        "has a path that no note in a workspace can have"
     )
     assert {file.outcome for file in bring(path).files} == {"same"}
 

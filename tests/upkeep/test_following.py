@@ -47,6 +47,18 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(file): (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
+def test_damaged_lines_of_a_transcript_are_named(root: Path, logs: Path) -> None:
+    following.follow(root, str(logs), name="logs")
+    file = next(logs.rglob("codex.jsonl"))
+    with open(file, "ab") as opened:
+        opened.write(b'{"type": "user", "mess\n{"type": "us')  # the last one is still being written
+    lines = file.read_bytes().count(b"\n")
+    with Memory.open(root) as memory:
+        report = memory.sync()
+        assert not report.failed
+        assert report.warnings == (f"codex/codex.jsonl: line {lines} is damaged and left out",)
+
+
 def test_a_folder_is_followed_without_copying(root: Path, logs: Path) -> None:
     before = tree(logs)
     added = following.follow(root, str(logs))

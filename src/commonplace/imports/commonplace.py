@@ -71,7 +71,7 @@ def _page(path: Path, note: object, both: bool) -> Page | str:
         or any(part in (".", "..") for part in parts)
         or is_hidden(name)
     ):
-        return "its path leads out of the notes, or to what is hidden"
+        return "has a path that no note in a workspace can have"
     is_curated = name == _LONG_TERM[0] or (name == _LONG_TERM[1] and not both)
     below = name if is_curated or parts[0] == paths.MEMORY_FOLDER else f"{paths.MEMORY_FOLDER}/{name}"
     target = paths.MEMORY_FILE if is_curated else below

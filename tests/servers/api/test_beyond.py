@@ -180,6 +180,13 @@ def test_an_import_writes_what_it_showed_and_is_undone(owner: Api, tmp_path: Pat
     assert owner.post("/api/import/preview", path="../old.json")["preview"] == ""
     undone = owner.post("/api/undo", preview=owner.post("/api/undo/preview", run=done["run"])["preview"])
     assert len(undone["runs"]) == 1
+    notes = [{"path": f"memory/{name}.md", "text": "x"} for name in ("\ud800", "x" * 300, "a\nb", "fine")]
+    (tmp_path / "all.json").write_text(
+        json.dumps({"format": "commonplace-export", "version": 1, "notes": notes})
+    )
+    odd = owner.post("/api/import/preview", path="../all.json")
+    assert [one["path"] for one in odd["files"]] == ["memory/fine.md"]
+    assert len(odd["left_out"]) == 3
     shown = owner.post("/api/import/preview", path="../old.json")
     old.write_text(json.dumps({"results": [*facts, {**facts[0], "memory": "Another.", "id": "2"}]}))
     assert "not what was shown" in owner.refused("POST", "/api/import", {"preview": shown["preview"]})[1]
