@@ -240,3 +240,36 @@ def test_what_is_saved_as_it_was_read_is_noticed_and_a_correction_is_not_doubled
             "- The gate is blue.",
         ]
         assert {line for copy in found.copies for line in copy.lines} >= set(lines[-2:])
+
+
+def test_a_note_that_was_deleted_or_moved_and_is_there_again_loses_and_doubles_nothing(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, other = workspace.root / "MEMORY.md", workspace.root / "memory/else.md"
+    other.parent.mkdir()
+    with opened(workspace) as memory:
+        with merge.Editing(workspace, note) as editing:
+            note.unlink()
+            memory.remember("Oolong in winter.", long_term=True, section="Tea")
+            wait_for(editing, 1)
+            note.write_text(EDITED, "utf-8")
+            found, _ = editing.overwritten()
+            assert found is not None
+            assert [line[:20] for line in found.diff.splitlines() if line[:1] in "+-"][2:] == [
+                "+- Oolong in winter."
+            ]
+        with merge.Editing(workspace, note) as editing:
+            memory.remember("The lamp is new.", long_term=True, section="House")
+            wait_for(editing, 1)
+            note.rename(other)
+            note.write_text(EDITED, "utf-8")
+            found, _ = editing.overwritten()
+            assert found is None
+        monkeypatch.setattr(merge, "_LOOK_S", 60.0)
+        with merge.Editing(workspace, note) as editing:
+            memory.remember("Figs.", long_term=True, section="House")
+            note.unlink()
+            found, _ = editing.overwritten()
+            assert found is not None
+            assert editing.put_back(found) == 1
+            assert note.read_text("utf-8").split() == ["-", "Figs."]

@@ -447,6 +447,8 @@ def reason(error: OSError) -> Message:
     import errno
 
     text = (error.strerror or type(error).__name__).lower()
+    if isinstance(error, Unsafe):
+        return Message(text, "file.unfit", {})
     return Message(text, f"os.{errno.errorcode.get(error.errno or 0, 'other')}", {})
 
 

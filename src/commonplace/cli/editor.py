@@ -114,7 +114,12 @@ def _edit(note: _Note) -> int:
             if added + removed <= _SHOWN:
                 diff = diffs.of_change(Change(note.excerpt.path, before, after))
                 session.write(reports.diff_text(diff, session.look(note.memory.settings)))
-            session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
+            ours = (
+                f"; {count(lines, 'line')} written by this memory meanwhile"
+                if (lines := editing.added)
+                else ""
+            )
+            session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed{ours}")
         elif found is None:
             session.note(f"{place}: nothing was changed")
         for sentence in said:

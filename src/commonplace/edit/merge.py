@@ -58,7 +58,8 @@ class Overwritten(NamedTuple):
 class _Version(NamedTuple):
     """A note as a look found it: its file, what hashes of it and of its lines are, whether we wrote it.
 
-    `said` are hashes of the lines without the blanks around them, empty for a line of blanks alone.
+    `said` are hashes of the lines without the blanks around them, empty for a line of blanks alone. `state`
+    is the inode of the file and its time, `replaced` those of the one whose place it took, if we wrote it.
     """
 
     file: str
@@ -66,7 +67,8 @@ class _Version(NamedTuple):
     digest: str
     lines: tuple[str, ...]
     said: tuple[str, ...]
-    is_ours: bool
+    state: tuple[int, int]
+    replaced: tuple[int, int] | None
 
 
 class Editing:
@@ -98,7 +100,7 @@ class Editing:
                 self._held.enter_context(locked(_lock(self._workspace, self._id)))
                 _tidy(self._workspace)
                 with locked(self._notes_lock):
-                    self._keep(self._content(), is_ours=False)
+                    self._look()
                 self._first, self._plain = self._versions[0], b""
         self._known = {copy.name for copy in writes.copies(self._workspace)}
         self._thread = threading.Thread(target=self._follow, name="commonplace-editing", daemon=True)
@@ -155,19 +157,26 @@ class Editing:
                     continue
                 # Read and kept under one lock: what is forgotten in between would be kept.
                 with suppress(LockTimeout), locked(self._notes_lock, timeout_s=_LOOK_S):
-                    data = self._content()
-                    # An editor truncates a note before it writes.
-                    if data and runs.digest(data) != self._versions[-1].digest:
-                        self._keep(data, is_ours=writes.guard(self._workspace, self._note).wrote(data))
+                    self._look()
                     last = state
 
-    def _keep(self, data: bytes, *, is_ours: bool) -> None:
+    def _look(self) -> None:
+        """Keep the note as it is, if that is a new version of it."""
+        with paths.root_of(self._path).open(self._path) as opened:
+            data, status = opened.read(), os.fstat(opened.fileno())
+        digest, state = runs.digest(data), (status.st_ino, status.st_mtime_ns)
+        # An editor truncates a note before it writes.
+        if self._versions and (not data or digest == self._versions[-1].digest):
+            return
+        guard = writes.guard(self._workspace, self._note)
+        replaced = guard.record.old if self._versions and guard.wrote(data) else None
         file = f"{FOLDER}/{self._id}-{writes.key_of(self._note)}-{self._number}.md"
         self._number += 1
         self._workspace.files.create(file, data)
         document = Document.read(data, self._note)
         lines, said = map(self._hash, document.lines), map(self._said, document.bare)
-        version = _Version(file, len(data), runs.digest(data), tuple(lines), tuple(said), is_ours)
+        replaced = (replaced[0], replaced[1]) if replaced else None
+        version = _Version(file, len(data), digest, tuple(lines), tuple(said), state, replaced)
         self._versions.append(version)
         while len(self._versions) > _VERSIONS or sum(one.size for one in self._versions) > _BYTES:
             if len(self._versions) <= 2:
@@ -195,14 +204,19 @@ class Editing:
         Such a version stands in the record of writes or the log of changes; the others are the editor's.
         """
         recent = islice(runs.newest_first(self._workspace), _RUNS)
-        logged = {file.after for run in recent for file in run.files if file.path == self._note}
+        files = [file for run in recent for file in run.files if file.path == self._note]
+        logged = {file.after: file.before for file in reversed(files)}
         written: list[tuple[bytes, bytes]] = []
         was_ours = False
         for last, version in pairwise(self._versions):
-            after = self._text(version)
-            is_ours = version.is_ours or not logged.isdisjoint((version.digest, runs.digest(after)))
+            before, after = self._text(last), self._text(version)
+            stood = {logged.get(version.digest), logged.get(runs.digest(after))} - {None}
+            is_ours = bool(version.replaced or stood)
+            # Where something else stood there between two looks, no more is known than what came.
+            if version.replaced != last.state and stood.isdisjoint((last.digest, runs.digest(before))):
+                before, was_ours = _common(before, after), False
             if is_ours:
-                written.append((written.pop()[0] if was_ours else self._text(last), after))
+                written.append((written.pop()[0] if was_ours else before, after))
             was_ours = is_ours
         return written
 
@@ -267,8 +281,8 @@ class Editing:
         gone = [line for copy in copies for line in copy.lines if not self._was_open(line)]
         if self.after is None:  # of which no check makes copies
             gone += writes.written_since(self._workspace, self._note, self._since)
-        document = writes.completed(document, gone)
-        return document.data if self.after is not None else self._not_moved(document)
+        document = writes.completed(document, list(dict.fromkeys(gone)))
+        return document.data if document.data == (self.after or b"") else self._not_moved(document)
 
     def _was_open(self, line: str) -> bool:
         """Whether a line stood there when the editor read the note: who edited it has taken it out."""
@@ -296,15 +310,24 @@ class Editing:
         return _placed(version.said, rest, document, self._said, only_there=True)
 
     def _not_moved(self, document: Document) -> bytes:
-        """What of a note that is gone stands in no other note either."""
+        """A note without lines that were put back and stand where it was moved to.
+
+        Of a note that is gone, without those that stand in any other note.
+        """
+        inodes = {version.state[0] for version in self._versions}
         elsewhere: set[str] = set()
         for path in writes.known_notes(self._workspace).values():
             with suppress(OSError):
-                elsewhere |= _lines(self._workspace.files.read(path)).keys()
-        rest = [line for line in document.lines if line.strip() not in elsewhere or not line.strip()]
-        titles = {heading.text for heading in document.headings}
-        is_empty = all(line.strip("# \r\n") in {"", *titles} for line in rest)
-        return b"" if is_empty else document.with_text("".join(rest)).data
+                is_moved = path != self._note and self._workspace.files.stat(path).st_ino in inodes
+                if self.after is None or is_moved:
+                    elsewhere |= _lines(self._workspace.files.read(path)).keys()
+        elsewhere -= _lines(self.after or b"").keys()
+        rest = document.delete(
+            [n for n, line in enumerate(document.bare, 1) if line.strip() in elsewhere]
+        ).document
+        titles = {line for heading in rest.headings for line in rest.bare[heading.line - 1 : heading.line]}
+        is_empty = self.after is None and all(line in titles for line in rest.bare if line.strip())
+        return b"" if is_empty else rest.data
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -357,6 +380,17 @@ def _lines(data: bytes) -> Counter[str]:
     """The lines of a note that say something, without the blanks around them."""
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     return Counter(text for line in lines if (text := line.strip()))
+
+
+def _common(before: bytes, after: bytes) -> bytes:
+    """The lines of the second of two texts that the first has as well."""
+    there, lines = _lines(before), []
+    for line in diffs.split(after):
+        text = line.decode("utf-8", "surrogateescape").strip()
+        if not text or there[text]:
+            there[text] -= 1
+            lines.append(line)
+    return b"".join(lines)
 
 
 def _stands(before: bytes, after: bytes, now: bytes) -> bool:

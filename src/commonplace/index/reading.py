@@ -12,7 +12,8 @@ from typing import IO
 
 from commonplace.base import filetypes, installation
 from commonplace.base.errors import MissingExtra, NoteUnreadable
-from commonplace.base.paths import shown
+from commonplace.base.messages import message
+from commonplace.base.paths import reason, shown
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
@@ -29,9 +30,6 @@ BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 _MOST_TOLD = 5  # notes that are named
-NOT_UTF8 = "not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
-NAMED = "its name holds what looks like a secret, and every answer shows it; rename it, and change the secret"
-OPEN = "<private> is never closed and hides all behind it; write </private>, or &lt;private> to name it"
 
 
 class Reader:
@@ -80,16 +78,26 @@ class Reader:
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
-        for notes, more in (
-            (self.cut, "are transcripts with damaged lines"),
-            (self.unsettled, "have front matter that is read as text"),
-            ([f"{path}: {NOT_UTF8}" for path in self.damaged], "are not in UTF-8"),
-            ([f"{path}: {NAMED}" for path in self.named], "have a name that holds what looks like a secret"),
-            ([f"{place}: {OPEN}" for place in self.hidden], "have a <private> that is never closed"),
+        cut, front, damaged, named, hidden = (
+            len(notes) - _MOST_TOLD
+            for notes in (self.cut, self.unsettled, self.damaged, self.named, self.hidden)
+        )
+        looks = "{n:,} more notes have a name that holds what looks like a secret"
+        never = "{n:,} more notes have a <private> that is never closed"
+        text = "{n:,} more notes have front matter that is read as text"
+        lines = "{n:,} more transcripts have damaged lines"
+        for notes, more, others in (
+            (self.cut, message("transcript.cut_more", lines, n=cut), cut),
+            (self.unsettled, message("note.front_more", text, n=front), front),
+            (
+                self.damaged,
+                message("note.encoding_more", "{n:,} more notes are not in UTF-8", n=damaged),
+                damaged,
+            ),
+            (self.named, message("note.secret_more", looks, n=named), named),
+            (self.hidden, message("note.open_more", never, n=hidden), hidden),
         ):
-            told += notes[:_MOST_TOLD]
-            if (others := len(notes) - _MOST_TOLD) > 0:
-                told.append(f"{others} more notes {more}")
+            told += [*notes[:_MOST_TOLD], *([more] if others > 0 else [])]
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
@@ -106,12 +114,15 @@ class Reader:
             return None
         self._look_at_grammar(state.path)
         if damage(data) is not None:
-            self.damaged.append(shown(state.path))
+            lost = "{path}: not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
+            self.damaged.append(message("note.encoding", lost, path=shown(state.shown)))
         text = decode(data)
         note = parse(text, state.path)
-        self._look_at_front_matter(note)
+        self._look_at_front_matter(note, state)
         if line := unclosed_line(text, any_case=filetypes.of(state.path) is None):
-            self.hidden.append(f"{shown(state.path)}:{line}")
+            never = "{place}: <private> is never closed and hides all behind it; "
+            never += "write </private>, or &lt;private> to name it"
+            self.hidden.append(message("note.open", never, place=f"{shown(state.shown)}:{line}"))
         cut = passages.split(note, self.chunk)
         if filetypes.of(state.path) is None and (said := wiki.said(note)):
             note = replace(note, metadata={**said, **note.metadata})
@@ -144,9 +155,11 @@ class Reader:
 
     def _fail(self, state: FileState, error: UnicodeEncodeError | OSError) -> None:
         if isinstance(error, UnicodeEncodeError):  # Linux allows any bytes; the index and its readers do not
-            self.failed.append(FileFailure(shown(state.shown), "its name is not UTF-8: rename it"))
+            self.failed.append(
+                FileFailure(shown(state.shown), message("file.name", "its name is not UTF-8: rename it"))
+            )
         else:
-            self.failed.append(FileFailure(state.shown, error.strerror or str(error)))
+            self.failed.append(FileFailure(state.shown, reason(error)))
 
     def _is_new(self, state: FileState, content: str) -> bool:
         """Count a file that was read; whether it says something else than before."""
@@ -157,16 +170,19 @@ class Reader:
         if known is None:
             self.added.append(content)
             if holds_secret(state.path):
-                self.named.append(shown(state.path))
+                looks = "{path}: its name holds what looks like a secret, and every answer shows it; "
+                looks += "rename it, and change the secret"
+                self.named.append(message("note.secret", looks, path=shown(state.shown)))
         else:
             self.changed += 1
         return True
 
-    def _look_at_front_matter(self, note: Note) -> None:
+    def _look_at_front_matter(self, note: Note, state: FileState) -> None:
         if note.front_matter and not note.metadata:
             first, last = note.front_matter
             if why := metadata.excess(note.lines[first : last - 1]):
-                told = f"{shown(note.path)}: its front matter is {why}, so it is read as text; shorten it"
+                text = "{path}: its front matter is {why}, so it is read as text; shorten it"
+                told = message("note.front", text, path=shown(state.shown), why=why)
                 self.unsettled.append(told)
 
     def _look_at_grammar(self, path: str) -> None:

@@ -14,7 +14,7 @@ from stat import S_ISREG
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
-from commonplace.base.paths import shown
+from commonplace.base.paths import reason, shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
@@ -380,8 +380,9 @@ class Store:
         """Say which notes could not be read when files and index were compared last: a line at most."""
         if not self._unread:
             return ()
-        path, reason = self._unread[0]
-        first = f"{shown(path) or 'the folder of notes'}: {reason.lower()}"
+        path, why = self._unread[0]
+        place = shown(path) or message("notes.folder", "the folder of notes")
+        first = message("place", "{place}: {reason}", place=place, reason=why)
         if (number := len(self._unread)) == 1:
             one = "1 note or folder cannot be read, so nothing new in it is found ({first})"
             return (message("notes.unread_one", one, first=first),)
@@ -572,12 +573,12 @@ def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known])
 
 def _unreadable(states: Sequence[FileState]) -> list[tuple[str, str]]:
     """Which files cannot be opened, and why; so many are tried as a search may read."""
-    found = []
+    found: list[tuple[str, str]] = []
     for state in states[:CHEAP_FILES]:
         try:
             state.open().close()
         except OSError as error:
-            found.append((state.shown, error.strerror or type(error).__name__))
+            found.append((state.shown, reason(error)))
     return found
 
 

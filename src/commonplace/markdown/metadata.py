@@ -13,6 +13,7 @@ from functools import cache
 from posixpath import basename
 
 from commonplace.base.expressions import lazy
+from commonplace.base.messages import message
 from commonplace.language import fold, rules
 from commonplace.types import NoteKind
 
@@ -134,13 +135,13 @@ def excess(lines: Sequence[str]) -> str:
     """
     text = "\n".join(lines)
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        return f"larger than {MOST_BYTES >> 10} KB"
+        return message("front.large", "larger than {n:,} KB", n=MOST_BYTES >> 10)
     if sum(map(text.count, _OPENERS)) <= DEEPEST and text.count("*") <= MOST_ALIASES:
         return ""
     import yaml
 
     depth = aliases = 0
-    nested = f"nested more than {DEEPEST} times"
+    nested = message("front.nested", "nested more than {n} times", n=DEEPEST)
     try:
         for event in yaml.parse(text, Loader=_loader()):
             if isinstance(event, yaml.CollectionStartEvent):
@@ -151,7 +152,7 @@ def excess(lines: Sequence[str]) -> str:
             if depth > DEEPEST:
                 return nested
             if aliases > MOST_ALIASES:
-                return f"of more than {MOST_ALIASES} aliases"
+                return message("front.aliases", "of more than {n} aliases", n=MOST_ALIASES)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         # LibYAML reads ahead, and since PyYAML 6.0.4 no further than a depth of its own; whatever else ends
         # the reading is damage, which `read` finds as well.

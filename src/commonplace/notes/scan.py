@@ -13,6 +13,7 @@ from functools import lru_cache
 from io import BufferedReader
 from stat import S_ISREG
 
+from commonplace.base.paths import reason
 from commonplace.base.root import LIMIT, Root, read_whole
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
@@ -240,7 +241,7 @@ def _walk(
                     rows = _rows(entries, root, prefix, wanted, links, pending)
             except OSError as error:
                 if isinstance(error, PermissionError):
-                    closed.append((prefix, error.strerror or "closed"))
+                    closed.append((prefix, reason(error)))
                 continue  # a folder that vanished, became a link or may not be read holds no notes for us
             folders.append((prefix, rows))
     return folders

@@ -97,8 +97,13 @@ def test_every_operation_that_reaches_beyond_is_the_owners() -> None:
 def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) -> None:
     added = owner.post("/api/collections", path="../Recipes\u3000<b>", name="recipes", weight="own")
     assert (added["root"], added["weight"], added["notes"]) == (os.fspath(recipes), "own", 0)
+    with (recipes / "huge.md").open("wb") as huge:
+        huge.truncate(100 << 20)
     read = owner.post("/api/sync")
-    assert (read["added"], read["failed"]) == (5, [])
+    assert (read["added"], [one["path"] for one in read["failed"]]) == (5, ["recipes/huge.md"])
+    assert read["failed"][0]["said"]["reason"]["code"] == "os.EFBIG"
+    assert [one["code"] for one in read["said"]["warnings"]] == ["note.encoding"]
+    assert read["warnings"][0].startswith("recipes/latin.md: not in UTF-8")
     assert {one["name"]: one["notes"] for one in owner.get("/api/collections")} == {"memory": 3, "recipes": 2}
     assert owner.get("/api/search", q="shrimp")["hits"]
     left = owner.post("/api/collections/include", name="recipes", include_by_default=False)

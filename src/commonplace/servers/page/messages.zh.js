@@ -3,9 +3,13 @@
 export const MESSAGES = {
   // parts of sentences
   list: "{names}", "list.more": "{names}，另有 {more} 处", unless_meant: "如果不是有意如此，运行 `{command}`", place: "{place}：{reason}", "place.near": "{place}：{reason}。是不是 {near}？", value: "{place!}：{what}", "value.short": "至少要有 {least} 个字符", "value.long": "共 {n} 个字符，最多 {most} 个", setting: "{key!}：{message}", "key.text": "内容", "key.new": "正确的说法", "key.forget": "抹去", "key.session": "会话", "key.undo": "撤销", "key.path": "路径", "key.q": "问题",
-  "os.EACCES": "没有权限", "os.EPERM": "不允许这样操作", "os.ENOENT": "文件或文件夹不存在", "os.ENOSPC": "磁盘已满", "os.EROFS": "文件系统是只读的", "os.EISDIR": "这是一个文件夹", "os.ENOTDIR": "路径里有一段不是文件夹", "os.ENAMETOOLONG": "文件名太长", "os.EIO": "读写磁盘出错", "os.ELOOP": "链接层数太多", "os.EDQUOT": "磁盘配额已用完",
+  "os.EACCES": "没有权限", "os.EPERM": "不允许这样操作", "os.ENOENT": "文件或文件夹不存在", "os.ENOSPC": "磁盘已满", "os.EROFS": "文件系统是只读的", "os.EISDIR": "这是一个文件夹", "os.ENOTDIR": "路径里有一段不是文件夹", "os.ENAMETOOLONG": "文件名太长", "os.EIO": "读写磁盘出错", "os.ELOOP": "链接层数太多", "os.EFBIG": "文件太大", "file.unfit": "不是普通文件，不会去读写", "file.name": "文件名不是 UTF-8，请重命名", "os.EDQUOT": "磁盘配额已用完",
   bytes: "{n} 字节", "script.latin": "拉丁字母", "script.han": "中文", "script.cjk": "日文或韩文", "script.other": "其他文字", "script.share": "{script} {share%}",
   unsafe: "{place} 有问题（{what}）", "unsafe.delete": "删除 {place}：本程序不会经由它读写任何内容", "check.failed": "检查本身出错了（{what}）", "check.report": "请报告这个问题，附上这一行和 `commonplace doctor --json` 的输出",
+
+  // notes that a sync reads with a loss
+  "note.encoding": "{path}：不是 UTF-8 编码，里面的字会显示为 �，也搜不到；请另存为 UTF-8", "note.encoding_more": "另有 {n} 篇笔记不是 UTF-8 编码", "note.open": "{place}：<private> 没有结束，后面的内容全部隐藏；请补上 </private>，只是提到它时写 &lt;private>", "note.open_more": "另有 {n} 篇笔记的 <private> 没有结束",
+  "note.secret": "{path}：文件名里像是有密钥，每次回答都会显示；请重命名，并更换密钥", "note.secret_more": "另有 {n} 篇笔记的文件名里像是有密钥", "note.front": "{path}：开头的属性{why}，因此当作正文；请缩短", "note.front_more": "另有 {n} 篇笔记的开头属性被当作正文", "transcript.cut_more": "另有 {n} 份会话记录有损坏的行", "front.large": "超过 {n} KB", "front.nested": "嵌套超过 {n} 层", "front.aliases": "别名超过 {n} 个", "notes.folder": "笔记文件夹",
 
   // errors: notes and statements
   "note.missing": "没有这篇笔记", "note.no_line": "共 {n} 行，没有第 {line} 行", "note.no_heading": "没有标题“{place}”", "note.no_block": "没有块 {place}", "note.no_reference": "这不是笔记的位置", "note.changed": "在此期间被改过，因此没有写入；请重试", "path.link": "是指向笔记库和集合外面的链接", "path.up": "不能用 .. 走到笔记库和集合外面", "path.outside": "不在笔记库和它的集合里", "collection.none": "没有叫“{name}”的集合，也没有别的集合", "collection.unknown": "没有叫“{name}”的集合；现有：{known}",
