@@ -715,7 +715,7 @@ class Memory:
                 with reader.store.told():
                     state = reader.status()
             except IndexUnavailable as error:
-                raise IndexUnavailable(error.path, f"{error.reason}; {remedies.say('sync')}") from error
+                raise error.remedied() from error
         states, failures = self._ask_others(Memory.status)
         told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
         return replace(state, others=tuple(self._others), warnings=(*state.warnings, *told, *failures))

@@ -55,16 +55,21 @@ def test_json_can_be_imported_again(run: Run, notes: Path, tmp_path: Path) -> No
         return CliRunner().invoke(cli, ["-w", str(other), *arguments])
 
     target = tmp_path / "all.json"
+    guess = "- Lin likes tea. <!-- tentative; since: 2025-01-02; until: 2027-01-01 -->"
+    with (notes / "memory" / "people.md").open("a") as file:
+        file.write(f"{guess}\n")
     assert run("export", "--to", str(target)).exit_code == 0
     held = json.loads(target.read_text("utf-8"))
     assert [note["path"] for note in held["notes"]] == ORDER
     assert TOKEN not in target.read_text("utf-8")
     other = tmp_path / "other"
     run("init", str(other))
+    target = target.rename(other / target.name)  # what lies in a workspace is no note of it for that
     done = there("import", str(target))
     assert done.exit_code == 0, done.stderr
     assert "周五下午不部署" in (other / "memory" / "2026-02-13.md").read_text("utf-8")
     assert (other / "MEMORY.md").read_text("utf-8") == (notes / "MEMORY.md").read_text("utf-8")
+    assert guess in (other / "memory" / "people.md").read_text("utf-8")
     assert "nothing new" in there("import", str(target)).stderr
 
 

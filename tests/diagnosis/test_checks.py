@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from commonplace.base.messages import Message, message
 from commonplace.base.root import Unsafe
 from commonplace.diagnosis import examination
 from commonplace.types import Finding
@@ -63,10 +64,12 @@ def test_size(count: float, told: str) -> None:
 
 def test_a_link_in_the_way_is_a_finding_with_its_remedy() -> None:
     def check() -> Iterator[Finding]:
-        raise Unsafe("a symlink, which is not followed here", "/notes/.commonplace")
+        raise Unsafe(message("unsafe.link", "a symlink, which is not followed here"), "/notes/.commonplace")
         yield
 
     (finding,) = examination.guarded("stores.spool", check)
     assert finding.state == "wrong"
+    assert isinstance(finding.told, Message)
+    assert finding.told.values["what"].code == "unsafe.link"
     assert finding.told == "/notes/.commonplace is a symlink, which is not followed here"
     assert finding.remedy == "delete /notes/.commonplace: nothing is read or written through it"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.messages import Message
 from commonplace.diagnosis import workspace as checks
 from commonplace.diagnosis.examination import present
 from tests.diagnosis.conftest import Present, by_check, states
@@ -61,6 +62,8 @@ def test_nothing_can_be_written(case: Present, indexed: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "statvfs", lambda path: readonly)
     found = by_check(checks.folder(case()))["workspace.writable"]
     assert found.remedy.startswith("mount it so that it can be written to"), "no mode helps there"
+    assert isinstance(found.remedy, Message)
+    assert found.remedy.code == "unless_meant.remedy", "no command"
 
 
 @pytest.mark.skipif(AS_ROOT, reason="nothing is closed to root")

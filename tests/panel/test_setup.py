@@ -87,21 +87,15 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
         await at_row(person, ("add", ""))
         await person.press("a")
         await located(person, str(workspace.parent / "菜"), "tab")
-        await person.sees("the folder's name gives none")
-        await asked(person, Location)
-        path, name = person.panel.screen.query(Input)
-        assert path.value == f"{folder}/"
-        name.value = "recipes"
-        await person.press("enter")
-        await person.until(lambda: "recipes: 1 note, 1 passage, searched from now on" in person.message)
-        assert "1 file could not be read: recipes/huge.md" in person.message
+        await person.until(lambda: "folder: 1 note, 1 passage, searched from now on" in person.message)
+        assert "1 file could not be read: folder/huge.md" in person.message
         config.add_collection(workspace, "more", str(workspace.parent / "more"))  # by another program
         await person.press("2", "6")
         await person.sees("more")
         await person.search("姜汤")
-        await person.sees("recipes/汤.md")
-        for key, says in (("enter", "searched if in:recipes"), ("down", "own: ranked"), ("end", "")):
-            await at_row(person, ("folder", "recipes"))
+        await person.sees("folder/汤.md")
+        for key, says in (("enter", "searched if in:folder"), ("down", "own: ranked"), ("end", "")):
+            await at_row(person, ("folder", "folder"))
             await person.press("enter")
             await asked(person, Choice)
             await person.press(*[key, "enter"][key == "enter" :])
@@ -111,7 +105,7 @@ def test_a_folder_is_added_read_left_out_weighed_and_removed(play: Play, workspa
         await person.press("y")
         await person.until(lambda: "its files are untouched" in person.message)
         await person.until(
-            lambda: ("folder", "recipes") not in [row.value for row in person.rows("set-up").rows]
+            lambda: ("folder", "folder") not in [row.value for row in person.rows("set-up").rows]
         )
 
     play(scene)

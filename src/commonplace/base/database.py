@@ -20,8 +20,9 @@ import apsw
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.messages import message
 from commonplace.base.paths import Workspace
-from commonplace.base.root import Root, Unsafe, kind, refuse_linked
+from commonplace.base.root import Root, Unsafe, irregular, refuse_linked
 
 Connection = apsw.Connection
 BUSY_S = 10.0
@@ -32,8 +33,8 @@ _PAUSE_S = 0.01
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the end: a super-journal is named before it
 _FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%' ORDER BY 1"
 SIDE_FILES = ("-wal", "-shm", "-journal")
-FULL = "the disk is full"
-QUOTA = "your quota on this disk is used up; delete what you do not need"
+FULL = message("disk.is_full", "the disk is full")
+QUOTA = message("disk.quota", "your quota on this disk is used up; delete what you do not need")
 _PROBE = 64 << 10  # bytes, more than SQLite writes at once
 _WRITING = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 # Nothing of ours is a trigger or a view; one that a file brings is never run.
@@ -149,9 +150,8 @@ def _drop_journal(root: Root, path: str) -> None:
     except Unsafe:
         raise
     except OSError as error:
-        raise Unsafe(
-            "a rollback journal that cannot be read or removed; remove it", root.absolute(path)
-        ) from error
+        stuck = message("unsafe.journal", "a rollback journal that cannot be read or removed; remove it")
+        raise Unsafe(stuck, root.absolute(path)) from error
 
 
 def _check(root: Root, path: str, *, writes: bool) -> None:
@@ -160,7 +160,7 @@ def _check(root: Root, path: str, *, writes: bool) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(status.st_mode):
-        raise Unsafe(f"{kind(status.st_mode)}, not a regular file", root.absolute(path))
+        raise Unsafe(irregular(status.st_mode), root.absolute(path))
     if writes:
         refuse_linked(status, root.absolute(path))
 
@@ -317,8 +317,8 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "; remove it" if isinstance(error, Unsafe) else ""
-        reason = shortage(error) or f"{paths.reason(error)}{remedy}"
+        told = paths.reason(error)
+        reason = shortage(error) or (paths.to_remove(told) if isinstance(error, Unsafe) else told)
         raise NoteUnreadable(paths.shown(path), reason) from error
     except UnicodeDecodeError as error:  # we wrote UTF-8
         raise NoteUnreadable(paths.shown(path), DAMAGED) from error

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.base.messages import Message
 from commonplace.base.messages import message as said
 
 
@@ -147,6 +148,10 @@ class PreviewOutdated(CommonplaceError):
         self.paths = tuple(paths)
 
 
+# Why an index cannot be used, where a sync would fail as well, and what helps then.
+_OF_DISK = {"disk.is_full": "disk.room", "disk.quota": "disk.room", "index.unwritable": "files.readonly"}
+
+
 class IndexUnavailable(CommonplaceError):
     """The index cannot be opened, written or repaired; the notes themselves are untouched."""
 
@@ -154,6 +159,20 @@ class IndexUnavailable(CommonplaceError):
         super().__init__(said("index.unavailable", "index {path}: {reason}", path=path, reason=reason))
         self.path = path
         self.reason = reason
+
+    @property
+    def remedy(self) -> Message:
+        """What helps: a sync, unless it is the disk that refuses."""
+        from commonplace.base import remedies
+
+        return remedies.say(_OF_DISK.get(getattr(self.reason, "code", ""), "sync"))
+
+    def remedied(self) -> IndexUnavailable:
+        """Return this error with its remedy in its text."""
+        told = said("remedied", "{reason}; {remedy}", reason=self.reason, remedy=self.remedy)
+        error = IndexUnavailable(self.path, told)
+        error.reason = self.reason
+        return error
 
 
 class ProviderError(CommonplaceError):

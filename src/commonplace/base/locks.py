@@ -14,6 +14,7 @@ from pathlib import Path
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
+from commonplace.base.messages import message
 from commonplace.base.root import PRIVATE_FILE, Unsafe
 
 LOCK_WAIT_S = 10.0
@@ -160,7 +161,8 @@ def _reason(path: Path, error: OSError) -> str:
     """Return why a lock file cannot be opened, with the remedy where it or its folder is another user's."""
     reason = paths.reason(error)
     if error.errno == errno.EROFS:
-        return f"{reason}; {remedies.say('files.readonly')}"
+        remedy = remedies.say("files.readonly")
+        return message("remedied", "{reason}; {remedy}", reason=reason, remedy=remedy)
     if not isinstance(error, PermissionError) or not hasattr(os, "geteuid"):
         return reason
     with suppress(OSError):

@@ -20,7 +20,7 @@ from commonplace.base.errors import (
     WorkspaceNotFound,
 )
 from commonplace.base.messages import Message, message
-from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
+from commonplace.base.root import LIMIT, OWN_FOLDER, TO_HIDDEN, Root, Unsafe, irregular, is_hidden
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -311,7 +311,7 @@ def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
             files.create(ignore, b"*\n")
             made.append(ignore)
     except Unsafe as error:
-        raise OutsideRoots(shown(error.filename), f"{reason(error)}; remove it") from error
+        raise OutsideRoots(shown(error.filename), to_remove(reason(error))) from error
     except OSError as error:
         raise NoteUnreadable(shown(folder), reason(error)) from error
     return made
@@ -412,11 +412,11 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
     except OSError as error:
         raise NoteUnreadable(name, reason(error)) from error
     if _leads_to_hidden(real, path, roots, bases):
-        raise OutsideRoots(name, "a symlink that leads to a hidden file")
+        raise OutsideRoots(name, TO_HIDDEN)
     if mode is None and not missing_ok:
         raise NoteNotFound(name)
     if mode is not None and not stat.S_ISREG(mode):
-        raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
+        raise OutsideRoots(name, irregular(mode))
     return Path(real)
 
 
@@ -443,13 +443,28 @@ def read_real(real: Path, path: Path, roots: Sequence[Path], *, limit: int = LIM
 
 
 def reason(error: OSError) -> Message:
-    """Return what went wrong with a file, in the system's own words; its code has the name of errno."""
+    """Return what went wrong with a file, in the system's own words; its code has the name of errno.
+
+    What we refuse ourselves (`root.Unsafe`) has a sentence of its own.
+    """
     import errno
 
+    if isinstance(error.strerror, Message):
+        return error.strerror
     text = (error.strerror or type(error).__name__).lower()
     if isinstance(error, Unsafe):
         return Message(text, "file.unfit", {})
     return Message(text, f"os.{errno.errorcode.get(error.errno or 0, 'other')}", {})
+
+
+def no_file(path: Path | str) -> Message:
+    """Say that nothing has this path."""
+    return message("path.neither", "{path} is neither a file nor a folder", path=shown(path))
+
+
+def to_remove(reason: str) -> Message:
+    """Say of something in the way what it is, and to remove it."""
+    return message("file.remove", "{reason}; remove it", reason=reason)
 
 
 def shown(path: Path | str) -> str:

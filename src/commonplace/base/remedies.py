@@ -23,6 +23,7 @@ WORDS: Mapping[str, str] = {
     "config.list": "the table of settings shows all",
     "config.overrides": "in overrides",
     "config.own": "set {0} in your own config.toml",
+    "disk.room": "make room on it",
     "doctor.disk": "look at the disk and its permissions",
     "doctor.owner": "look whose it is",
     "edit.by_hand": "edit {1} by hand",

@@ -19,12 +19,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 
+from commonplace.base.messages import message
+
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
+    from commonplace.base.messages import Message
+
 OWN_FOLDER = ".commonplace"  # what lies in it is ours alone, so that a second name of a file is none of ours
-_LINK = "a symlink, which is not followed here"
+_LINK = message("unsafe.link", "a symlink, which is not followed here")
+_LEAVING = message("unsafe.leaving", "a symlink that leads out of its folder")
+TO_HIDDEN = message("unsafe.hidden", "a symlink that leads to a hidden file")
+_NOT_BELOW = message("unsafe.not_below", "not a path below its folder")
+_OTHER_NAME = message("unsafe.other_name", "has another name elsewhere (a hard link)")
 LIMIT = 64 << 20  # bytes of a file that is read whole
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -42,7 +50,7 @@ Path = str | os.PathLike[str]
 class Unsafe(OSError):
     """A link, a fifo, a device or a path that leaves its root, where a regular file or folder is due."""
 
-    def __init__(self, reason: str, path: str) -> None:
+    def __init__(self, reason: Message, path: str) -> None:
         super().__init__(errno.ELOOP, reason, path)
 
 
@@ -290,9 +298,9 @@ class Root:
         except OSError:  # a link that became something else while it was read
             return self.absolute(path)
         if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
-            raise Unsafe("a symlink that leads out of its folder", self.absolute(path))
+            raise Unsafe(_LEAVING, self.absolute(path))
         if is_hidden(real[len(base) :]) and not is_hidden(os.sep.join(self._parts(path))):
-            raise Unsafe("a symlink that leads to a hidden file", self.absolute(path))
+            raise Unsafe(TO_HIDDEN, self.absolute(path))
         return self.path + real[len(base.rstrip(os.sep)) :]
 
     def _parts(self, path: Path) -> list[str]:
@@ -300,11 +308,11 @@ class Root:
         if os.path.isabs(text):
             base = self.path if _is_below(text, self.path) else os.path.realpath(self.path)
             if not _is_below(text, base):
-                raise Unsafe(f"lies outside {self.path}", text)
+                raise Unsafe(message("unsafe.outside", "lies outside {folder}", folder=self.path), text)
             text = text[len(base) :]
         parts = [part for part in text.split(os.sep) if part not in ("", os.curdir)]
         if os.pardir in parts or "\0" in text:
-            raise Unsafe("not a path below its folder", text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+            raise Unsafe(_NOT_BELOW, text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
         return parts
 
     @contextmanager
@@ -457,7 +465,7 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
 def refuse_linked(status: os.stat_result, path: Path) -> None:
     """Refuse to change a file below our own folder that has another name. Raises `Linked`."""
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and OWN_FOLDER in os.fspath(path).split(os.sep):
-        raise Linked("has another name elsewhere (a hard link)", os.fspath(path))
+        raise Linked(_OTHER_NAME, os.fspath(path))
 
 
 def _is_for_another(folder: int) -> bool:
@@ -490,13 +498,19 @@ def _give(descriptor: int, folder: int) -> None:
 
 
 def _refuse(mode: int, path: str) -> NoReturn:
-    raise Unsafe(f"{kind(mode)}, not a regular file", path)
+    raise Unsafe(irregular(mode), path)
 
 
-def kind(mode: int) -> str:
+def irregular(mode: int) -> Message:
+    """Say that a file is none, by its mode."""
+    return message("unsafe.irregular", "{kind}, not a regular file", kind=kind(mode))
+
+
+def kind(mode: int) -> Message:
     """Say what a file is by its mode, with its article."""
     names = {
-        stat.S_IFDIR: "a folder", stat.S_IFIFO: "a fifo", stat.S_IFSOCK: "a socket",
-        stat.S_IFLNK: "a symlink", stat.S_IFREG: "a regular file",
+        stat.S_IFDIR: message("file.folder", "a folder"), stat.S_IFIFO: message("file.fifo", "a fifo"),
+        stat.S_IFSOCK: message("file.socket", "a socket"), stat.S_IFLNK: message("file.link", "a symlink"),
+        stat.S_IFREG: message("file.regular", "a regular file"),
     }  # fmt: skip
-    return names.get(stat.S_IFMT(mode), "a device")
+    return names.get(stat.S_IFMT(mode)) or message("file.device", "a device")

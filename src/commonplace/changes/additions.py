@@ -10,6 +10,7 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.changes import receipts, runs
+from commonplace.config.editing import no_folder
 from commonplace.config.loading import check_name, normal_prefix
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.types.changes import Run
@@ -68,7 +69,7 @@ def _collected(
         if os.path.realpath(one.path) == real and one.glob == globs:
             return ImportedSetting("collection", name, real, "same")
     if not os.path.isdir(real):
-        raise ConfigError("collection", f"{paths.shown(folder.path)} is not a folder")
+        raise ConfigError("collection", no_folder(folder.path))
     name = _free_name(folder.name, source, taken)
     if not dry_run:
         config.add_collection(

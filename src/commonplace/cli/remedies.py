@@ -13,6 +13,7 @@ WORDS: Mapping[str, str] = {
     "config.list": "`commonplace config list` shows all",
     "config.overrides": "as a flag",
     "config.own": "commonplace config set {0} …, which sets it in your own config.toml",
+    "disk.room": "make room on it",
     "doctor.disk": "`commonplace doctor` looks at disk and permissions",
     "doctor.owner": "`commonplace doctor` says whose it is",
     "edit.by_hand": "edit {0} by hand",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, UnknownCollection
+from commonplace.base.messages import message
 from commonplace.config import access, keys, loading
 from commonplace.config.loading import (
     BY_DEFAULT,
@@ -232,15 +234,17 @@ def add_collection(
     """
     known = load(root, environ).collections
     full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
+    if not path.strip():
+        raise ConfigError("collection", message("collection.which", "say which folder"))
     paths.check_open(Path(full))
+    if not os.path.isdir(full):
+        raise ConfigError("collection", no_folder(path))
     name = _name_of(path, known) if name is None else name
     check_name(name)
     check_format(format)
     if weight is not None:
         check_weight(weight)
     _check_free(known, name)
-    if not os.path.isdir(full):
-        raise ConfigError("collection", f"{paths.shown(path)} is not a folder")
     if not os.access(full, os.R_OK):
         raise NoteUnreadable(paths.shown(full), "; ".join(paths.barred(Path(full))))
     chosen = keys.globs("glob", list(glob), "as a flag")
@@ -265,18 +269,30 @@ def add_collection(
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:
-    """The name of a folder, for a collection. Raises ConfigError."""
-    name = collection_name(Path(os.path.expanduser(path)))
-    if not name or name in {WORKSPACE_COLLECTION, *known}:
-        told = f"{name!r}, as the folder is called, is taken" if name else "the folder's name gives none"
-        raise ConfigError("collection", f"{told}; give it a name")
-    return name
+    """The name of a folder, for a collection; `folder-2` where its own has no letter for one.
+
+    Raises ConfigError.
+    """
+    taken = {WORKSPACE_COLLECTION, *known}
+    if name := collection_name(Path(os.path.expanduser(path))):
+        if name in taken:
+            as_called = "{name!r}, as the folder is called, is taken; give it a name"
+            raise ConfigError("collection", message("collection.as_called", as_called, name=name))
+        return name
+    numbered = (f"folder-{number}" for number in count(2))
+    return next(one for one in chain(["folder"], numbered) if one not in taken)
+
+
+def no_folder(path: str) -> str:
+    """Say that no folder has this path."""
+    return message("collection.no_folder", "{folder} is not a folder", folder=paths.shown(path))
 
 
 def _check_free(known: Mapping[str, Collection], name: str) -> None:
     if name in known:
+        told = "{name!r} is {folder} already; remove or rename that first"
         raise ConfigError(
-            "collection", f"{name!r} is {known[name].path} already; remove or rename that first"
+            "collection", message("collection.taken", told, name=name, folder=paths.shown(known[name].path))
         )
 
 
@@ -304,7 +320,8 @@ def rename_collection(
     def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
         _known(root, name, environ)
         if new in load(root, environ).collections:
-            raise ConfigError("collection", f"{new!r} is taken; choose another name")
+            told = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
+            raise ConfigError("collection", told)
         home["collections"][new] = home["collections"].pop(name)
         contexts = home.get("contexts", {})
         for key in [key for key in contexts if _is_below(key, name)]:

@@ -575,10 +575,12 @@ def with_updates(
 def check_name(name: str) -> None:
     """Raise ConfigError unless `name` may name a collection."""
     if name == WORKSPACE_COLLECTION:
-        raise ConfigError("collection", f"{name!r} is the workspace itself; choose another name")
+        own = message("collection.own", "{name!r} is the workspace itself; choose another name", name=name)
+        raise ConfigError("collection", own)
     if not re.fullmatch(_NAME, name):
         allowed = "a-z, 0-9, - and _, at most 64 characters, a letter or digit first"
-        raise ConfigError("collection", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
+        told = f"{{name}} is no name for one; allowed are {allowed}"
+        raise ConfigError("collection", message("collection.no_name", told, name=keys.quoted(name)))
 
 
 def collection_name(path: Path) -> str:

@@ -124,7 +124,7 @@ def guarded(name: str, check: Check) -> list[Finding]:
         found.extend(check())
     except Unsafe as error:
         place = screen.one_line(os.fspath(error.filename))
-        told = message("unsafe", "{place} is {what}", place=place, what=screen.one_line(str(error.strerror)))
+        told = message("unsafe", "{place} is {what}", place=place, what=paths.reason(error))
         remedy = message(
             "unsafe.delete", "delete {place}: nothing is read or written through it", place=place
         )

@@ -88,9 +88,8 @@ def _writing(place: Path) -> str:
     """What helps where nothing can be written to a folder, if that is not meant."""
     if sys.platform != "win32":
         if os.statvfs(place).f_flag & os.ST_RDONLY:
-            return message(
-                "unless_meant", "{command}, if that is not meant", command=remedies.say("files.readonly")
-            )
+            remedy = remedies.say("files.readonly")
+            return message("unless_meant.remedy", "{remedy}, if that is not meant", remedy=remedy)
         if paths.another_user(os.stat(place).st_uid):
             return remedies.say("workspace.collect")
     command = f"chmod u+w {shlex.quote(paths.shown(place))}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.messages import message
 from commonplace.imports import files
 from commonplace.types.imports import Fact, Folder, Part
 from commonplace.types.reports import FileFailure
@@ -47,7 +48,8 @@ def read(path: Path) -> Iterator[Part]:
     places = _places(path)
     formats = {place: name for place in places if (name := _format(place))}
     if not formats:
-        raise NoteUnreadable(paths.shown(path), "holds no conversations of ChatGPT or Claude")
+        none = message("import.no_chats", "holds no conversations of ChatGPT or Claude")
+        raise NoteUnreadable(paths.shown(path), none)
     for place, name in formats.items():
         yield Folder(name, str(place.parent), (_glob(place.name),), format=name)
         yield from _memories(place, name)

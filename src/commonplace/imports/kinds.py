@@ -13,6 +13,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.types.imports import Part
 from commonplace.types.reports import FileFailure
@@ -98,12 +99,13 @@ def find(name: str) -> Kind | None:
 def of(path: Path) -> Kind:
     """Recognise what a path holds. Raises ConfigError where nothing does, with the kinds that there are."""
     if not os.path.lexists(path):
-        raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
+        raise ConfigError("path", paths.no_file(path))
     for kind in KINDS:
         if kind.recognises(path):
             return kind
-    names = ", ".join(kind.name for kind in KINDS)
-    raise ConfigError("path", f"{paths.shown(path)} is not recognised; name its kind first: {names}")
+    told = "{path} is not recognised; name its kind first: {kinds}"
+    names = [kind.name for kind in KINDS]
+    raise ConfigError("path", message("import.unknown", told, path=paths.shown(path), kinds=names))
 
 
 def chosen(name: str, path: str) -> tuple[Kind, Path]:
@@ -114,15 +116,16 @@ def chosen(name: str, path: str) -> tuple[Kind, Path]:
     place = Path(os.path.abspath(os.path.expanduser(path))) if path else None
     if not name:
         if place is None:
-            raise ConfigError("path", "say what is to be imported")
+            raise ConfigError("path", message("import.what", "say what is to be imported"))
         return of(place), place
     kind = find(name)
     if kind is None:
-        raise ConfigError("kind", f"{name!r} is not known; there are {', '.join(one.name for one in KINDS)}")
+        told, names = "{kind!r} is not known; there are {kinds}", [one.name for one in KINDS]
+        raise ConfigError("kind", message("import.no_kind", told, kind=name, kinds=names))
     if place is None:
         return kind, usual(kind)
     if not os.path.lexists(place):
-        raise NoteUnreadable(paths.shown(place), "no such file or folder")
+        raise NoteUnreadable(paths.shown(place), message("import.missing", "no such file or folder"))
     return kind, place
 
 
@@ -132,5 +135,6 @@ def usual(kind: Kind) -> Path:
         if os.path.lexists(path := Path(os.path.expandvars(os.path.expanduser(place)))):
             return path
     if kind.places:
-        raise ConfigError("path", f"there is no {kind.places[-1]}; say where it lies")
-    raise ConfigError("path", f"say where it lies: {kind.what}")
+        told = "there is no {place}; say where it lies"
+        raise ConfigError("path", message("import.nowhere", told, place=kind.places[-1]))
+    raise ConfigError("path", message("import.where", "say where it lies: {what}", what=kind.what))

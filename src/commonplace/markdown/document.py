@@ -147,17 +147,25 @@ def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
     return title or next((h.text for h in note.headings if h.text), splitext(basename(note.path))[0])
 
 
+def public(text: str, path: str, *, redacted: bool = True) -> str:
+    """Return decoded text of the note at `path` without its private parts and its secrets, line for line.
+
+    What its comments say of it stays. With `redacted` false secrets stay as well.
+    """
+    is_code = filetypes.of(path) is not None
+    stripped = strip_private(text, any_case=not is_code)
+    if stripped != text and not is_code:
+        stripped = _without_bare_items(stripped.split("\n"), text.split("\n"))
+    return redact(stripped)[0] if redacted else stripped
+
+
 def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     """The lines of a text without their comments, and its blocks; of code its name, too."""
-    is_code = filetypes.of(path) is not None
-    public = strip_private(text, any_case=not is_code)
-    if public != text and not is_code:
-        public = _without_bare_items(public.split("\n"), text.split("\n"))
-    text = redact(public)[0] if redacted else public
+    text = public(text, path, redacted=redacted)
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    if is_code:
+    if filetypes.of(path) is not None:
         return Note(path, basename(path), None, "note", tuple(lines))
     front = metadata.front_matter(lines)
     said: dict[int, dict[str, str]] = {}

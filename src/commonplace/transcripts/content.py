@@ -27,9 +27,10 @@ _BETWEEN = re.compile(r"[\s,]*")
 NOTHING = "\0 \t\r\n"  # NULs are what a power cut leaves
 _DECODER = json.JSONDecoder(strict=False)
 _TOKEN = 16  # characters that a token takes at most which is no text
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.|(?!))*+"', re.DOTALL)
 _OUTSIDE = re.compile(  # what stands between brackets
-    rf"(?:[\s:,]++|{_STRING.pattern}|-?(?:\d[\d.eE+-]*+|Infinity)|true|false|null|NaN)*+", re.DOTALL
+    rf"(?:[\s:,]++|{_STRING.pattern}|-?(?:\d[\d.eE+-]*+|Infinity)|true|false|null|NaN|(?!))*+",
+    re.DOTALL,
 )
 _CLOSED_BY = {"[": "]", "{": "}"}
 

@@ -19,7 +19,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadabl
 from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.markdown.document import decode, parse
+from commonplace.markdown.document import decode, parse, public
 from commonplace.notes import scan
 from commonplace.render import screen
 from commonplace.types.reports import FileFailure
@@ -48,8 +48,8 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     """Return all own notes of a workspace: long-term memory, notes without a day, then day by day.
 
     A zip holds the files byte for byte, with the archive of rolled up notes and the workspace's settings.
-    Elsewhere private parts are blank and secrets redacted, unless they are to be kept (`private`). Raises
-    ConfigError for a form that there is not.
+    Elsewhere private parts are blank and secrets redacted, unless they are to be kept (`private`); marks of
+    statements stay, so that a guess reads as one. Raises ConfigError for a form that there is not.
     """
     if form not in FORMS:
         raise ConfigError("form", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
@@ -59,7 +59,9 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     files, failures = _read(memory)
     notes = [parse(decode(data), path) for path, data in files.items()]
     notes.sort(key=_place)
-    texts = [decode(files[note.path]) if private else "\n".join(note.lines) for note in notes]
+    texts = [decode(files[note.path]) for note in notes]
+    if not private:
+        texts = [public(text, note.path) for note, text in zip(notes, texts, strict=True)]
     write = _markdown if form == "md" else _json
     return Export(write(notes, texts).encode("utf-8", "replace"), len(files), failures)
 

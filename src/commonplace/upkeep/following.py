@@ -62,7 +62,7 @@ def follow(
         raise ConfigError("format", f"it must be one of {', '.join((AUTO, *TRANSCRIPT_FORMATS))}")
     full = Path(os.path.expanduser(path))
     if not full.exists():
-        raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
+        raise ConfigError("path", paths.no_file(path))
     folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (full.name.translate(_WILD),))
     if full.is_file() and not full.name.lower().endswith(TRANSCRIPTS):
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")

@@ -277,7 +277,8 @@ def _compose(
         progress.tell("entries", number, len(items))
         if not isinstance(item.part, Page):
             continue
-        if paths.is_within(os.path.realpath(item.part.place), root):
+        place = os.path.realpath(item.part.place)
+        if paths.is_within(place, root) and os.path.lexists(place):  # no entry of an export that lies there
             shown = paths.shown(item.part.place)
             draft.left_out.append(FileFailure(shown, "lies in this workspace, and is a note of it already"))
         else:

@@ -117,6 +117,16 @@ def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) 
     }.items():  # fmt: skip
         assert owner.raw("POST", "/api/collections", {"path": path}, **owner.headers)[0] == status, path
     assert "~/none is not a folder" in owner.refused("POST", "/api/collections", {"path": "~/none"})[1]
+    for folder, name in (("菜谱", "folder"), ("汤谱", "folder-2")):  # no letter of theirs may stand in a name
+        (recipes.parent / folder).mkdir()
+        assert owner.post("/api/collections", path=f"../{folder}")["name"] == name
+    assert (
+        "'菜谱' is no name for one"
+        in owner.refused("POST", "/api/collections", {"path": "../菜谱", "name": "菜谱"})[1]
+    )
+    said = owner.raw("POST", "/api/import/preview", {"path": "../菜谱", "kind": "mem0"}, **owner.headers)[1]
+    assert "unsafe.irregular" in str(said), said
+    assert "ELOOP" not in str(said)
     assert owner.refused("POST", "/api/collections", {"path": "..", "name": "../x"})[0] == 400
     assert owner.refused("POST", "/api/collections/remove", {"name": "memory"})[0] == 404
 

@@ -82,7 +82,7 @@ def renew(site: Site, open_store: Callable[[], Store]) -> None:
         store.sync(lambda _: None)
         index = store.index
         if index.path != os.fspath(site.index):
-            raise IndexUnavailable(os.fspath(site.index), "cannot be written here")
+            raise IndexUnavailable(os.fspath(site.index), schema.UNWRITABLE)
         with index.transaction():
             index.meta.pop("staging", None)  # vectors made beside the others belong to texts of before
             index.vectors.prune()

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from commonplace.base import paths, remedies
+from commonplace.base import paths
 from commonplace.base.errors import (
     AccessDenied,
     BudgetExceeded,
@@ -114,7 +114,7 @@ def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused
     message = _hidden(told if isinstance(told, Message) else str(error), [*_folders(root)])
     near = [{"citation": one.citation, "text": one.text} for one in getattr(error, "near", ())]
     more: dict[str, Any] = {"near": near} if near else {}
-    remedy = remedies.say("sync") if isinstance(error, IndexUnavailable) else ""
+    remedy = error.remedy if isinstance(error, IndexUnavailable) else ""
     return Refused(status, message, remedy, **more)
 
 

@@ -51,7 +51,7 @@ function collections(root) {
   let isBusy = false;
   const form = el("form", { class: "row", onsubmit: (event) => (event.preventDefault(), send()) },
     field(t("setup_folder"), path), field(t("setup_name"), name), field(t("setup_weight"), weight), el("button", { class: "main" }, t("setup_add")),
-    el("p", { class: "muted", id: "folder-hint" }, t("setup_folder_hint")));
+    el("p", { class: "muted", id: "folder-hint" }, t("setup_folder_hint"), el("br"), t("setup_name_hint")));
   root.append(list, form, told);
 
   async function relist() {
@@ -203,9 +203,10 @@ function bring(path, kind) {
     },
     carry: async (code) => {
       const done = await post("/api/import", { preview: code });
-      const { files, left_out: left } = done;
+      const { files, settings, left_out: left } = done;
+      const added = settings.filter((one) => one.kind === "collection" && one.outcome === "new").map((one) => plain(one.name));
       const entries = files.reduce((sum, one) => sum + one.added, 0), notes = files.filter((one) => one.outcome === "new" || one.outcome === "changed").length;
-      const message = [t("setup_imported", { entries: number(entries), notes: number(notes) }), ...(left.length ? [t("setup_left_out", { n: number(left.length) })] : [])].join(" ");
+      const message = [...(added.length ? [t("setup_collected", { names: added.join(t("comma")) })] : []), ...(files.length || !added.length ? [t("setup_imported", { entries: number(entries), notes: number(notes) })] : []), ...(left.length ? [t("setup_left_out", { n: number(left.length) })] : [])].join(" ");
       return { message, run: done.run };
     },
   });
