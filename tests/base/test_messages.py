@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 
+import pytest
+
 from commonplace.base import remedies
-from commonplace.base.errors import NoteNotFound
+from commonplace.base.database import FULL, QUOTA
+from commonplace.base.errors import IndexUnavailable, NoteNotFound
 from commonplace.base.messages import message
+from commonplace.index.sqlite.schema import DAMAGED, UNWRITABLE
 
 
 def test_a_sentence_is_its_english_and_keeps_code_and_values() -> None:
@@ -28,3 +32,21 @@ def test_errors_and_remedies_are_sentences_with_codes() -> None:
     assert told == "x.md: no such note; did you mean y.md?"
     assert told.data()["values"]["reason"]["code"] == "note.missing"
     assert remedies.say("models.use", "fake").data() == {"code": "remedy.models.use", "values": {"0": "fake"}}
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        (FULL, "disk.room"),
+        (QUOTA, "disk.room"),
+        (UNWRITABLE, "files.readonly"),
+        (DAMAGED, "sync"),
+        ("x", "sync"),
+    ],
+)
+def test_the_remedy_of_an_index_is_that_of_the_disk_where_a_sync_would_fail_as_well(
+    reason: str, remedy: str
+) -> None:
+    error = IndexUnavailable("index.sqlite", reason)
+    assert (error.remedy.code, error.remedied().remedy.code) == (f"remedy.{remedy}", f"remedy.{remedy}")
+    assert str(error.remedied()) == f"index index.sqlite: {reason}; {error.remedy}"

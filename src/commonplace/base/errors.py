@@ -149,7 +149,10 @@ class PreviewOutdated(CommonplaceError):
 
 
 # Why an index cannot be used, where a sync would fail as well, and what helps then.
-_OF_DISK = {"disk.is_full": "disk.room", "disk.quota": "disk.room", "index.unwritable": "files.readonly"}
+_OF_DISK = {
+    "disk.is_full": "disk.room", "disk.quota": "disk.room",
+    "index.unwritable": "files.readonly", "index.as_it_stands": "files.readonly",
+}  # fmt: skip
 
 
 class IndexUnavailable(CommonplaceError):
