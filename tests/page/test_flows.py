@@ -49,6 +49,7 @@ def test_statements_are_corrected_confirmed_and_forgotten(opened: Open) -> None:
     corrected_by_mouse(here)
     assert here.note(NOTE) == before
     written_and_confirmed(here)
+    moved_meanwhile(here)
     forgotten(here)
 
 
@@ -120,6 +121,39 @@ def written_and_confirmed(here: Opened) -> None:
     here.press("Enter")
     here.page.wait_for_selector("dialog", state="detached")
     assert "tentative" not in here.note(NOTE)
+
+
+def moved_meanwhile(here: Opened) -> None:
+    before = here.note(NOTE)
+    chosen = "- Lin signs it off."
+
+    def stands(text: str) -> None:
+        (here.root / NOTE).write_text(before.replace(chosen, text), encoding="utf-8")
+
+    find(here, "who signs")
+    here.page.locator(".hit", has_text="Lin signs").first.get_by_role("button", name="Forget").click()
+    here.page.wait_for_selector("dialog .gone:has-text('Lin signs')")
+    stands(f"- Bo calls.\n{chosen}")
+    here.page.locator("dialog .choice", has_text="The deploy moved").click()
+    here.page.wait_for_selector("dialog .gone:has-text('The deploy moved')")
+    here.page.locator("dialog .choice", has_text="Lin signs").click()
+    here.page.wait_for_selector("dialog .gone:has-text('Lin signs')")
+    assert here.page.locator("dialog .gone").count() == 1
+    here.press("Escape")
+    here.go(f"note?ref={NOTE}%23L7", ".line.selected:has-text('Lin signs')")
+    stands(chosen)  # it moves back
+    here.press("c")
+    here.page.fill("#new-text", "Mira signs it off.")
+    button(here, "Show what changes")
+    here.page.wait_for_selector("dialog del:has-text('Lin signs')")
+    stands("- Bo calls.")  # and is gone
+    button(here, "Correct it")
+    here.page.wait_for_selector("dialog .bad")
+    button(here, "Show what changes")
+    button(here, "Look again", "dialog")
+    here.page.wait_for_selector("dialog", state="detached")
+    here.page.wait_for_selector(".prose .line:has-text('Bo calls')")
+    (here.root / NOTE).write_text(before, encoding="utf-8")
 
 
 def forgotten(here: Opened) -> None:
@@ -267,6 +301,12 @@ def made(here: Opened) -> None:
     assert here.page.locator(".callout").all_inner_texts() == ["Warning\n\nIt leaks.", "Dry dock\n\nIn May."]
     assert here.page.locator(".tag").all_inner_texts() == ["…", "importance 9"]
     assert here.page.locator(".prose .line", has_text="ketch").inner_text().startswith("A ketch.\nBlue.")
+    here.go("notes", ".notelist a")
+    button(here, "New note")
+    here.page.fill("#new-name", "memory/boats")
+    here.press("Enter")
+    here.page.wait_for_selector(".toast:has-text('is there already')")
+    assert here.page.input_value("textarea.source") == BOATS
     here.go("search?q=path:memory/boats.md as-of:2099-01-01", ".hit")
     assert here.page.locator("#count").inner_text().startswith("1 passage,")
     assert here.page.locator(".factors").count() == 0  # a listing has no reasons
@@ -306,6 +346,10 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
     assert here.page.input_value("#day") == "2026-05-02"
     button(here, "‹ Earlier")
     here.page.wait_for_selector(".day.here:has-text('Rain.')")
+    here.go("timeline?day=2026-03-15", ".gap")
+    around = "() => { const gap = document.querySelector('.gap'); const y = gap.getBoundingClientRect().y; return [gap.previousElementSibling.textContent, gap.nextElementSibling.textContent, y > 0 && y < innerHeight]; }"
+    earlier, later, is_in_sight = here.page.evaluate(around)
+    assert ("rain" in earlier, "Rain." in later, is_in_sight) == (True, True, True)
     here.go("charts", ".chart svg")
     labels = here.page.locator(".chart").first.locator("text").all_text_contents()
     assert labels[-1] == "2026-05"
@@ -323,7 +367,21 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
 
 def test_who_is_not_let_in_learns_how(opened: Open) -> None:
     here = opened()
+    here.press("Escape", "n")
+    here.page.fill("#entry-text", "Half a thought.")
+    key = here.page.evaluate("() => localStorage.getItem('commonplace-key')")
     here.page.evaluate("() => localStorage.clear()")
+    button(here, "Remember")
+    here.page.wait_for_selector("dialog .bad:has-text('commonplace web')")
+    assert here.page.input_value("#entry-text") == "Half a thought."
+    here.press("Escape")
+    for view in ("search?q=tea", "setup", "notes"):
+        here.page.evaluate("to => { location.hash = to; }", f"#/{view}")
+        here.page.wait_for_selector("main pre:has-text('commonplace web')")
+        assert here.page.locator(".toast").count() == 0
+        here.page.evaluate("key => localStorage.setItem('commonplace-key', key)", key)
+        here.go("feed", ".view-feed .live")
+        here.page.evaluate("() => localStorage.clear()")
     here.page.reload()
     assert here.page.locator("main pre").inner_text() == "commonplace web"
     here.page.evaluate("to => { location.hash = to; }", f"#code={here.server.site.visitors.code()}")

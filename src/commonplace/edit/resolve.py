@@ -28,7 +28,9 @@ from commonplace.markdown import metadata, references, statements, struck, struc
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.markdown.references import Reference
 from commonplace.notes import scan
+from commonplace.redaction import masks
 from commonplace.search.request import Request
+from commonplace.types.data import cite
 from commonplace.types.notes import Cited, Statement
 
 if TYPE_CHECKING:
@@ -434,6 +436,40 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
         reason = message("statement.whole", "names a whole note; add the line, as in MEMORY.md#L12")
         raise StatementNotFound(named, reason)
     return _alone(_on(corpus.statements(holders[0]), place.first, place.end), named)
+
+
+def located(corpus: Corpus, named: str, seen: str) -> str:
+    """Return the reference of some lines that were read at a place: there, or where alone they stand by now.
+
+    They are lines of a note as it is shown, with its comments or without, or the words of a statement. What
+    names no lines of a note is returned as it is. Raises StatementNotFound where something else stands there.
+    """
+    place = references.parse_reference(named)
+    holders = corpus.named(place) if place.last is not None else []
+    if len(holders) != 1:
+        return named
+    path, lines, words = holders[0], seen.split("\n"), shortened(seen)
+    stated = corpus.statements(path)
+    starts = _starts(corpus.document(path), lines)
+    if place.first in starts or words in [shortened(one.text) for one in _on(stated, place.first, place.end)]:
+        return named
+    found = [cite(path, first, first + len(lines) - 1) for first in starts]
+    if len(found) == 1:
+        return found[0]
+    reason = message("statement.changed", "says something else by now, so nothing was done; look again")
+    raise StatementNotFound(named, reason, [Cited(one, words) for one in found[:MOST_NEAR]])
+
+
+def _starts(document: Document, lines: Sequence[str]) -> list[int]:
+    """The lines of a note from which on some lines stand in it, with its comments or without."""
+    note, masked = document.note.lines, masks.mask(document.text).text.removesuffix("\n").split("\n")
+    texts = (note, masked) if len(note) == len(masked) else (note,)  # else marks stand for several lines
+    sought = [line.rstrip() for line in lines]
+    starts: set[int] = set()
+    for text in texts:
+        shown = [line.rstrip() for line in text]
+        starts |= {at + 1 for at in range(len(shown)) if shown[at : at + len(sought)] == sought}
+    return sorted(starts)
 
 
 def _alone(hit: Sequence[Statement], named: str) -> Statement:

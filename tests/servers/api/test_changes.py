@@ -50,6 +50,34 @@ def test_what_changed_since_it_was_shown_is_refused(api: Api) -> None:
     assert "~~" not in (api.root / NOTE).read_text()
 
 
+def test_what_was_seen_at_a_place_is_meant_wherever_it_stands_by_now(api: Api) -> None:
+    seen, text = f"- {OLD}", (api.root / NOTE).read_text()
+    asked = {"old": f"{NOTE}#L5", "seen": seen, "new": NEW}
+    selected = [{"kind": "lines", "value": f"{NOTE}#L5", "seen": seen}]
+    guess = {"statement": f"{NOTE}#L5", "seen": f"- {OLD} <!-- tentative -->"}
+
+    def meant() -> list[str]:
+        (struck,) = api.post("/api/corrections/preview", **asked)["struck"]
+        places = api.post("/api/forget/preview", selections=selected)["places"]
+        return [struck, *(one["citation"] for one in places if one["where"] == "notes")]
+
+    assert meant() == [f"{NOTE}#L5"] * 2
+    (api.root / NOTE).write_text(text.replace(seen, f"- Added.\n{seen}"))
+    assert meant() == [f"{NOTE}#L6"] * 2
+    for other in ("- Lin likes tea.", f"- Added.\n{seen}\n\n## Again\n\n{seen}"):  # gone; in two places
+        (api.root / NOTE).write_text(text.replace(seen, other))
+        for path, body in (
+            ("/api/corrections/preview", asked),
+            ("/api/forget/preview", {"selections": selected}),
+            ("/api/confirmations/preview", guess),
+        ):
+            status, answer, _ = api.raw("POST", path, body)
+            assert status == 404
+            said = answer["error"]["said"]["message"]["values"]
+            assert said["reason"]["code"] == "statement.changed"
+    assert api.post("/api/corrections/preview", old=f"{NOTE}#L5", new=NEW)["struck"] == [f"{NOTE}#L5"]
+
+
 def test_what_is_not_found_names_what_is_near(api: Api) -> None:
     status, answer, _ = api.raw(
         "POST", "/api/corrections/preview", {"old": "The deploy moved to Thurs", "new": "x"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,13 +14,16 @@ from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 from commonplace.types import Confirmed, Corrected, Erasure, Run, Undone
 
-_MOST_WORDS, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1000, 50
+_MOST_WORDS, _MOST_SEEN, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1_000_000, 1000, 50
 _KINDS = ("text", "lines", "note", "person", "session")
 _CODE = text("Carries out just what is shown, once; nothing to carry out where it is missing.")
 _PREVIEW = record("preview", preview=text("The code of a preview.", least=1, most=100))
 _ALL = message("run.all", "/api/runs lists them")
 _WHY = text("The reason, for the record.", most=500)
 _STATEMENT = text("Its words, or a reference to it.", least=1, most=_MOST_WORDS)
+_SEEN = text(
+    "The lines that were read there. Where others stand there by now, these are meant.", most=_MOST_SEEN
+)
 
 
 def _shown(preview: Any, code: str) -> dict[str, Any]:  # noqa: ANN401 - whatever was previewed
@@ -29,13 +33,23 @@ def _shown(preview: Any, code: str) -> dict[str, Any]:  # noqa: ANN401 - whateve
     return {**shown, "preview": code}
 
 
+def _located(call: Call, named: str, seen: str) -> str:
+    """What is named, or where the lines stand by now that were seen there. Raises StatementNotFound."""
+    from commonplace.changes.transaction import read
+    from commonplace.edit.resolve import Corpus, located
+
+    workspace = call.memory.workspace
+    corpus = Corpus(workspace, call.memory.settings, partial(read, workspace)) if seen else None
+    return located(corpus, named, seen) if corpus else named
+
+
 # --- corrections ----------------------------------------------------------------------------------------
 
 
 def _preview_correction(call: Call) -> object:
     from commonplace.render import screen
 
-    old, new = call.values["old"], call.values.get("new", "")
+    old, new = _located(call, call.values["old"], call.values.get("seen", "")), call.values.get("new", "")
     named: dict[str, Any] = {"provenance": call.provenance}
     named["why"] = screen.one_line(call.values.get("why", ""))
     named["now"] = datetime.now().astimezone()  # of what is shown and of what is written
@@ -56,7 +70,7 @@ def _preview_confirmation(call: Call) -> object:
     named: dict[str, Any] = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
     named |= {"reject": call.values.get("reject", False), "now": datetime.now().astimezone()}
     named["why"] = screen.one_line(call.values.get("why", ""))
-    what = call.values["statement"]
+    what = _located(call, call.values["statement"], call.values.get("seen", ""))
     shown = confirm(call.memory.workspace, call.memory.settings, what, dry_run=True, **named)
     return _shown(shown, call.offer("confirm", (what, named, shown)))
 
@@ -75,7 +89,9 @@ CORRECTIONS = (
     Operation(
         "POST", "/api/corrections/preview", "preview_correction", "Show what a correction would change.",
         _preview_correction, answer(**schema.parts(Corrected), preview=_CODE),
-        body=record("old", old=_STATEMENT, new=text("Empty: only strike.", most=_MOST_WORDS), why=_WHY),
+        body=record(
+            "old", old=_STATEMENT, seen=_SEEN, new=text("Empty: only strike.", most=_MOST_WORDS), why=_WHY
+        ),
         refusals=(404, 409),
     ),
     Operation(
@@ -85,7 +101,9 @@ CORRECTIONS = (
     Operation(
         "POST", "/api/confirmations/preview", "preview_confirmation", "Show what this would change.",
         _preview_confirmation, answer(**schema.parts(Confirmed), preview=_CODE),
-        body=record("statement", statement=_STATEMENT, reject=flag("Strike it instead."), why=_WHY),
+        body=record(
+            "statement", statement=_STATEMENT, seen=_SEEN, reject=flag("Strike it instead."), why=_WHY
+        ),
         refusals=(404, 409),
     ),
     Operation(
@@ -114,7 +132,7 @@ def _preview_forgetting(call: Call) -> object:
     if ("request" in call.values) == ("selections" in call.values):
         raise Refused(400, "name selections, or the request of an agent")
     chosen = [
-        selection.of_reference(one["value"])
+        selection.of_reference(_located(call, one["value"], one.get("seen", "")))
         if one["kind"] in ("lines", "note")
         else Selection(one["kind"], one["value"], tuple(one.get("also", ())))
         for one in call.values.get("selections", ())
@@ -163,6 +181,7 @@ _SELECTION = record(
     "kind value",
     kind={"enum": list(_KINDS)},
     value=text("Words, a reference, a path, a name, the id of a session.", least=1, most=_MOST_WORDS),
+    seen=_SEEN,
     also=listed(text(least=1, most=200), "Further names of a person.", 20),
 )
 FORGETTING = (

@@ -36,7 +36,7 @@ export function headers(more = {}) {
   return { Accept: "application/json", ...(key ? { "X-Commonplace-Key": key } : {}), ...more };
 }
 
-/** Ask for JSON. Raises Problem, and AbortError where `signal` says so. */
+/** Ask for JSON. Raises Problem, and AbortError where `signal` says so. The page hears it once it is `locked` out. */
 export async function ask(method, path, { query = {}, body, signal, headers: more = {} } = {}) {
   const values = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -59,8 +59,10 @@ export async function ask(method, path, { query = {}, body, signal, headers: mor
     const status = response?.status ?? 0;
     throw new Problem(status, { code: "unreachable", message: `HTTP ${status}` });
   }
-  if (!response.ok) throw new Problem(response.status, answer.error ?? { code: "error", message: String(response.status) });
-  return answer;
+  if (response.ok) return answer;
+  const problem = new Problem(response.status, answer.error ?? { code: "error", message: String(response.status) });
+  if (response.status === 401) document.dispatchEvent(new CustomEvent("locked", { detail: problem }));
+  throw problem;
 }
 
 export const get = (path, query, signal) => ask("GET", path, { query, signal });

@@ -200,6 +200,9 @@ function pressed(event) {
 // --- start ---
 
 document.addEventListener("keydown", pressed);
+document.addEventListener("locked", ({ detail }) => {
+  if (!document.querySelector("dialog[open]")) failed(el("div", { class: "view" }), detail); // else what is typed there stays
+});
 document.addEventListener("changed", () => {
   current.changed?.();
   countWaiting();
@@ -207,8 +210,7 @@ document.addEventListener("changed", () => {
 window.addEventListener("unhandledrejection", (event) => {
   if (event.reason instanceof Problem) {
     event.preventDefault();
-    if (event.reason.status === 401) failed(el("div", { class: "view" }), event.reason);
-    else tell(event.reason);
+    tell(event.reason);
   } else if (event.reason?.name === "AbortError") event.preventDefault();
 });
 document.getElementById("skip").addEventListener("click", (event) => {

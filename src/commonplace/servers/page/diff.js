@@ -10,15 +10,22 @@ const MOST_COMPARED = 1_000_000; // pairs of lines
 export function diff(text) {
   const box = el("div", { class: "diff", role: "group", "aria-label": t("diff"), tabindex: "0" });
   const lines = text.replace(/\n$/, "").split("\n");
-  for (const line of lines.slice(0, MOST)) box.append(row(line));
+  let file = ""; // as it was called before, which names one that is removed
+  for (const line of lines.slice(0, MOST)) {
+    if (line.startsWith("--- ")) file = line.slice(4);
+    box.append(row(line, file));
+  }
   if (lines.length > MOST) box.append(el("p", { class: "muted" }, t("more_lines", { n: lines.length - MOST })));
   return box;
 }
 
-function row(line) {
+function row(line, file) {
   if (line.startsWith("--- ")) return el("div", { class: "diff-old" }, line.slice(4));
-  if (line.startsWith("+++ ")) return el("div", { class: "diff-file" }, line.slice(4).replace(/^b\//, ""));
-  if (line.startsWith("@@")) return el("div", { class: "diff-at" }, t("from_line", { n: /\+(\d+)/.exec(line)?.[1] ?? "" }));
+  if (line.startsWith("+++ ")) return el("div", { class: "diff-file" }, line === "+++ /dev/null" ? file.replace(/^a\//, "") : line.slice(4).replace(/^b\//, ""));
+  if (line.startsWith("@@")) {
+    const [, before, after] = /-(\d+)(?:,\d+)? \+(\d+)/.exec(line) ?? [];
+    return el("div", { class: "diff-at" }, t("from_line", { n: Number(after) || before || "" }));
+  }
   const kind = { "+": "ins", "-": "del" }[line[0]];
   if (!kind) return el("div", { class: "diff-same" }, line.slice(1) || " ");
   return el(kind, { class: "diff-line" }, el("span", { class: "sign" }, line[0] === "+" ? "+" : "−"), line.slice(1) || " ");

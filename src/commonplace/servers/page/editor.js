@@ -73,7 +73,7 @@ export async function edit(root, path, { line = 0, quote = "", isNew = false } =
     };
     const choice = (label, run, kind = "") => el("button", { type: "button", class: kind, onclick: run }, label);
     conflict.replaceChildren(
-      el("h2", {}, t("conflict")), el("p", {}, t(error.current ? "conflict_how" : "conflict_gone")),
+      el("h2", {}, t(read.digest ? "conflict" : "made_meanwhile")), el("p", {}, t(error.current ? "conflict_how" : "conflict_gone")),
       el("p", { class: "muted" }, t("conflict_legend")), compare(theirs.text, area.value),
       el("div", { class: "buttons" },
         both !== null ? choice(t("merge_both"), () => (settle(both), conflict.replaceChildren(el("p", { class: "notice" }, t("merged"))), area.focus()), "main") : "",

@@ -18,6 +18,7 @@ export const MESSAGES = {
   "statement.nowhere": "笔记里没有这句话", "statement.several": "有不止一处这样说，请选定其中一处", "statement.more": "这里不止一句，请选定一句", "statement.struck": "已经划掉了", "statement.pinned": "已固定，只有所有者能改", "statement.less": "只是一句话的一部分；请给出整句，或它的位置", "statement.notes": "有几篇笔记都叫这个名字", "statement.foreign": "不在这个笔记库自己的笔记里，而别处的内容不会被改动",
   "statement.whole": "指的是整篇笔记；请加上行号，例如 MEMORY.md#L12", "statement.nothing": "这里没有可以更正的句子（标题、表格、代码和空行都不算）", "statement.unnamed": "请说明是哪一句：它的位置（例如 MEMORY.md#L12）或原文", "statement.same": "和原来的说法一样", "statement.empty": "新的说法是空的：要有看得见、没有划掉的文字", "statement.holds": "本来就不是待确认的内容", "statement.heading": "待确认是由它的标题或整篇笔记标明的，请到那里修改",
   "statement.misread": "新的说法放在这里会被当成别的内容，请手动修改", "statement.stuck": "这里的写法无法自动改动，请手动修改", "text.empty": "没有可记的内容：文字是空的（<private> 里的内容从不保存）", "text.unclosed": "<private> 没有结束，后面的内容会全部丢失；请补上 </private>", "preview.lost": "这次预览已经用过、已经过期，或者不是为此而做的；没有任何改动", "preview.again": "请重新预览", "preview.outdated": "预览之后，{places} 又有改动，因此什么也没做；请重新查看", "preview.no_line": "没有第 {line} 条",
+  "statement.changed": "这里现在是别的内容，因此什么也没做；请重新查看",
 
   // errors: undo, forgetting, models, access
   undo: "{run!}：{reason}", "undo.nothing": "没有可以撤销的改动", "undo.all": "所有改动都已撤销。{remedy}", "undo.same": "相关文件已经是改动之前的样子，没有可撤销的内容（{files}）。{older}", "undo.unknown": "没有这次改动。{log}", "undo.several": "以此开头的改动不止一次：{runs}。{log}", "undo.done": "已经撤销过了（{by}）", "undo.forgetting": "抹去的内容没有保留，无法撤销。{older}", "undo.begun": "这次改动正在进行，请稍后重试", "undo.older": "要撤销更早的改动，请到历史里选定它",

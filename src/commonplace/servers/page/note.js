@@ -35,9 +35,24 @@ async function whole(excerpt, first, last) {
   }
 }
 
+/** Whether a note is there; one that may not be there at all is none. */
+async function exists(path) {
+  try {
+    await get("/api/source", { path });
+    return true;
+  } catch (error) {
+    if (![403, 404].includes(error.status)) throw error;
+    return false;
+  }
+}
+
 export async function show(root, query, { heading = "h1" } = {}) {
   const reference = query.get("ref") ?? "MEMORY.md";
-  if (query.get("new") && caller.owner) return edit(root, reference, { isNew: true });
+  if (query.get("new") && caller.owner) {
+    const isThere = await exists(reference);
+    if (isThere) toast(t("note_exists", { path: reference }));
+    return edit(root, reference, { isNew: !isThere });
+  }
   await learnCollections();
   let note = await opened(reference);
   const reason = barrier(note.path);
@@ -188,7 +203,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
   const act = {
     correct: () => (selected || reason) && correct(here(), { text: selected && textOf(selected) }),
     confirm: () => (selected || reason) && confirm(here(), { text: selected && textOf(selected) }),
-    forget: () => (selected || reason) && forget({ kind: "lines", value: here() }),
+    forget: () => (selected || reason) && forget({ kind: "lines", value: here(), ...(selected && { seen: textOf(selected) }) }),
   };
   /** Tell of a change that is not shown yet, whoever made it. */
   const hear = async ({ detail }) => {

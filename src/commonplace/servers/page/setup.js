@@ -4,7 +4,7 @@
 import { ask, get, post } from "./api.js";
 import { diff } from "./diff.js";
 import { el, plain, say, toast } from "./dom.js";
-import { dialog, explained, finished, shownFirst, tell } from "./statements.js";
+import { dialog, explained, finished, redacted, shownFirst, tell } from "./statements.js";
 import { named, number, t, told as sentence, warned } from "./words.js";
 
 const OWN = "memory"; // the collection of the workspace itself
@@ -213,7 +213,8 @@ function bring(path, kind) {
 }
 
 /** What an import would write and where, what it leaves out, what was taken out. */
-function brings({ source, files, settings, left_out: left, remarks, redacted, diff: changes, preview }) {
+function brings(answer) {
+  const { source, files, settings, left_out: left, remarks, diff: changes, preview } = answer;
   const counts = ({ added, updated }) => [added ? t("setup_entries", { added: number(added) }) : "", updated ? t("setup_updated", { updated: number(updated) }) : ""].filter(Boolean).join(", ");
   const rows = [
     ...files.map((one) => el("li", {}, el("code", {}, plain(one.path)), " ", el("span", { class: "tag" }, t(`outcome_${one.outcome}`)), " ", counts(one))),
@@ -223,7 +224,7 @@ function brings({ source, files, settings, left_out: left, remarks, redacted, di
     el("p", {}, preview ? t("setup_brings", { source }) : t("setup_import_nothing")),
     rows.length ? el("ul", { class: "places tall" }, rows.slice(0, 500)) : null,
     rows.length > 500 ? el("p", { class: "muted" }, t("more_lines", { n: number(rows.length - 500) })) : null,
-    redacted.length ? el("p", { class: "warn" }, t("redacted", { kinds: redacted.join(", ") })) : null,
+    ...redacted(answer).map((one) => el("p", { class: "warn" }, one)),
     failures("setup_left_out", left),
     ...remarks.map((one) => el("p", { class: "muted" }, plain(one))),
     changes ? diff(changes) : null,

@@ -12,7 +12,7 @@ const SLOW_MS = 400; // after which it is said that something is being done
 
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
-  if (error.name === "AbortError") return;
+  if (error.name === "AbortError" || (error.status === 401 && !document.querySelector("dialog[open]"))) return; // which the view says
   toast(explained(error), { kind: "bad", lasts: 20000 });
 }
 
@@ -21,6 +21,7 @@ export function explained(error) {
   const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
   if (isModule || error.code === "unreachable") return t("unreachable");
   if (!(error instanceof Problem)) throw error;
+  if (error.status === 401) return t("locked_out");
   return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
 }
 
@@ -43,7 +44,7 @@ export function dialog(title, ...content) {
 }
 
 /** Ask for a yes with what would change; `preview(signal)` returns `{content, code}`, `carry(code)` does it. What may
- * be meant instead is chosen with `choose(place)`. A `live` form shows at once what its choice would do. */
+ * be meant instead is chosen with `choose({place, text})`. A `live` form shows at once what its choice would do. */
 export async function shownFirst(title, { form, preview, carry, yes, choose, live = false, kind = "" }) {
   const leaving = new AbortController();
   let asked = 0;
@@ -70,7 +71,7 @@ export async function shownFirst(title, { form, preview, carry, yes, choose, liv
       if (code && !live) go.focus();
     } catch (error) {
       if (mine !== asked || error.name === "AbortError") return;
-      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error, choose && error.near?.length > 1 && ((place) => (choose(place), ask()))));
+      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error, choose && error.near?.length > 1 && ((one) => (choose(one), ask()))), isOutdated(error) ? again(box) : "");
       go.disabled = false;
       go.hidden = !form || live;
       shown.querySelector("button")?.focus();
@@ -113,7 +114,19 @@ function near(error, take) {
   if (!error.near?.length) return "";
   const row = (one) => [el("code", {}, one.citation), " ", one.text];
   return el("ul", { class: "near" }, error.near.map((one) =>
-    el("li", {}, take ? el("button", { type: "button", class: "choice", onclick: () => take(one.citation) }, row(one)) : row(one))));
+    el("li", {}, take ? el("button", { type: "button", class: "choice", onclick: () => take({ place: one.citation, text: one.text }) }, row(one)) : row(one))));
+}
+
+/** Whether something else stands by now where what was chosen stood. */
+const isOutdated = (error) => error.said?.message?.values?.reason?.code === "statement.changed";
+
+/** What closes a dialog and shows anew what is behind it. */
+function again(box) {
+  const look = () => {
+    box.close();
+    document.dispatchEvent(new CustomEvent("changed"));
+  };
+  return el("p", {}, el("button", { type: "button", class: "again", onclick: look }, t("look_again")));
 }
 
 /** Say that something is done, with its undo where there is one; let the view show it. */
@@ -172,22 +185,22 @@ export function correct(reference, { text, words = [] } = {}) {
 function correcting(reference, text, words) {
   const all = statementsIn(reference, text);
   const at = Math.max(0, bestOf(all, words));
-  if (all.length) ({ place: reference, text } = all[at]);
+  let chosen = all[at] ?? { place: reference, text };
   const old = all.length > 1
-    ? choosing(t("which"), all, at, (one) => ((reference = one.place), (input.value = bare(one.text))))
-    : el("blockquote", { class: "old" }, text || reference);
+    ? choosing(t("which"), all, at, (one) => ((chosen = one), (input.value = bare(one.text))))
+    : el("blockquote", { class: "old" }, chosen.text || reference);
   const input = el("textarea", { rows: "4", id: "new-text", autofocus: true, "aria-describedby": "new-hint" });
-  input.value = bare(text);
+  input.value = bare(chosen.text);
   const why = el("input", { id: "why-text", autocomplete: "off", maxlength: "500" });
   const form = el("div", {}, old,
     el("label", { for: "new-text" }, t("holds_instead")), input, el("p", { class: "muted", id: "new-hint" }, t("empty_strikes")),
     el("label", { for: "why-text" }, t("why")), why);
   return shownFirst(t("correct"), {
     form,
-    choose: (place) => (reference = place),
+    choose: (one) => (chosen = one),
     yes: t("correct_yes"),
     preview: async () => {
-      const answer = await post("/api/corrections/preview", { old: reference, new: input.value.trim(), why: why.value });
+      const answer = await post("/api/corrections/preview", { old: chosen.place, seen: chosen.text, new: input.value.trim(), why: why.value });
       const similar = answer.similar.length
         ? [el("p", {}, t("similar")), el("ul", { class: "near" }, answer.similar.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)))]
         : [];
@@ -230,14 +243,14 @@ export function confirm(reference, { text, words = [] } = {}) {
 function confirming(reference, text, words) {
   const guesses = statementsIn(reference, text).filter((one) => isTentative(one.text));
   const at = Math.max(0, bestOf(guesses, words));
-  if (guesses.length) reference = guesses[at].place;
+  let chosen = guesses[at] ?? { place: reference, text };
   return shownFirst(t("confirm"), {
-    form: guesses.length > 1 ? choosing(t("which"), guesses, at, (one) => (reference = one.place)) : undefined,
+    form: guesses.length > 1 ? choosing(t("which"), guesses, at, (one) => (chosen = one)) : undefined,
     live: guesses.length > 1,
-    choose: (place) => (reference = place),
+    choose: (one) => (chosen = one),
     yes: t("confirm_yes"),
     preview: async () => {
-      const answer = await post("/api/confirmations/preview", { statement: reference });
+      const answer = await post("/api/confirmations/preview", { statement: chosen.place, seen: chosen.text });
       return { content: [diff(answer.diff)], code: answer.preview };
     },
     carry: async (code) => {
@@ -278,13 +291,13 @@ export function forgetAt(reference, { words = [] } = {}) {
   return reading(reference, undefined, (text) => {
     const statements = statementsIn(reference, text);
     const isWhole = statements.length === 1 && statements[0].place === reference;
-    const all = isWhole ? statements : [...statements, { place: reference, label: t("passage_whole", { place: reference.slice(reference.lastIndexOf("#") + 1) }) }];
+    const all = isWhole ? statements : [...statements, { place: reference, text, label: t("passage_whole", { place: reference.slice(reference.lastIndexOf("#") + 1) }) }];
     const best = bestOf(statements, words);
-    const selection = { kind: "lines", value: reference };
-    if (all.length === 1) return forget(selection);
     const at = best < 0 ? all.length - 1 : best;
-    selection.value = all[at].place;
-    return forget(selection, { form: choosing(t("which_goes"), all, at, (one) => (selection.value = one.place)) });
+    const selection = { kind: "lines" };
+    const take = ({ place, text: seen }) => Object.assign(selection, { value: place, seen });
+    take(all[at]);
+    return forget(selection, all.length === 1 ? {} : { form: choosing(t("which_goes"), all, at, take) });
   });
 }
 
@@ -348,9 +361,14 @@ export function undo(run = "") {
   });
 }
 
+/** What was redacted, by the names of its kinds, as a sentence in a list; an empty one where nothing was. */
+export function redacted(answer) {
+  const kinds = answer.redacted.map((one) => named(`kind.${one}`) ?? one);
+  return kinds.length ? [t("redacted", { kinds: kinds.join(t("comma")) })] : [];
+}
+
 function warnings(answer) {
-  const redacted = answer.redacted.length ? [t("redacted", { kinds: answer.redacted.map((one) => named(`kind.${one}`) ?? one).join(t("comma")) })] : [];
-  return [...warned(answer), ...redacted].map((one) => el("p", { class: "warn" }, one));
+  return [...warned(answer), ...redacted(answer)].map((one) => el("p", { class: "warn" }, one));
 }
 
 /** The headings of a note, to choose one from; none where there is no such note. */
@@ -375,10 +393,11 @@ export function remember() {
   const known = el("datalist", { id: "entry-headings" });
   const heading = el("input", { id: "entry-heading", list: "entry-headings", autocomplete: "off", maxlength: "200", placeholder: t("entry_heading_none") });
   const offer = async () => known.replaceChildren(...(await headingsOf(longTerm.checked ? "MEMORY.md" : `memory/${today()}.md`)));
+  const wrong = el("p", { class: "bad", role: "alert" });
   const body = el("form", { method: "dialog" },
     el("label", { for: "entry-text" }, t("entry")), input,
     el("div", { class: "checks" }, el("label", { class: "check" }, longTerm, " ", t("long_term")), el("label", { class: "check" }, tentative, " ", t("entry_guess"))),
-    el("label", { for: "entry-heading" }, t("entry_heading")), heading, known,
+    el("label", { for: "entry-heading" }, t("entry_heading")), heading, known, wrong,
     el("div", { class: "buttons" },
       el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")),
       el("button", { class: "main" }, t("remember_yes"))));
@@ -398,10 +417,10 @@ export function remember() {
       });
       box.close();
       const place = `${done.path}#L${done.start_line}`;
-      finished({ message: [t("remembered", { place }), ...done.redacted.length ? [t("redacted", { kinds: done.redacted.join(", ") })] : []].join(" ") });
+      finished({ message: [t("remembered", { place }), ...redacted(done)].join(" ") });
       location.hash = `#/note?ref=${encodeURIComponent(place)}`;
     } catch (error) {
-      tell(error);
+      wrong.textContent = explained(error);
     }
   });
   input.focus();

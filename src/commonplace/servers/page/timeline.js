@@ -32,7 +32,7 @@ export async function show(root, query) {
     if (next) go(next);
   }
 
-  let moments = [], ends = { before: true, after: true };
+  let moments = [], warnings = [], ends = { before: true, after: true };
 
   async function draw() {
     field.value = anchor;
@@ -44,20 +44,20 @@ export async function show(root, query) {
     moments = answer.moments;
     const first = moments.findIndex((one) => one.is_anchor), last = moments.findLastIndex((one) => one.is_anchor);
     ends = first < 0 ? { before: moments.length > 0, after: moments.length > 0 } : { before: first >= AROUND, after: moments.length - 1 - last >= AROUND };
-    fill(warned(answer));
-    const here = list.querySelector(".here, .anchor");
-    if (here) here.scrollIntoView({ block: "start" });
-    else window.scrollTo(0, 0);
+    warnings = warned(answer);
+    fill();
+    list.querySelector(".here, .anchor, .gap")?.scrollIntoView({ block: first < 0 ? "center" : "start" });
   }
 
-  function fill(warnings = []) {
+  function fill() {
     const groups = new Map();
     for (const one of moments) groups.set(one.date, [...(groups.get(one.date) ?? []), one]);
-    list.replaceChildren(...warnings.map((one) => el("p", { class: "muted" }, one)),
-      ends.before ? moreButton(t("earlier_entries"), () => further("before")) : "",
-      ...[...groups].map(([date, own]) =>
-        el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), own.map(row))),
-      ends.after ? moreButton(t("later_entries"), () => further("after")) : "");
+    const sections = [...groups].map(([date, own]) =>
+      el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), own.map(row)));
+    const next = [...groups.keys()].findIndex((date) => date >= anchor); // what lacks there is said where it would stand
+    sections.splice(next < 0 ? sections.length : next, 0, ...warnings.map((one) => el("p", { class: "muted gap" }, one)));
+    list.replaceChildren(ends.before ? moreButton(t("earlier_entries"), () => further("before")) : "",
+      ...sections, ends.after ? moreButton(t("later_entries"), () => further("after")) : "");
     if (!groups.size) list.append(el("p", { class: "muted" }, t("no_days")));
   }
 

@@ -5,7 +5,7 @@ export const EN = {
   view_search: "Search", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
   view_sessions: "Sessions", view_charts: "Charts", view_health: "Health", views: "Views", skip: "Skip to content", keys: "Keys",
   theme_system: "System colours", theme_light: "Light", theme_dark: "Dark", close: "Close", cancel: "Cancel", again: "Try again", working: "Working…",
-  locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
+  locked_out: "This browser is not let in any more, since the server was started again. Run `commonplace web`; it opens this page anew and lets this tab in as well.", locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
   failed: "That did not work", unreachable: "The server does not answer. Start it again with: commonplace web",
   key_next: "Next, previous", key_open: "Open", key_factors: "Show why each hit was found", key_send: "Save or send", key_leave: "Leave, go back", key_forget_any: "Forget a person, a session, words",
   // search
@@ -42,7 +42,7 @@ export const EN = {
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
   remember: "New entry", remember_yes: "Remember", entry: "What is to be remembered", long_term: "In MEMORY.md, for long", remembered: "Remembered in {place}",
   // lists
-  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", new_name: "Its path", lines: "{n} {n|line|lines}",
+  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", note_exists: "{path} is there already: you edit it as it stands.", made_meanwhile: "A note with this path was made meanwhile", new_name: "Its path", lines: "{n} {n|line|lines}",
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed
@@ -78,7 +78,7 @@ export const EN = {
   examine: "Examine again", examining: "Everything is examined…", online_too: "Call providers too", verdict_ok: "All is well.", verdict_warning: "It works. To look at: {n}.", verdict_wrong: "Wrong: {n}.", checks: "{n} {n|check|checks}",
   state_ok: "fine", state_warning: "warning", state_wrong: "wrong", state_skipped: "skipped", this_memory: "This memory", workspace: "Workspace", passages: "Passages", vectors: "Vectors", of_passages: "{n}, {pending} to come", index: "Index",
   collections: "Collections", folder: "Folder", models: "Models", model: "Model", embedding_model: "Vectors are computed by", calls: "Calls", tokens: "Tokens", no_calls: "No language model was called yet.",
-  owners_alone: "This is the owner's. This server answers for the agent {agent}.", as_agent: "as {agent}", only_read: "This memory may only be read here.", waiting: "to decide", requests: "Agents ask to have forgotten", requests_about: "You see every place that would go before anything does. Requests end by themselves after a week.", asks_to_forget: "asks to forget {kind}:", look: "Look at it", refuse: "Refuse", refused: "Refused. Nothing was changed.", unfinished: "A forgetting was killed before it was done:", resume: "Carry it on",
+  owners_alone: "This is the owner's. This server answers for the agent {agent}.", as_agent: "as {agent}", only_read: "This memory may only be read here.", waiting: "to decide", requests: "Agents ask to have forgotten", requests_about: "You see every place that would go before anything does. Requests end by themselves after a week.", asks_to_forget: "asks to forget {kind}:", look: "Look at it", look_again: "Look again", refuse: "Refuse", refused: "Refused. Nothing was changed.", unfinished: "A forgetting was killed before it was done:", resume: "Carry it on",
   consolidation: "Consolidation", show_more: "Show {n} more", earlier_entries: "Show earlier entries", later_entries: "Show later entries", older_changes: "Show older changes", older_sessions: "Show older sessions", earlier_messages: "Show earlier messages", from_line: "From line {n}", key_more: "Show more of a list", tag_status: "status", tag_superseded_by: "superseded by", label_pinned: "pinned", tag_valid_until: "valid until",
   elsewhere: "This is of another workspace, which is only read here.", of_collection: "This is of a further collection, which is only read here: edit its file by hand.", of_session: "What was said in a session is not changed. A whole session can be forgotten under Sessions.", with_remedy: "{message} — {remedy}", colon: ": ", comma: ", ", see_change: "see what changed",
 };

@@ -3,7 +3,7 @@
 export const ZH = {
   view_search: "搜索", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "动态", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
-  locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
+  locked_out: "服务已重新启动，这个浏览器需要重新获准。请运行 `commonplace web`：它会重新打开这个网页，这个标签页也随之可用。", locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的匹配度构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
   search_hint: "搜索记忆…", all_collections: "所有集合", collection: "集合", struck_too: "包括已划掉的内容", results: "搜索结果", found: "找到 {n} 段，共 {tokens} 个 token；全部笔记共 {all} 个。", found_all: "找到 {n} 段，共 {tokens} 个 token。", nothing: "笔记里没有相关内容。", weak_answer: "没有明确的答案",
   hits_said: "{n} 条结果", also: "另见", why_found: "匹配度 {score}", held_until: "有效至 {day}", teach_title: "用自己的话提问", teach: "边输入边搜索，中英文都可以，既看字词也看意思。",
@@ -24,7 +24,7 @@ export const ZH = {
   forget_hint: "只抹去这些字，句子的其余部分留下；要整句抹去，请选“笔记中的几行”。", forget_warns_made: "将永久抹去由此生成的索引、记录等，无法撤销。",
   where_notes: "笔记", where_links: "链接", where_transcripts: "会话记录", where_spool: "队列", where_history: "历史", where_usage: "使用记录", where_answers: "回答", where_vectors: "向量", where_index: "索引", where_marks: "标记", where_logs: "日志", where_leftovers: "残留文件", where_foreign: "其他程序", where_requests: "请求", where_copies: "副本",
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
-  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
+  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", note_exists: "{path} 已经有了，打开的是现有的内容。", made_meanwhile: "在此期间有人建立了同名笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "你和各个智能体最近的提问、阅读和写入，实时更新。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "给出 {n} 个 token，全部笔记共 {all} 个", tokens_of_recall: "给出 {n} 个 token（含标签和说明），全部笔记共 {all} 个",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
@@ -48,7 +48,7 @@ export const ZH = {
   notes: "笔记", questions_30: "30 天内提问", spared: "节省的 token", median: "搜索耗时（中位数）", cost_30: "30 天内模型费用", notes_by_month: "每月笔记", questions_by_day: "每日提问", tokens_by_day: "每日 token", tokens_given: "给出", tokens_all: "节省", costs_by_day: "每日费用", dollars: "美元", no_figures: "暂无数据。", figures: "数据", when: "时间", most_found: "最常找到", unanswered: "没有答案的问题", never_found: "从未被找到的笔记（{n}）",
   examine: "重新检查", examining: "正在检查…", online_too: "同时检查在线服务", verdict_ok: "一切正常。", verdict_warning: "运行正常，有 {n} 处需要留意。", verdict_wrong: "有 {n} 处问题。", checks: "{n} 项检查", state_ok: "正常", state_warning: "注意", state_wrong: "有误", state_skipped: "跳过",
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
-  owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
+  owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", look_again: "重新查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
   consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_superseded_by: "已被取代，见", label_pinned: "已固定", tag_valid_until: "有效至",
   elsewhere: "这属于另一个笔记库，在此只读。", of_collection: "这属于另加的集合，在此只读；请直接修改原文件。", of_session: "会话里说过的话不作改动；要抹去，请在“会话”里抹去整个会话。", with_remedy: "{message}。{remedy}。", colon: "：", comma: "、", see_change: "查看改动",
 };
