@@ -454,6 +454,7 @@ def located(corpus: Corpus, named: str, seen: str) -> str:
     if place.first in starts or words in [shortened(one.text) for one in _on(stated, place.first, place.end)]:
         return named
     found = [cite(path, first, first + len(lines) - 1) for first in starts]
+    found = found or [one.citation for one in stated if not one.struck and shortened(one.text) == words]
     if len(found) == 1:
         return found[0]
     reason = message("statement.changed", "says something else by now, so nothing was done; look again")
