@@ -26,7 +26,6 @@ from commonplace.edit import merge
 from commonplace.edit.forget import selection
 from commonplace.edit.merge import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, StatementNotFound, located, shortened
-from commonplace.markdown import references
 from commonplace.memory import file_of, written
 from commonplace.panel import text
 from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
@@ -58,15 +57,15 @@ def found_at(host: Host, place: Place) -> tuple[Place, list[Statement], Sequence
         raise NoteNotFound(
             place.path, reason="is no note of this workspace, so nothing in it is changed here"
         )
-    where = cite(place.path, place.first, place.last)
     # A passage with fewer lines than that is not shown as it stands there.
     if place.text.strip() and place.text.count("\n") == place.last - place.first:
-        where = located(corpus, where, place.text)
-        moved = references.parse_reference(where)
-        place = place._replace(first=moved.first, last=moved.end)
+        where = cite(place.path, place.first, place.last)
+        _, first, last = located(corpus, where, place.text) or place[:3]
+        place = place._replace(first=first, last=last)
     stated = corpus.statements(place.path)
     found = [one for one in stated if one.first <= place.last and one.last >= place.first and not one.struck]
     if not found:
+        where = cite(place.path, place.first, place.last)
         raise NoteNotFound(where, reason="no statement stands here that could be changed")
     return place, found, corpus.document(place.path).bare
 
