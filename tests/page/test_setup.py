@@ -84,6 +84,9 @@ def a_client_is_entered_and_taken_out(here: Opened, home: Path) -> None:
     here.page.get_by_role("button", name="Take out of Codex").focus()
     here.press("Enter")
     here.page.wait_for_selector("dialog del")
+    files = here.page.locator("dialog .diff-file").all_inner_texts()
+    assert any(one.endswith("hooks.json") for one in files)  # it is removed, and named
+    assert "/dev/null" not in files
     file.write_text(f"# changed meanwhile\n{file.read_text()}")
     here.press("Enter")
     here.page.wait_for_selector("dialog .bad:has-text('changed meanwhile')")

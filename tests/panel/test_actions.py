@@ -8,8 +8,11 @@ import pytest
 from textual.widgets import Input, TextArea
 
 from commonplace.changes import runs
+from commonplace.edit.resolve import StatementNotFound
 from commonplace.memory import Memory
+from commonplace.panel.actions import found_at
 from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
+from commonplace.panel.rows import Place
 from tests.panel.conftest import NARROW, NOTES, Person, Play
 
 
@@ -96,6 +99,33 @@ def test_the_same_words_and_those_for_what_changed_meanwhile_are_not_written_and
     struck, _, rest = note.read_text("utf-8").partition("- No coffee")
     assert "- ~~Aged white tea with lunch and after it.~~ <!--" in struck
     assert rest == other.partition("- No coffee")[2]
+
+
+def test_what_a_row_shows_is_meant_wherever_it_stands_by_now(play: Play, workspace: Path) -> None:
+    note = workspace / "MEMORY.md"
+    line = "- Aged white tea after lunch."
+
+    async def scene(person: Person) -> None:
+        for words in (line, line.removeprefix("- ")):  # of a note, of its statements
+            place = Place("MEMORY.md", 5, 5, words)
+            note.write_text(NOTES["MEMORY.md"].replace(line, f"- Bo calls.\n{line}"), "utf-8")
+            _, (found,), _ = found_at(person.panel, place)
+            assert (found.first, found.text) == (6, "Aged white tea after lunch.")
+            note.write_text(NOTES["MEMORY.md"].replace(line, "- Bo calls."), "utf-8")
+            with pytest.raises(StatementNotFound, match="something else by now"):
+                found_at(person.panel, place)
+        await at_statement(person, "Bo calls")
+        await person.press("d")
+        await asked(person, Choice)
+        note.write_text(NOTES["MEMORY.md"].replace(line, "- Ada calls.\n- Bo calls."), "utf-8")
+        await person.press("enter")
+        await asked(person, Review)
+        assert "Bo calls." in person.screen.partition("cannot be undone")[2]
+        await person.press("y")
+        await person.until(lambda: "nothing of it is found any more" in person.message)
+
+    play(scene)
+    assert note.read_text("utf-8") == NOTES["MEMORY.md"].replace(line, "- Ada calls.")
 
 
 def test_of_several_statements_of_a_hit_one_is_chosen_first_the_one_that_is_shown(

@@ -438,26 +438,28 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
     return _alone(_on(corpus.statements(holders[0]), place.first, place.end), named)
 
 
-def located(corpus: Corpus, named: str, seen: str) -> str:
-    """Return the reference of some lines that were read at a place: there, or where alone they stand by now.
+def located(corpus: Corpus, named: str, seen: str) -> tuple[str, int, int] | None:
+    """Return where lines stand that were read at a place: there, or where alone they stand by now.
 
     They are lines of a note as it is shown, with its comments or without, or the words of a statement. What
-    names no lines of a note is returned as it is. Raises StatementNotFound where something else stands there.
+    names no lines of a note is None. Raises StatementNotFound where something else stands there.
     """
     place = references.parse_reference(named)
     holders = corpus.named(place) if place.last is not None else []
     if len(holders) != 1:
-        return named
+        return None
     path, lines, words = holders[0], seen.split("\n"), shortened(seen)
     stated = corpus.statements(path)
     starts = _starts(corpus.document(path), lines)
     if place.first in starts or words in [shortened(one.text) for one in _on(stated, place.first, place.end)]:
-        return named
-    found = [cite(path, first, first + len(lines) - 1) for first in starts]
+        return path, place.first, place.end
+    found = [(path, first, first + len(lines) - 1) for first in starts] or [
+        (path, one.first, one.last) for one in stated if not one.struck and shortened(one.text) == words
+    ]
     if len(found) == 1:
         return found[0]
     reason = message("statement.changed", "says something else by now, so nothing was done; look again")
-    raise StatementNotFound(named, reason, [Cited(one, words) for one in found[:MOST_NEAR]])
+    raise StatementNotFound(named, reason, [Cited(cite(*one), words) for one in found[:MOST_NEAR]])
 
 
 def _starts(document: Document, lines: Sequence[str]) -> list[int]:

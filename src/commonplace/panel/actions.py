@@ -25,7 +25,7 @@ from commonplace.edit import correct as correcting
 from commonplace.edit import merge
 from commonplace.edit.forget import selection
 from commonplace.edit.merge import Editing, Overwritten
-from commonplace.edit.resolve import Corpus, shortened
+from commonplace.edit.resolve import Corpus, StatementNotFound, located, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
 from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
@@ -47,24 +47,32 @@ _ANYWHERE: Mapping[SelectionKind, tuple[str, str]] = {
 # --- a statement ----------------------------------------------------------------------------------------
 
 
-def statements(host: Host, place: Place) -> list[Statement]:
-    """Return what stands in some lines of an own note and is not struck. Raises NoteNotFound for none."""
+def found_at(host: Host, place: Place) -> tuple[Place, list[Statement], Sequence[str]]:
+    """Return where what a place shows stands by now, its statements, the lines of the note.
+
+    Raises NoteNotFound where nothing can be changed, StatementNotFound where something else stands there.
+    """
     corpus = Corpus(host.memory.workspace, host.memory.settings, host.note_bytes)
     if place.workspace or place.path not in corpus.paths:
         raise NoteNotFound(
             place.path, reason="is no note of this workspace, so nothing in it is changed here"
         )
+    # A passage with fewer lines than that is not shown as it stands there.
+    if place.text.strip() and place.text.count("\n") == place.last - place.first:
+        where = cite(place.path, place.first, place.last)
+        _, first, last = located(corpus, where, place.text) or place[:3]
+        place = place._replace(first=first, last=last)
     stated = corpus.statements(place.path)
     found = [one for one in stated if one.first <= place.last and one.last >= place.first and not one.struck]
     if not found:
         where = cite(place.path, place.first, place.last)
         raise NoteNotFound(where, reason="no statement stands here that could be changed")
-    return found
+    return place, found, corpus.document(place.path).bare
 
 
 async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
     """The statement of a place; of several the one that is picked."""
-    found = await host.ask(partial(statements, host, place))
+    place, found, _ = await host.ask(partial(found_at, host, place))
     if len(found) == 1:
         return found[0]
     rows = [Row(text.joined((one.citation, "dim"), " ".join(one.text.split())), one) for one in found]
@@ -152,9 +160,9 @@ def _tell(host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequenc
 
 async def forget(host: Host, place: Place) -> None:
     """Remove lines, a statement or a whole note for real, after a look at all that goes."""
-    reference = await _what_goes(host, place)
-    if reference:
-        await _forget(host, selection.of_reference(reference))
+    selected = await _what_goes(host, place)
+    if selected:
+        await _forget(host, selected)
 
 
 async def forget_any(host: Host) -> None:
@@ -187,22 +195,34 @@ async def _forget(host: Host, selected: Selection) -> None:
         host.tell(f"forgot {reports.erasure_count(done.places)}; nothing of it is found any more")
 
 
-async def _what_goes(host: Host, place: Place) -> str:
-    """The reference of what is to go: a statement, all lines of a passage, or the whole note."""
-    lines = cite(place.path, place.first, place.last)
+async def _what_goes(host: Host, place: Place) -> Selection | None:
+    """What is to go, with its lines as shown: a statement, all lines of a passage, or the whole note."""
+    stated: list[Statement] = []
+    lines: Sequence[str] = ()
     try:
-        stated = await host.ask(partial(statements, host, place))
+        place, stated, lines = await host.ask(partial(found_at, host, place))
+    except StatementNotFound:
+        raise
     except CommonplaceError:  # another kind of file: its lines can be forgotten all the same
-        stated = []
+        pass
+
+    def selected(first: int, last: int) -> Selection:
+        return selection.of_reference(cite(place.path, first, last), tuple(lines[first - 1 : last]))
+
+    passage = cite(place.path, place.first, place.last)
     rows = [
-        Row(text.joined(("this line", "bold"), one.citation, " ".join(one.text.split())), one.citation)
+        Row(
+            text.joined(("this line", "bold"), one.citation, " ".join(one.text.split())),
+            selected(one.first, one.last),
+        )
         for one in stated
     ]
-    if lines not in {one.citation for one in stated}:
-        rows.append(Row(text.joined(("these lines", "bold"), lines), lines))
-    rows.append(Row(text.joined(("the whole note", "bold"), place.path), place.path))
+    if passage not in {one.citation for one in stated}:
+        rows.append(Row(text.joined(("these lines", "bold"), passage), selected(place.first, place.last)))
+    whole = selection.of_reference(place.path)
+    rows.append(Row(text.joined(("the whole note", "bold"), place.path), whole))
     picked = await host.push_screen_wait(Choice("Forget what?", rows, _meant(stated, place)))
-    return picked if isinstance(picked, str) else ""
+    return picked if isinstance(picked, Selection) else None
 
 
 # --- writing --------------------------------------------------------------------------------------------

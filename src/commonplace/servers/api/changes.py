@@ -12,7 +12,7 @@ from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
-from commonplace.types import Confirmed, Corrected, Erasure, Run, Undone
+from commonplace.types import Confirmed, Corrected, Erasure, Run, Undone, cite
 
 _MOST_WORDS, _MOST_SEEN, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1_000_000, 1000, 50
 _KINDS = ("text", "lines", "note", "person", "session")
@@ -40,7 +40,8 @@ def _located(call: Call, named: str, seen: str) -> str:
 
     workspace = call.memory.workspace
     corpus = Corpus(workspace, call.memory.settings, partial(read, workspace)) if seen else None
-    return located(corpus, named, seen) if corpus else named
+    found = located(corpus, named, seen) if corpus else None
+    return cite(*found) if found else named
 
 
 # --- corrections ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ export const EN = {
   view_search: "Search", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
   view_sessions: "Sessions", view_charts: "Charts", view_health: "Health", views: "Views", skip: "Skip to content", keys: "Keys",
   theme_system: "System colours", theme_light: "Light", theme_dark: "Dark", close: "Close", cancel: "Cancel", again: "Try again", working: "Working…",
-  locked_out: "This browser is not let in any more, since the server was started again. Run `commonplace web`; it opens this page anew and lets this tab in as well.", locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
+  locked_out: "This browser is not let in any more, since the server was started again. Run commonplace web, which opens it anew; then try again here.", locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
   failed: "That did not work", unreachable: "The server does not answer. Start it again with: commonplace web",
   key_next: "Next, previous", key_open: "Open", key_factors: "Show why each hit was found", key_send: "Save or send", key_leave: "Leave, go back", key_forget_any: "Forget a person, a session, words",
   // search

@@ -3,7 +3,7 @@
 export const ZH = {
   view_search: "搜索", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "动态", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
-  locked_out: "服务已重新启动，这个浏览器需要重新获准。请运行 `commonplace web`：它会重新打开这个网页，这个标签页也随之可用。", locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
+  locked_out: "服务已重新启动，这个浏览器需要重新获准。请运行 commonplace web 重新打开网页，再回到这里重试。", locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的匹配度构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
   search_hint: "搜索记忆…", all_collections: "所有集合", collection: "集合", struck_too: "包括已划掉的内容", results: "搜索结果", found: "找到 {n} 段，共 {tokens} 个 token；全部笔记共 {all} 个。", found_all: "找到 {n} 段，共 {tokens} 个 token。", nothing: "笔记里没有相关内容。", weak_answer: "没有明确的答案",
   hits_said: "{n} 条结果", also: "另见", why_found: "匹配度 {score}", held_until: "有效至 {day}", teach_title: "用自己的话提问", teach: "边输入边搜索，中英文都可以，既看字词也看意思。",
