@@ -31,13 +31,17 @@ def test_a_collection_is_called_as_its_folder_is(run: Run, tmp_path: Path, folde
     assert f"{name!r}, as the folder is called, is taken; give it a name" in again.stderr
 
 
-@pytest.mark.parametrize("folder", ["资料", "memory", "…"])
-def test_a_folder_that_gives_no_name_wants_one(run: Run, tmp_path: Path, folder: str) -> None:
-    (tmp_path / folder).mkdir()
-    told = run("collection", "add", str(tmp_path / folder))
+def test_a_folder_that_gives_no_name_gets_one_and_a_name_that_is_taken_is_refused(
+    run: Run, tmp_path: Path
+) -> None:
+    for folder, name in (("资料", "folder"), ("…", "folder-2")):
+        (tmp_path / folder).mkdir()
+        assert f"added collection {name}:" in run("collection", "add", str(tmp_path / folder)).stdout
+    (tmp_path / "memory").mkdir()
+    told = run("collection", "add", str(tmp_path / "memory"))
     assert (told.exit_code, told.stderr.count("\n")) == (1, 1)
     assert "give it a name" in told.stderr
-    assert run("collection", "add", str(tmp_path / folder), "--name", "papers").exit_code == 0
+    assert run("collection", "add", str(tmp_path / "memory"), "--name", "papers").exit_code == 0
 
 
 def found(run: Run, *arguments: str) -> set[str]:
