@@ -31,17 +31,12 @@ def test_a_collection_is_called_as_its_folder_is(run: Run, tmp_path: Path, folde
     assert f"{name!r}, as the folder is called, is taken; give it a name" in again.stderr
 
 
-@pytest.mark.parametrize("folder", ["资料", "…"])
-def test_a_folder_whose_name_gives_none_gets_one(run: Run, tmp_path: Path, folder: str) -> None:
-    for number, name in enumerate(("folder", "folder-2")):
-        (tmp_path / str(number) / folder).mkdir(parents=True)
-        assert (
-            f"added collection {name}: "
-            in run("collection", "add", str(tmp_path / str(number) / folder)).stdout
-        )
-
-
-def test_a_folder_that_is_called_as_the_workspace_wants_a_name(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_gives_no_name_gets_one_and_a_name_that_is_taken_is_refused(
+    run: Run, tmp_path: Path
+) -> None:
+    for folder, name in (("资料", "folder"), ("…", "folder-2")):
+        (tmp_path / folder).mkdir()
+        assert f"added collection {name}:" in run("collection", "add", str(tmp_path / folder)).stdout
     (tmp_path / "memory").mkdir()
     told = run("collection", "add", str(tmp_path / "memory"))
     assert (told.exit_code, told.stderr.count("\n")) == (1, 1)
