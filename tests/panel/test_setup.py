@@ -138,7 +138,7 @@ def test_notes_come_in_after_a_look_are_taken_back_and_go_out_as_a_file(
         await person.until(lambda: person.message == "mem0: nothing new")
         await person.press("i")
         await located(person, str(tmp_path / "no such"))
-        await person.sees("neither a file nor a")
+        await person.sees("is neither")
         await located(person, str(tmp_path / "unknown.txt"))
         await asked(person, Choice)
         await person.press("end", "enter")  # Basic Memory

@@ -40,7 +40,7 @@ class Codes(Resource):
         """Its description."""
         done = answer(code=text("For the fragment of an address: /#code=CODE."), expires_s={"type": "number"})
         made = _described("make_code", "Make a code that lets one browser in.", done)
-        key = text("The server's own: the browser may reach beyond the workspace.", most=200)
+        key = text("The server's own: the browser may reach beyond the workspace.")
         return {"post": {**made, "parameters": parameters("header", {"X-Commonplace-Key": key})}}
 
 
