@@ -184,7 +184,7 @@ def test_a_note_that_may_not_be_read_is_told_and_the_rest_is_searched(ask: Ask, 
     (workspace / "MEMORY.md").chmod(0)
     done = ask("sync")
     assert done.returncode == 0
-    assert "MEMORY.md: Permission denied" in done.stderr
+    assert "MEMORY.md: permission denied" in done.stderr
     assert found(ask("search", "brass lamp", "--format", "json")) == ["memory/2026-02-13.md"]
 
 

@@ -198,6 +198,8 @@ def test_what_another_process_left_is_summed_up_at_the_beginning(memory: Memory,
     first.begin("s")
     first.settle(60)
     first.keep("s", [{"role": "user", "content": f"Where is the kestrel? {number}"} for number in range(3)])
+    assert first.settle(60)
+    assert "Where is the kestrel?" not in noted(folder)
     first._summarizer.pending._let_go("s")  # as when its process was killed
     second.begin("s")
     assert second.settle(60)
