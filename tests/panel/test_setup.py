@@ -156,7 +156,7 @@ def test_notes_come_in_after_a_look_are_taken_back_and_go_out_as_a_file(
         assert target.read_text("utf-8") == "mine"
         await person.press("x")
         await located(person, str(workspace / "in.md"))
-        await person.sees("among the notes")
+        await person.sees("among")
         for path, wrong in (
             ("~nosuchuser/x.md", "is no folder; make it first"),
             ("/dev/null", "is a device; name another file"),

@@ -7,7 +7,7 @@ import time
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.edit.forget.words import MARK, Words, longer_names
@@ -90,6 +90,7 @@ def test_marks_stand_where_words_did() -> None:
 NAMES = st.text(st.characters(categories=("Lu", "Ll", "Lo")), min_size=1, max_size=8)
 
 
+@example("\ufb2a", " {} ")
 @given(NAMES, st.sampled_from([" {} ", "({}).", "\n{}\n", '"{}"', "和 {} 去"]))
 def test_any_name_is_found_as_it_is_written(name: str, around: str) -> None:
     assert Words([name]).match(around.format(name))

@@ -98,7 +98,7 @@ def test_schemathesis_finds_nothing_in_the_description(api: Api, tmp_path: Path)
         ],
         cwd=tmp_path, capture_output=True, text=True, timeout=380, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-20_000:]
+    assert done.returncode == 0, "\n".join(line[:300] for line in done.stdout.splitlines())[-20_000:]
     assert not [line for line in api.server.lines if " 500 " in line]
 
 

@@ -139,7 +139,7 @@ class _Word:
     """One of them: what a text that holds it has in any case, and the pieces that it consists of."""
 
     def __init__(self, word: str, *, names: bool) -> None:
-        composed = [normalize("NFC", word), normalize("NFD", word)]
+        composed = [normalize("NFC", word), normalize("NFD", word), word]  # no form has every letter: U+FB2A
         folded = dict.fromkeys(map(language.fold, composed))
         self._names, self._written = names, list(dict.fromkeys([*composed, *folded]))
         self._steps = [_steps(form, names=names) for form in folded]

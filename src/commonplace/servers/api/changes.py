@@ -14,7 +14,7 @@ from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 from commonplace.types import Confirmed, Corrected, Erasure, Run, Undone, cite
 
-_MOST_WORDS, _MOST_SEEN, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 1_000_000, 1000, 50
+_MOST_WORDS, _MOST_SEEN, _MOST_RUNS, _MOST_SELECTIONS = 10_000, 100_000, 1000, 50
 _KINDS = ("text", "lines", "note", "person", "session")
 _CODE = text("Carries out just what is shown, once; nothing to carry out where it is missing.")
 _PREVIEW = record("preview", preview=text("The code of a preview.", least=1, most=100))

@@ -5,7 +5,7 @@ import { el, mark, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
-import { confirm, correct, forget, isTentative } from "./statements.js";
+import { confirm, correct, forget, isTentative, seenAs } from "./statements.js";
 import { t } from "./words.js";
 
 const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
@@ -203,7 +203,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
   const act = {
     correct: () => (selected || reason) && correct(here(), { text: selected && textOf(selected) }),
     confirm: () => (selected || reason) && confirm(here(), { text: selected && textOf(selected) }),
-    forget: () => (selected || reason) && forget({ kind: "lines", value: here(), ...(selected && { seen: textOf(selected) }) }),
+    forget: () => (selected || reason) && forget({ kind: "lines", value: here(), ...(selected && seenAs(textOf(selected))) }),
   };
   /** Tell of a change that is not shown yet, whoever made it. */
   const hear = async ({ detail }) => {

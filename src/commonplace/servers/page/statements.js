@@ -10,6 +10,11 @@ import { named, t, told, warned } from "./words.js";
 
 const SLOW_MS = 400; // after which it is said that something is being done
 
+const MOST_SEEN = 100_000; // characters of what was read at a place; a longer line is meant by its place alone
+
+/** What was read at a place, as a request says it. */
+export const seenAs = (text) => (text && text.length <= MOST_SEEN ? { seen: text } : {});
+
 /** Tell of an error where it is seen, with what helps. */
 export function tell(error) {
   if (error.name === "AbortError" || (error.status === 401 && !document.querySelector("dialog[open]"))) return; // which the view says
@@ -200,7 +205,7 @@ function correcting(reference, text, words) {
     choose: (one) => (chosen = one),
     yes: t("correct_yes"),
     preview: async () => {
-      const answer = await post("/api/corrections/preview", { old: chosen.place, seen: chosen.text, new: input.value.trim(), why: why.value });
+      const answer = await post("/api/corrections/preview", { old: chosen.place, ...seenAs(chosen.text), new: input.value.trim(), why: why.value });
       const similar = answer.similar.length
         ? [el("p", {}, t("similar")), el("ul", { class: "near" }, answer.similar.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)))]
         : [];
@@ -250,7 +255,7 @@ function confirming(reference, text, words) {
     choose: (one) => (chosen = one),
     yes: t("confirm_yes"),
     preview: async () => {
-      const answer = await post("/api/confirmations/preview", { statement: chosen.place, seen: chosen.text });
+      const answer = await post("/api/confirmations/preview", { statement: chosen.place, ...seenAs(chosen.text) });
       return { content: [diff(answer.diff)], code: answer.preview };
     },
     carry: async (code) => {
@@ -295,7 +300,7 @@ export function forgetAt(reference, { words = [] } = {}) {
     const best = bestOf(statements, words);
     const at = best < 0 ? all.length - 1 : best;
     const selection = { kind: "lines" };
-    const take = ({ place, text: seen }) => Object.assign(selection, { value: place, seen });
+    const take = ({ place, text }) => Object.assign(selection, { value: place, seen: undefined, ...seenAs(text) });
     take(all[at]);
     return forget(selection, all.length === 1 ? {} : { form: choosing(t("which_goes"), all, at, take) });
   });
