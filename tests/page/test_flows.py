@@ -506,8 +506,8 @@ def test_nobody_is_offered_what_is_not_theirs(opened: Open, workspace: Path, tmp
         assert here.page.locator("dialog").count() == 0
         button(here, "×", ".toast")
     find(here, "team meets")
+    here.page.wait_for_function("() => document.querySelector('.hit')?.innerText.includes('team · memory')")
     hit = here.page.locator(".hit").first
-    assert "team · memory" in hit.inner_text()
     assert hit.get_by_role("button").count() == 0
     here.press("ArrowDown", "Enter")
     here.page.wait_for_selector(".line.selected")
