@@ -22,7 +22,6 @@ from commonplace.render import count, reports, screen, to_json
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
-_WEIGHED = {"own": "ranked as your own notes are", "reference": "your own notes go before it"}
 _ADD_CONTEXT = "commonplace context add PREFIX TEXT"
 
 
@@ -105,7 +104,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
         ("folder", held.root),
         ("files", " ".join([*held.globs, *map("!{}".format, held.ignore)])),
         ("holds", f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, {screen.size(size)}"),
-        ("weight", f"{held.weight}: {_WEIGHED[held.weight]}"),
+        ("weight", f"{held.weight}: {reports.WEIGHTS[held.weight]}"),
         ("searched", "by default" if noted.by_default else f"when it is named: -c {name}, in:{name}"),
         *([("update", update)] if update else []),
         *(("context", text) for text in contexts),
@@ -150,7 +149,7 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
 def weigh(ctx: click.Context, name: str, weight: str) -> None:
     """Say whether NAME holds your own notes, or reference that these go before."""
     config.set_weight(_root(ctx), name, weight)
-    session.write(f"collection {name} is {weight}: {_WEIGHED[weight]}")
+    session.write(f"collection {name} is {weight}: {reports.WEIGHTS[weight]}")
 
 
 @command("update-cmd")

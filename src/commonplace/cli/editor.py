@@ -114,20 +114,16 @@ def _edit(note: _Note) -> int:
             if added + removed <= _SHOWN:
                 diff = diffs.of_change(Change(note.excerpt.path, before, after))
                 session.write(reports.diff_text(diff, session.look(note.memory.settings)))
-            ours = (
-                f"; {count(lines, 'line')} written by this memory meanwhile"
-                if (lines := editing.added)
-                else ""
-            )
+            lines = editing.added
+            ours = f"; {count(lines, 'line')} written by this memory meanwhile" if lines else ""
             session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed{ours}")
         elif found is None:
             session.note(f"{place}: nothing was changed")
         for sentence in said:
             failures.warn(sentence)
         is_back = found is not None and _offer(note, editing, found)
-    if (
-        not is_same or is_back
-    ) and note.memory.status().notes:  # a first sync takes its time, and is asked for
+    is_changed = not is_same or is_back
+    if is_changed and note.memory.status().notes:  # a first sync takes its time, and is asked for
         index.run(note.memory)
         session.note("the index is up to date")
     if editing.trouble and not is_back:

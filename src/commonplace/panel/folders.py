@@ -12,10 +12,9 @@ from commonplace.panel.actions import UNCHANGED
 from commonplace.panel.dialogs import Choice, Located, Location, Review
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Row
-from commonplace.render import count, screen
+from commonplace.render import count, reports, screen
 from commonplace.types import SyncReport
 
-_WEIGHED = {"own": "ranked as your own notes are", "reference": "your own notes go before it"}
 _OTHER = {"own": "reference", "reference": "own"}
 
 
@@ -50,7 +49,7 @@ async def _tell(host: Host, name: str, report: SyncReport) -> None:
     told = [f"{name}: nothing to search lies there yet"]
     if held and held.notes:
         holds = f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}"
-        told = [f"{name}: {holds}, searched from now on", _WEIGHED[held.weight]]
+        told = [f"{name}: {holds}, searched from now on", reports.WEIGHTS[held.weight]]
     if report.failed:
         told.append(f"{count(len(report.failed), 'file')} could not be read: {report.failed[0].path}")
     if report.pending:
@@ -67,7 +66,7 @@ async def choose(host: Host, name: str) -> None:
     by_default = "leave it out of searches that do not name it" if noted.by_default else "search it again"
     rows = [
         Row(text.joined((by_default, "bold"), f"in:{name} names it" if noted.by_default else ""), "search"),
-        Row(text.joined((f"weigh it as {other}", "bold"), _WEIGHED[other]), "weigh"),
+        Row(text.joined((f"weigh it as {other}", "bold"), reports.WEIGHTS[other]), "weigh"),
         Row(text.joined(("remove it", "bold"), "its files are not touched"), "remove"),
     ]
     picked = await host.push_screen_wait(Choice(f"{name}: {noted.path}", rows))
@@ -76,7 +75,7 @@ async def choose(host: Host, name: str) -> None:
         told = f"searched if in:{name} names it" if noted.by_default else "searched by default"
     elif picked == "weigh":
         await host.ask(partial(config.set_weight, root, name, other))
-        told = f"{other}: {_WEIGHED[other]}"
+        told = f"{other}: {reports.WEIGHTS[other]}"
     elif picked == "remove" and await _removed(host, name, str(noted.path)):
         told = "searched no longer; its files are untouched"
     else:

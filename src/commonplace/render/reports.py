@@ -77,6 +77,8 @@ _STORES = {
 _READ = ("notes", "transcripts", "spool")
 _ERASED_CELLS = 100  # cells of a line of a note
 _MOST_ERASED = 200  # places of notes that are shown one by one
+# What the weights of a collection mean.
+WEIGHTS = {"own": "ranked as your own notes are", "reference": "your own notes go before it"}
 
 
 # --- recalls and notes ----------------------------------------------------------------------------------
