@@ -33,6 +33,9 @@ _fsync = os.fsync
 
 _connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
+# Tools that are tested are imported by their names.
+sys.path.append(os.fspath(Path(__file__).parents[1] / "tools"))
+
 # A shell starts what it runs in the background with Ctrl-C ignored, and every child inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
+import compare_answers as comparison
 import numpy as np
 
 from commonplace import __version__
-from commonplace.bench import comparison, evaluation, metrics, presets, questions
+from commonplace.bench import evaluation, metrics, presets, questions
 from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.bench.presets import DEFAULT
 from commonplace.bench.questions import QuestionSet

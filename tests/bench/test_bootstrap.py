@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
+import compare_answers as comparison
 import numpy as np
 import pytest
-
-from commonplace.bench import comparison
 
 
 def test_an_interval_is_that_of_the_mean() -> None:

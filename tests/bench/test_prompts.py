@@ -7,15 +7,13 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
+import measure_prompts as prompts
 import pytest
-from click.testing import CliRunner
 
 from commonplace import Memory
 from commonplace.base import tokens
 from commonplace.base.errors import ConfigError
-from commonplace.bench import prompts
-from commonplace.cli.application import cli
-from commonplace.demo import COLLECTION, COLLECTION_FOLDER, PROMPT_QUESTIONS, unpack
+from commonplace.demo import COLLECTION, COLLECTION_FOLDER, unpack
 
 from .. import demo
 
@@ -54,7 +52,7 @@ def questions(tmp_path: Path) -> Path:
 
 
 def test_every_evidence_of_the_demo_stands_in_its_note(tmp_path: Path) -> None:
-    asked = prompts.read(PROMPT_QUESTIONS)
+    asked = prompts.read(prompts.QUESTIONS)
     root = tmp_path / "demo"
     unpack(root)
     assert Counter(question.language for question in asked.questions) == {"en": 15, "zh": 15}
@@ -64,25 +62,25 @@ def test_every_evidence_of_the_demo_stands_in_its_note(tmp_path: Path) -> None:
         assert one.contains in (root / path).read_text("utf-8"), one
 
 
-def test_a_prompt_costs_60_percent_less_with_the_evidence_of_27_of_30(tmp_path: Path) -> None:
+def test_a_prompt_costs_60_percent_less_with_the_evidence_of_27_of_30(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = demo.copied(tmp_path / "demo")
-    result = CliRunner().invoke(
-        cli, ["-w", str(root), "bench", "prompt", "--questions", str(PROMPT_QUESTIONS), "--json"]
-    )
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    assert prompts.main([str(root), "--questions", str(prompts.QUESTIONS), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert found["questions"] == len(found["answers"]) == 30
     assert found["saved"] >= 0.6
     assert found["found"] >= 27
     assert found["saved"] == pytest.approx(1 - found["mean_tokens"] / found["loaded_tokens"], abs=1e-4)
 
 
-def test_without_vectors_it_costs_as_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vectors_it_costs_as_little(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """And where no workspace is named, the one that ships is unpacked and asked."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    result = CliRunner().invoke(cli, ["bench", "prompt", "--json"])
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    assert prompts.main(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert found["saved"] >= 0.6
     assert found["found"] >= 27
 
@@ -106,21 +104,17 @@ def test_evidence_counts_where_the_right_note_is_cited_with_its_words(notes: Pat
     assert max(answer.tokens for answer in small.answers) <= 50
 
 
-def test_the_command_asks_any_workspace(
-    notes: Path, questions: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_tool_asks_any_workspace(
+    notes: Path, questions: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    result = CliRunner().invoke(cli, ["bench", "prompt", "-w", str(notes), "--questions", str(questions)])
-    assert result.exit_code == 0, result.output
+    assert prompts.main([str(notes), "--questions", str(questions)]) == 0
+    printed = capsys.readouterr().out
     assert (
         "evidence            in 1 of 2 (en 1 of 1, zh 0 of 1) blocks; MEMORY.md + 7 days hold that of 1"
-        in result.stdout
+        in printed
     )
-    assert "missing             猫叫什么名字？" in result.stdout
-
-
-def test_a_workspace_without_questions_is_wrong_usage(notes: Path) -> None:
-    assert CliRunner().invoke(cli, ["bench", "prompt", "-w", str(notes)]).exit_code == 2
+    assert "missing             猫叫什么名字？" in printed
 
 
 def test_a_file_that_is_no_question_set_is_one_error(tmp_path: Path) -> None:

@@ -1,17 +1,15 @@
-"""What is typed wrongly is answered with what is meant: synonyms, dashes, contradictions, agents."""
+"""What is typed wrongly is answered with what is meant: commands, dashes, contradictions, agents."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import click
 import pytest
 
 from commonplace.base.paths import Workspace
-from commonplace.cli import synonyms
-from commonplace.cli.application import cli
-from commonplace.cli.options import Group
+from commonplace.config import gone
+from commonplace.config.settings import KEYS
 from tests.cli.conftest import Program, Run
 from tests.cli.test_every_option import ALL
 
@@ -33,58 +31,38 @@ def test_help_before_a_command_shows_its_help(run: Run) -> None:
     assert "did you mean 'help'?" in run("hepl").stderr
 
 
-# --- synonyms ---------------------------------------------------------------------------------------
-
-
-def found(line: str) -> click.Command | None:
-    """The command that a line calls, all of it read."""
-    group: click.Command = cli
-    for word in line.split():
-        if not isinstance(group, Group):
-            assert word.startswith(("--", "{"))
-            continue
-        if word.startswith("--"):
-            assert any(word in parameter.opts for parameter in group.params)
-            return group
-        below = group.get_command(click.Context(group), word)
-        assert below is not None, line
-        group = below
-    return group
-
-
-def test_every_synonym_names_a_command_and_is_none() -> None:
-    for path, words in synonyms.SYNONYMS.items():
-        group = cli if not path else ALL[tuple(path.split())]
-        assert isinstance(group, Group)
-        names = group.list_commands(click.Context(group))
-        for word, lines in words.items():
-            assert word not in names
-            for line in lines:
-                assert found(line) is not None
+# --- words that are no command, and those that were one ------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("query white tea", "type `commonplace search white tea`"),
-        ("find", "type `commonplace search QUERY`"),
-        ("add", "type `commonplace remember TEXT` or `commonplace collection add FOLDER`"),
-        ("update", "type `commonplace sync`"),
-        ("index --no-embed", "type `commonplace sync`"),
-        ("embed", "type `commonplace sync`"),
-        ("qurey tea", "type `commonplace search tea`"),
-        ("搜索 白茶", "type `commonplace search '白茶'`"),
-        ("collection rm docs", "type `commonplace collection remove docs`"),
-        ("models download a/b", "type `commonplace models pull a/b`"),
-        ("help query", "type `commonplace search --help`"),
+        ("serach tea", "did you mean 'search'?"),
+        ("collection lst", "did you mean 'list'?"),
         ("zzz", "there are search, recall"),
+        ("bench prompt", "'bench'; it is gone: run tools/measure_prompts.py"),
+        ("eval compare a b", "'compare'; it is gone: run tools/compare_answers.py"),
+        ("eval init --no-llm", "--no-llm; it is gone: leave it out"),
     ],
 )
-def test_a_synonym_is_answered_with_the_line_to_type(run: Run, typed: str, meant: str) -> None:
+def test_an_unknown_or_former_command_is_answered_with_the_one_to_type(
+    run: Run, typed: str, meant: str
+) -> None:
     result = run(*typed.split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert meant in result.stderr
+
+
+def test_no_former_command_or_setting_is_in_use() -> None:
+    every = {" ".join(path): command for path, command in ALL.items()}
+    for words in gone.COMMANDS:
+        command, _, last = words.rpartition(" ")
+        if last.startswith("-"):
+            assert all(last not in parameter.opts for parameter in every[command].params), words
+        else:
+            assert words not in every
+    assert not {key.name for key in KEYS} & gone.SETTINGS.keys()
 
 
 # --- words with a dash ------------------------------------------------------------------------------

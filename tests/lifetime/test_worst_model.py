@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import measure_prompts as prompts
 import pytest
 
 from commonplace import Memory
 from commonplace.agent import ContextBuilder
-from commonplace.bench import prompts
-from commonplace.demo import PROMPT_QUESTIONS, unpack
+from commonplace.demo import unpack
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
@@ -89,7 +89,7 @@ class Worst:
 def test_the_share_of_answered_questions_is_not_lowered(tmp_path: Path, nights: int, stride: int) -> None:
     root = tmp_path / "demo"
     unpack(root)
-    asked = prompts.read(PROMPT_QUESTIONS)
+    asked = prompts.read(prompts.QUESTIONS)
     asked = replace(asked, questions=asked.questions[::stride])
     with Memory.open(root, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
         before = answered(memory, asked)

@@ -11,12 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import measure_prompts as prompts
 import pytest
 
 from commonplace import Memory
-from commonplace.bench import prompts
 from commonplace.changes import runs, undo
-from commonplace.demo import PROMPT_QUESTIONS, unpack
+from commonplace.demo import unpack
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import parse
 from commonplace.types.changes import Change
@@ -743,7 +743,7 @@ def test_the_questions_of_the_demo_find_their_evidence_with_its_day(
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
     root = tmp_path / "demo"
     unpack(root)
-    asked = prompts.read(PROMPT_QUESTIONS)
+    asked = prompts.read(prompts.QUESTIONS)
     asked = replace(asked, questions=asked.questions[::stride])
     moved = [
         replace(question, expected=tuple(replace(e, path=monthly(e.path)) for e in question.expected))

@@ -20,11 +20,11 @@ from shell import START_S, STEP_S, Done, Shell, aged, changes, demo, digest, fil
 
 GROUPS = {
     "": "search recall prompt get multi-get timeline ls chat init remember summarize consolidate rollup correct confirm forget log undo "
-    "restore mcp serve sessions sync watch status trust doctor collection context config models cache costs usage demo eval bench schedule",
+    "restore mcp serve sessions sync watch status trust doctor collection context config models cache costs usage demo eval schedule",
     "schedule": "install remove status", "serve": "status stop", "sessions": "follow list show unfollow",
     "collection": "add exclude include list remove rename show update-cmd", "context": "add check list remove",
     "config": "edit get key list path set unset", "models": "list pull test use", "cache": "clear stats",
-    "eval": "compare init reject run", "bench": "capture prompt speed",
+    "eval": "init reject run",
 }  # fmt: skip
 
 # With the bundled model, in two languages; nothing but the record of use is written.
@@ -120,7 +120,6 @@ eval run nothing.jsonl
 eval run questions.jsonl --workspaces .. --mode lexical --limit 5 --json
 eval run questions.jsonl --workspaces .. --mode lexical
 eval reject no_evidence.jsonl --questions 3
-bench nothing
 serch tea
 --agent helper status
 --version

@@ -5,8 +5,7 @@ of what they look for. Whole sentences with a blank are found nearly always, hea
 all ways tried, two words come nearest to questions that people wrote (`docs/measuring.md`). Notes are read as
 the index reads them, so private parts are never asked about; nor is a line in which a secret was redacted,
 nor what a search leaves out unless it is asked for: struck text and excluded collections. The same
-notes, the same seed, the same questions. Where a language model is set, it writes questions about single
-passages, which are checked before they count.
+notes, the same seed, the same questions.
 """
 
 from __future__ import annotations
@@ -14,43 +13,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import config
-from commonplace.base.errors import BudgetExceeded, ConfigError, NoteUnreadable, ProviderError
+from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.paths import shown
 from commonplace.base.records import translated
-from commonplace.base.tuples import NamedTuple
 from commonplace.bench import questions
 from commonplace.bench.metrics import Span
 from commonplace.bench.questions import SELF
-from commonplace.chunking import passages
 from commonplace.index.reading import note_of
-from commonplace.language.lexicon import CJK
-from commonplace.language.stopwords import ENGLISH
 from commonplace.markdown import struck, structure
 from commonplace.notes import scan
-from commonplace.providers.llm import prompting
-from commonplace.providers.llm.base import Message, Schema
-from commonplace.redaction.redact import MARK, holds_secret
+from commonplace.redaction.redact import MARK
 from commonplace.search.query import terms
 from commonplace.types import Note, Section
-from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Settings
-    from commonplace.providers.llm.client import Client
 
-WORDS = "words"  # the category of questions that no model wrote
-ASKED = 2  # words of such a question
+WORDS = "words"  # the category of these questions
+ASKED = 2  # words of a question
 LEAST_WORDS = 4  # of a line that says something by which it may be asked for
 RAREST = 3  # one in so many words of a line, the rarest, is not asked by
 # Measured on twelve question sets (`docs/measuring.md`).
@@ -58,8 +48,6 @@ CAVEAT = (
     "questions of two words compare one setting with another: their r@2000c is about .07 above that of what"
     " people ask, up to .26 in one memory"
 )
-LEAST_TERMS = 3  # words (for CJK: pairs of characters) that a question of a model says something with
-LEAST_TERMS_CJK = 4
 _Member = TypeVar("_Member")
 
 
@@ -84,13 +72,6 @@ class Draft:
             "answer": self.answer,
             "review": True,
         }
-
-
-def says_enough(question: str) -> bool:
-    """Whether there are words enough to look for."""
-    left = [term for term in terms(question) if term not in ENGLISH]
-    wide = sum(not term.isascii() for term in left)
-    return wide >= LEAST_TERMS_CJK or len(left) - wide >= LEAST_TERMS or (bool(wide) and len(left) > wide + 1)
 
 
 def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
@@ -190,152 +171,3 @@ def usable_lines(note: Note, section: Section) -> list[int]:
         and MARK not in note.lines[number - 1]
         and not is_fenced(number)
     ]
-
-
-# --- questions that a language model writes -------------------------------------------------------------
-
-PROMPT = "gold"
-PURPOSE = "eval init"
-CATEGORY = "model"
-TOKENS = 400  # of an answer, which is a question and a few words
-FAILURES = 3  # in a row, after which a model is not asked further
-MOST_ASKED = 2  # passages asked about for each question wanted: some hold nothing, some answers are refused
-QUOTED, QUOTED_CJK = 5, 9  # words, or CJK characters, in a row that are a quotation
-_WORD = re.compile(rf"[{CJK}]|[^\W_]+")
-_LANGUAGES = {
-    questions.CJK: "the language of the passage (Chinese, Japanese or Korean)",
-    questions.OTHER: "the language of the passage",
-}
-_TEXT: Mapping[str, object] = {"type": "string", "maxLength": 400}
-SCHEMA: Schema = {
-    "type": "object",
-    "properties": {"question": _TEXT, "answer": _TEXT},
-    "required": ["question", "answer"],
-    "additionalProperties": False,
-}
-
-
-class Piece(NamedTuple):
-    """A passage to ask about, and its lines."""
-
-    note: Note
-    headings: tuple[str, ...]
-    start_line: int
-    end_line: int
-    text: str
-
-
-@dataclass(slots=True)
-class Written:
-    """What a model wrote: drafts, how often it was asked, and what was wrong with the rest, by reason."""
-
-    drafts: list[Draft] = field(default_factory=list)
-    asked: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    trouble: str = ""
-
-
-def pieces(notes: Iterable[Note], count: int, seed: int) -> list[Piece]:
-    """Choose passages that say something, spread over notes and languages.
-
-    Their lines that are not to be asked about are left out.
-    """
-    read: list[Piece] = []
-    for note in notes:
-        sections, cut = passages.split(note)
-        usable = [set(usable_lines(note, section)) for section in sections]
-        for passage in cut:
-            lines = sorted(usable[passage.section] & {*range(passage.start_line, passage.end_line + 1)})
-            text = "\n".join(note.lines[number - 1] for number in lines)
-            if says_enough(text):
-                read.append(Piece(note, sections[passage.section].headings, lines[0], lines[-1], text))
-    most = count * MOST_ASKED
-    return spread(read, most, seed, lambda piece: (piece.note.path, questions.language(piece.text)))
-
-
-def ask(llm: Client, passages: Sequence[Piece], count: int, progress: Progress = silent) -> Written:
-    """Ask for a question about each passage until there are `count`; a cap or a failing model ends it.
-
-    Raises ConfigError for a prompt of the owner's that cannot be used.
-    """
-    written, failures = Written(), 0
-    for piece in passages:
-        if len(written.drafts) >= count or failures >= FAILURES:
-            break
-        written.asked += 1
-        try:
-            data: Any = llm.complete(_messages(piece), SCHEMA, max_tokens=TOKENS, purpose=PURPOSE).data
-        except (BudgetExceeded, ProviderError) as error:
-            written.trouble = str(error)
-            ended = isinstance(error, BudgetExceeded) or error.permanent
-            failures = FAILURES if ended else failures + 1
-            continue
-        failures = 0
-        draft = _draft(str(data["question"]).strip(), str(data["answer"]).strip(), piece)
-        question = draft.question.casefold()
-        wrong = problem(draft.question, draft.answer, piece.text)
-        if not wrong and question in {former.question.casefold() for former in written.drafts}:
-            wrong = "asked before"
-        if wrong:
-            written.refused[wrong] += 1
-        else:
-            written.drafts.append(draft)
-        progress("questions", len(written.drafts), count)
-    return written
-
-
-def _draft(question: str, answer: str, piece: Piece) -> Draft:
-    """A draft about the line that holds the answer, or the whole passage where not exactly one does."""
-    numbers = range(piece.start_line, piece.end_line + 1)
-    held = [n for n in numbers if _folded(answer) in _folded(piece.note.lines[n - 1])]
-    ends = (held[0], held[0]) if len(held) == 1 else (piece.start_line, piece.end_line)
-    return Draft(question, answer, CATEGORY, Span(piece.note.path, *ends))
-
-
-def estimate(llm: Client, passages: Sequence[Piece], count: int) -> tuple[int, int, float | None]:
-    """Say what `count` questions take at least: calls, tokens (in and out at most), dollars or None."""
-    costs = [llm.estimate(_messages(piece), SCHEMA, max_tokens=TOKENS) for piece in passages[:count]]
-    prices = [cost.dollars for cost in costs]
-    dollars = None if None in prices else sum(filter(None, prices))
-    tokens = sum(cost.tokens_in + cost.tokens_out for cost in costs)
-    return sum(not cost.cached for cost in costs), tokens, dollars
-
-
-def problem(question: str, answer: str, passage: str) -> str:
-    """Return what is wrong with a question about a passage, or an empty text."""
-    if not question or not answer:
-        return "nothing to ask for"
-    if _folded(answer) not in _folded(passage):
-        return "the passage does not hold the answer"
-    if _folded(answer) in _folded(question):
-        return "the question names the answer"
-    if quotes(question, passage):
-        return "the question quotes the passage"
-    if holds_secret(f"{question}\n{answer}"):
-        return "a secret"
-    return "" if says_enough(question) else "too few words to look for"
-
-
-def quotes(question: str, passage: str) -> bool:
-    """Whether a question repeats a stretch of the passage word for word."""
-    words = _WORD.findall(question.casefold())
-    length = QUOTED_CJK if sum(not word.isascii() for word in words) * 2 > len(words) else QUOTED
-    runs = [
-        {tuple(each[at : at + length]) for at in range(len(each) - length + 1)}
-        for each in (words, _WORD.findall(passage.casefold()))
-    ]
-    return not runs[0].isdisjoint(runs[1])
-
-
-def _messages(piece: Piece) -> tuple[Message, ...]:
-    headings = " > ".join(dict.fromkeys((piece.note.title, *piece.headings)))
-    return prompting.load(PROMPT).messages(
-        passage=piece.text,
-        headings="" if MARK in headings else headings,
-        date=piece.note.date or "",
-        language=_LANGUAGES[questions.language(piece.text)],
-    )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())

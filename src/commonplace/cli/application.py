@@ -95,7 +95,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "usage": ("index:usage", "Show what was asked, found and opened, and what is never found."),
         "demo": ("measurements:demo", "Index a small bilingual workspace and ask it eight questions."),
         "eval": ("measurements:evaluations", "Score the search against questions with known evidence."),
-        "bench": ("measurements:bench", "Measure speed, size and memory on your own notes."),
     },
 }
 

@@ -1,4 +1,4 @@
-"""`eval …`, `bench …`, `demo`: the search scored on question sets, prompts measured, a tour."""
+"""`eval …`, `demo`: the search scored on question sets, a tour."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
+from commonplace.config import gone
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports
 from commonplace.render import count as counted
@@ -25,20 +26,16 @@ from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
     from commonplace.bench.evaluation import Evaluation
-    from commonplace.bench.gold import Draft
-    from commonplace.bench.prompts import Measured
     from commonplace.bench.questions import QuestionSet
     from commonplace.demo.tour import Stop
     from commonplace.memory import Memory
-    from commonplace.providers.llm.client import Client
     from commonplace.render.screen import Look
-    from commonplace.types import Mode, Note
+    from commonplace.types import Mode
 
 LEAST_RESULTS = 50  # fewer would cut the list before the character budgets are used up
 GOLD = "gold.jsonl"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _SET = click.Path(path_type=Path)  # a folder stands for the question set in it
-_EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
 _JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 _FRESH = option("--fresh", is_flag=True, help="Index and embed anew instead of using what is there.")
 _WORKSPACES = option(
@@ -234,28 +231,6 @@ def _scores(
     return f"{about}\n\n{evaluation.as_text(*scored.values())}"
 
 
-@command("compare")
-@click.argument("first", metavar="A", type=_FILE)
-@click.argument("second", metavar="B", type=_FILE)
-@option("--queries", metavar="FILE", required=True, type=_FILE, help="The question set that both answer.")
-@_WORKSPACES
-@_JSON
-@click.pass_context
-def compare(
-    ctx: click.Context, first: Path, second: Path, queries: Path, workspaces: Path | None, as_json: bool
-) -> None:
-    """Say what differs between two runs, and whether chance would do the same.
-
-    A and B are files of `eval --out`. Each figure is shown with the mean of both, the difference (B - A), its
-    95 % interval by paired bootstrap over the questions, and the p of no difference.
-    """
-    from commonplace.bench import comparison, questions
-
-    asked = _read(ctx, queries, workspaces)
-    compared = comparison.compare(asked, *map(questions.read_answers, (first, second)))
-    session.write(_as_json(comparison.as_record(compared)) if as_json else comparison.as_text(compared))
-
-
 @command("reject")
 @click.argument("sets", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @option(
@@ -305,72 +280,31 @@ def reject(
     help=f"Where they are written; otherwise {GOLD} in the workspace. It must not be there yet.",
 )
 @option("--seed", type=int, default=0, show_default=True, help="Another number, another choice.")
-@option("--no-llm", is_flag=True, help="Ask no language model, though one is set.")
-@option("--estimate", is_flag=True, help="Say what a language model would take, and write nothing.")
 @click.pass_context
-def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bool, estimate: bool) -> None:
+def init(ctx: click.Context, count: int, out: Path | None, seed: int) -> None:
     """Make a first question set from your own notes, for you to look through.
 
-    The language model that the settings name writes questions about single passages; without one, a question
-    is two words of a line, not its rarest. Each has `"review": true` until you have looked at it and taken
-    that out. `eval FILE` asks them.
+    A question is two words of a line, not its rarest. Each has `"review": true` until you have looked at it
+    and taken that out. `eval FILE` asks them.
     """
     from commonplace import config
     from commonplace.base import paths
     from commonplace.bench import gold
-    from commonplace.providers.opening import open_llm
-    from commonplace.redaction.redact import holds_secret
 
     workspace = session.workspace_of(ctx)
     settings = config.load(workspace.root, agent=session.agent(ctx))
-    llm = None if no_llm else open_llm(workspace, settings, holds_secret=holds_secret)
     path = out or workspace.root / GOLD
-    notes = list(gold.read_notes(workspace.root, settings))
-    if estimate:
-        session.write(_estimated(llm, notes, count, seed))
-        return
     gold.check_free(path)
-    drafts = _drafts(llm, notes, count, seed)
+    drafts = gold.chosen(gold.drafts(gold.read_notes(workspace.root, settings), seed), count, seed)
     if not drafts:
         failures.warn("the notes hold nothing that a question could be made of")
         ctx.exit(failures.NOTHING_FOUND)
     gold.write(path, drafts)
-    categories = [draft.category for draft in drafts]
-    kinds = ", ".join(f"{categories.count(kind)} {kind}" for kind in sorted(set(categories)))
     about = counted(len({draft.evidence.path for draft in drafts}), "note")
     place = paths.shown(path)
-    session.write(f"{place}: {counted(len(drafts), 'question')} about {about} ({kinds})")
+    session.write(f"{place}: {counted(len(drafts), 'question')} about {about}")
     session.note(f'look at each, then take its "review" out; `commonplace eval {place}` asks them')
-    if gold.WORDS in categories:
-        session.note(gold.CAVEAT)
-
-
-def _estimated(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> str:
-    if llm is None:
-        return "no language model is asked: questions are words of lines, at no cost"
-    from commonplace.bench import gold
-
-    calls, tokens, dollars = gold.estimate(llm, gold.pieces(notes, count, seed), count)
-    price = "price unknown" if dollars is None else f"at most ${dollars:.4f}"
-    most = f"; up to {gold.MOST_ASKED} times that where answers must be refused"
-    return f"{counted(calls, 'call')} to {llm.name} · at most {counted(tokens, 'token')}, {price}{most}"
-
-
-def _drafts(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> list[Draft]:
-    """What the model writes, filled up with what needs none."""
-    from commonplace.bench import gold
-
-    if llm is None:
-        return gold.chosen(gold.drafts(notes, seed), count, seed)
-    with progress.shown(lines=True) as bar:
-        written = gold.ask(llm, gold.pieces(notes, count, seed), count, bar)
-    for reason, number in sorted(written.refused.items()):
-        session.note(f"refused {number} of {written.asked}: {reason}")
-    if written.trouble:
-        failures.warn(f"{written.trouble}; the rest are words of lines")
-    lines = {draft.evidence for draft in written.drafts}
-    others = [draft for draft in gold.drafts(notes, seed) if draft.evidence not in lines]
-    return [*written.drafts, *gold.chosen(others, count - len(written.drafts), seed)]
+    session.note(gold.CAVEAT)
 
 
 class Evaluations(Group):
@@ -389,7 +323,11 @@ class Evaluations(Group):
         for word in rest:
             name, equals, _ = word.partition("=")
             if name not in takes_value:
-                return word in (*HELP, "help") or word in self.commands
+                return (
+                    word in (*HELP, "help")
+                    or word in self.commands
+                    or bool(gone.command(f"commonplace eval {word}"))
+                )
             if takes_value[name] and not equals:
                 next(rest, None)
         return True
@@ -397,58 +335,8 @@ class Evaluations(Group):
 
 evaluations = Evaluations(
     "eval",
-    commands=(evaluate, compare, reject, init),
+    commands=(evaluate, reject, init),
     help="Score the search against questions with known evidence: `eval QUERIES` is `eval run QUERIES`.",
-)
-
-
-# --- bench ----------------------------------------------------------------------------------------------
-
-
-@command("prompt")
-@option(
-    "--questions",
-    metavar="FILE",
-    type=_EXISTING,
-    help="Questions with their evidence (TOML), asked of the workspace; otherwise the demo's thirty.",
-)
-@option("--budget", type=click.IntRange(1), metavar="N", help="Most tokens a block; otherwise prompt.budget.")
-@_JSON
-@click.pass_context
-def prompt(ctx: click.Context, questions: Path | None, budget: int | None, as_json: bool) -> None:
-    """Count the tokens of blocks for prompts against loading MEMORY.md and seven days, and their evidence.
-
-    Without --questions the workspace that ships is asked thirty, in a folder of its own.
-    """
-    from commonplace.bench import prompts
-
-    if questions is None:
-        measured = _of_the_demo(ctx, budget)
-    else:
-        measured = prompts.measure(session.open_memory(ctx), prompts.read(questions), budget)
-    click.echo(_as_json(prompts.as_record(measured)) if as_json else prompts.as_text(measured))
-
-
-def _of_the_demo(ctx: click.Context, budget: int | None) -> Measured:
-    from commonplace.bench import prompts
-    from commonplace.demo import PROMPT_QUESTIONS, unpack
-    from commonplace.memory import Memory
-
-    if session.workspace(ctx) is not None:
-        raise click.UsageError("A workspace needs questions about it: --questions FILE.")
-    with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
-        root = Path(folder, "notes")
-        unpack(root)
-        with Memory.open(root, overrides={"usage.record": False}) as memory:
-            for warning in memory.sync().warnings:
-                failures.warn(warning)
-            return prompts.measure(memory, prompts.read(PROMPT_QUESTIONS), budget)
-
-
-bench = Group(
-    "bench",
-    commands=[prompt],
-    help="Measure what prompts cost.",
 )
 
 

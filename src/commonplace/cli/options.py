@@ -358,12 +358,20 @@ class Group(click.Group):
                 ctx.exit()
             args = [*args[1:], HELP[-1]]
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from commonplace.cli import synonyms
-
-            program, _, group = ctx.command_path.partition(" ")
-            known = synonyms.answer(program, group, args, self.list_commands(ctx))
-            raise click.UsageError(f"no such command {args[0]!r}; {known}", ctx)
+            raise click.UsageError(f"no such command {args[0]!r}; {self._meant(ctx, args[0])}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: click.Context, word: str) -> str:
+        """What to type in place of a word that is no command."""
+        from difflib import get_close_matches
+
+        from commonplace.config import gone
+
+        if instead := gone.command(f"{ctx.command_path} {word}"):
+            return f"it is gone: {instead}"
+        names = self.list_commands(ctx)
+        near = get_close_matches(word, [*names, "help"], 1)
+        return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
 
 
 def _run_alone(ctx: click.Context) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import Message, message
+from commonplace.config import gone
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -118,6 +119,8 @@ def find(name: str, where: str = "") -> Key:
     """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
     if name not in _BY_NAME:
         hint = near(name, _BY_NAME, remedies.say("config.list"))
+        if name in gone.SETTINGS:
+            hint = message("key.gone", "; it is gone: {instead}", instead=gone.SETTINGS[name])
         place = message("where", " {where}", where=where) if where else ""
         raise ConfigError(
             paths.shown(name), message("key.unknown", "unknown key{place}{hint}", place=place, hint=hint)

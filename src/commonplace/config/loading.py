@@ -13,7 +13,7 @@ from commonplace.base.errors import AccessDenied, CommonplaceError, ConfigError
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.config import access, keys
+from commonplace.config import access, gone, keys
 from commonplace.config.access import Access
 from commonplace.config.settings import (
     AUTO,
@@ -363,6 +363,9 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
             raise ConfigError(paths.shown(_below(place, group)), told)
         for name, value in table(_below(place, group), inner, file.path).items():
             key = f"{group}.{name}"
+            if key in gone.SETTINGS:
+                warnings.append(f"{key} in {paths.shown(file.path)} is gone: {gone.SETTINGS[key]}")
+                continue
             values[key] = _value(key, value, file)
             if not file.own and key in OF_KEYS:
                 _restrict(key, values, warnings, file)

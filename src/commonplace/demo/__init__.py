@@ -13,7 +13,6 @@ from commonplace.base.root import Root
 COLLECTION = "kestrel"
 COLLECTION_FOLDER = "projects/kestrel"
 _PACKAGE = Root(Path(__file__).parent)
-PROMPT_QUESTIONS = Path(__file__).with_name("prompt_questions.toml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,20 @@
-"""Prompts measured: the tokens of a block beside long-term memory with seven days, and its evidence."""
+"""Count the tokens of blocks for prompts against loading MEMORY.md and seven days, and their evidence.
+
+    python tools/measure_prompts.py [WORKSPACE --questions FILE] [--budget N] [--json]
+
+Without a workspace the demo's is asked thirty questions, in a folder of its own.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import statistics
+import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,10 +25,12 @@ from commonplace.agent.context import ContextBuilder
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named
+from commonplace.demo import unpack
 from commonplace.markdown.document import decode
 from commonplace.memory import Memory
 from commonplace.render import count
 
+QUESTIONS = Path(__file__).with_name("prompt_questions.toml")
 DAYS = 7  # of notes that a host without a search loads into every prompt
 NEEDS = "every [[question]] needs text and expect = [{ path = …, contains = … }]"
 
@@ -197,3 +208,34 @@ def as_record(measured: Measured) -> dict[str, object]:
             for answer in measured.answers
         ],
     }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("workspace", nargs="?", type=Path)
+    parser.add_argument("--questions", type=Path, help="questions with their evidence (TOML)")
+    parser.add_argument("--budget", type=int, help="most tokens a block; otherwise prompt.budget")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    if (given.workspace is None) != (given.questions is None):
+        parser.error("a workspace goes with --questions about it")
+    try:
+        with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
+            root = given.workspace or Path(folder, "notes")
+            if given.workspace is None:
+                unpack(root)
+            with Memory.open(root, overrides={"usage.record": False}) as memory:
+                memory.sync()
+                measured = measure(memory, read(given.questions or QUESTIONS), given.budget)
+    except CommonplaceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(as_record(measured), ensure_ascii=False) if given.json else as_text(measured))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,6 @@
-"""Two result files of one question set side by side: what differs, and whether chance would do the same.
+"""Compare two result files of `commonplace eval --out`: what differs, and whether chance would do the same.
+
+    python tools/compare_answers.py A B --queries FILE [--workspaces DIR] [--json]
 
 Chance is asked by paired bootstrap over the questions: Efron and Tibshirani, An Introduction to the
 Bootstrap, 1993, chapter 13 for the percentile interval, chapter 16 for the test, which moves the differences
@@ -7,14 +9,18 @@ to a mean of zero and asks how often chance gives as much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
-from commonplace.bench import metrics
+from commonplace.bench import metrics, questions
 from commonplace.bench.questions import Answer, QuestionSet
 from commonplace.render import count, screen
 
@@ -196,3 +202,28 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
     pairs = {"missing": comparison.missing, "unknown": comparison.unknown}
     sides = {name: dict(zip("ab", counts, strict=True)) for name, counts in pairs.items()}
     return {"figures": figures, "resamples": RESAMPLES, **sides}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the comparison of two result files."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", metavar="FILE", type=Path, nargs=2)
+    parser.add_argument("--queries", type=Path, required=True, help="the question set that both answer")
+    parser.add_argument("--workspaces", type=Path, help="otherwise workspaces/ beside the questions")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    try:
+        # A set without workspaces/ beside it is about the workspace that it lies in.
+        asked = questions.read_set(given.queries, given.workspaces, lambda: given.queries.absolute().parent)
+        compared = compare(asked, *map(questions.read_answers, given.files))
+    except CommonplaceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(as_record(compared), indent=1) if given.json else as_text(compared))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
