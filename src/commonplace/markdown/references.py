@@ -149,6 +149,11 @@ def shifted(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | Non
     return "".join(parts)
 
 
+def without(line: str) -> str:
+    """Return a line without the comments that `shifted` rewrites: it stays the same when they follow."""
+    return _SUCCESSOR.sub("", _CP.sub("", line)) if "<!--" in line else line
+
+
 def reference(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | None = None) -> str:
     """Return a reference as it is to be written now; empty where nothing of it is left."""
     try:

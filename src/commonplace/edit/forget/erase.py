@@ -20,7 +20,7 @@ from commonplace.changes import runs, transaction
 from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
-from commonplace.edit.forget.targets import Targets
+from commonplace.edit.forget.targets import Page, Targets
 from commonplace.index.sqlite import forget as index
 from commonplace.redaction.redact import strip_private
 from commonplace.transcripts.session import ENDING, FOLDER
@@ -169,6 +169,8 @@ def _erase(
     if not work.troubles:
         work.do(lambda: journal.end(path))
     left = [trace for trace in residue.scan(context, work.targets) if trace.path != context.shown(path)]
+    found = {trace.path for trace in (*work.troubles, *left)}
+    left += [trace for trace in work.standing() if trace.path not in found]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
     left = _with_remedies(context, left, work.blocked)
@@ -187,6 +189,7 @@ class _Work:
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
         # Nothing but what a preview showed may go, unless some of it is gone already.
         self.confirmed = targets.shown is not None and not targets.known
+        self.before: dict[str, Page] = {}  # the notes of blocks
         self.entries: Set[str] | None = None  # of the spool, those that may go
         self.run: Run | None = None
 
@@ -236,6 +239,8 @@ class _Work:
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal composed
             composed = notes.compose(names, read, self.targets, self.context.page)
+            asked = {block.path for block in self.targets.blocks}.intersection(names)
+            self.before = {path: Page.read(read(path) or b"", path) for path in asked}
             if self.confirmed:
                 waiting = stores.find(self.context, "spool", self.targets)
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)
@@ -258,6 +263,13 @@ class _Work:
             earlier = (run for run in runs.listed(self.context.workspace) if run.about.kind == "forget")
             self.run = next(earlier, None)
         return composed.shown
+
+    def standing(self) -> Iterator[Trace]:
+        """Yield the notes in which lines still stand that were asked for by their place."""
+        for path, before in self.before.items():
+            after = Page.read(self.context.read(path) or b"", path)
+            if count := notes.standing(before, after, self.targets):
+                yield Trace(path, count)
 
     def _about(self, count: int, noun: str) -> About:
         """Who, when and how much; never what."""

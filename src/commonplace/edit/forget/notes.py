@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -206,6 +207,15 @@ def compose(
     after |= {name: cut.data for name, cut in cuts.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
     return Composed(changes, cuts)
+
+
+def standing(before: Page, after: Page, targets: Targets) -> int:
+    """Return how many lines of blocks stand in a note as often as before, though they were to go."""
+    blocks = (block for block in targets.blocks if block.path == before.path)
+    numbers = {number for block in blocks for number in before.find(block)}
+    asked = Counter(before.said[number - 1] for number in numbers)
+    were, are = Counter(before.said), Counter(after.said)
+    return sum(are[line] > were[line] - count for line, count in asked.items() if line.strip())
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:

@@ -238,7 +238,8 @@ def going(page: Page, first: int, last: int) -> list[int]:
     """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
     for statement in page.stated:
         if statement.first <= last and statement.last >= first:
-            first, last = min(first, statement.first), max(last, statement.end)
+            end = page.about(statement.end).stop - 1
+            first, last = min(first, statement.first), max(last, end)
     return sorted(page.whole(set(range(first, last + 1))))
 
 
@@ -290,7 +291,7 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
     """Return the codes of what agents ask for that goes along: its lines, words that no note says then."""
     waiting = requests.kept(context.workspace)
     gone = choice.composed.whole if waiting else []
-    lines = {(path, line) for path, text in gone for line in text.split("\n")}
+    lines = {(path, references.without(line)) for path, text in gone for line in text.split("\n")}
     went = "\n".join(text for _, text in gone)
     rest = "\n".join(data.decode("utf-8", "replace") for data in choice.notes.values()) if waiting else ""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.words import MARK, Words, unescaped
-from commonplace.markdown import comments, metadata, struck
+from commonplace.markdown import comments, metadata, references, struck
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.structure import atx
 from commonplace.transcripts import session as transcript
@@ -38,7 +38,7 @@ _PLAIN_ID = r"A-Za-z0-9._-"
 
 
 class Block(NamedTuple):
-    """Lines of a note as they stand there, without their ends.
+    """Lines of a note as they stand there, without their ends; `references.without` is compared.
 
     `times` is how often the note has them, `nth` which of these is meant, from 1 (0: the nearest to `first`).
     """
@@ -128,7 +128,7 @@ class Targets:
     @property
     def lines(self) -> frozenset[tuple[str, str]]:
         """The lines of blocks that say something, each with its note."""
-        every = ((block.path, line) for block in self.blocks for line in block.lines)
+        every = ((one.path, references.without(line)) for one in self.blocks for line in one.lines)
         return frozenset(one for one in every if any(map(str.isalnum, one[1])))
 
     @property
@@ -251,6 +251,12 @@ class Page(Document):
         own = ((n, one) for one in reversed(self.stated) for n in range(one.first, one.last + 1))
         return dict(own)
 
+    def about(self, last: int) -> range:
+        """Return the indented lines below the last line of a statement that are comments on it alone."""
+        below = takewhile(lambda line: line[:1].isspace() and line.strip(), self.bare[last:])
+        own = takewhile(lambda line: not comments.without(line).strip(), below)
+        return range(last + 1, last + 1 + len(list(own)))
+
     def in_front(self, line: int) -> bool:
         """Whether a line is one of front matter."""
         front = self.front_matter
@@ -270,11 +276,18 @@ class Page(Document):
         fence = self.fence(line)
         return line in (*((fence[0], fence[-1]) if fence else ()), *(self.front_matter or ()))
 
+    @cached_property
+    def said(self) -> list[str]:
+        """The lines without their references, by which they are found again."""
+        return list(map(references.without, self.bare))
+
     def places(self, lines: Sequence[str]) -> list[int]:
         """The lines from which on some lines stand here, without their ends.
 
-        By the failures of what was matched so far (Knuth, Morris and Pratt, 1977): equal lines may repeat.
+        Their references do not count, since these follow when other lines go. By the failures of what was
+        matched so far (Knuth, Morris and Pratt, 1977): equal lines may repeat.
         """
+        lines = list(map(references.without, lines))
         back = [0] * len(lines)
         for place in range(1, len(lines)):
             at = back[place - 1]
@@ -282,7 +295,7 @@ class Page(Document):
                 at = back[at - 1]
             back[place] = at + (lines[at] == lines[place])
         starts, at = [], 0
-        for number, line in enumerate(self.bare if lines else (), 1):
+        for number, line in enumerate(self.said if lines else (), 1):
             while at and (at == len(lines) or lines[at] != line):
                 at = back[at - 1]
             at += lines[at] == line
@@ -517,10 +530,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
     lines |= set(own)
-    # What is said of it below: indented comments.
-    below = takewhile(lambda line: line[:1].isspace() and line.strip(), page.bare[statement.last :])
-    about = takewhile(lambda line: not comments.without(line).strip(), below)
-    lines |= {statement.last + number for number, _ in enumerate(about, 1)}
+    lines |= set(page.about(statement.last))
     if any(page.lines[number - 1].strip() for number in nested):
         lines.discard(statement.first)
         changed[statement.first] = statement.item.rstrip()
