@@ -53,6 +53,12 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def owner_wants_commits(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner wants generated changes committed."""
+    monkeypatch.setenv("COMMONPLACE_HISTORY_GIT", "auto")
+
+
 class Trap:
     """A repository of somebody else, a program of its own for everything that could be run, and what ran."""
 

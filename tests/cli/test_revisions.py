@@ -150,7 +150,10 @@ def test_a_terminal_shows_what_would_change_and_asks(workspace: Path, answer: st
     assert ((workspace / "MEMORY.md").read_bytes() != NEW) == back
 
 
-def test_git_that_could_not_is_a_warning(run: Command, workspace: Path) -> None:
+def test_git_that_could_not_is_a_warning(
+    run: Command, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HISTORY_GIT", "auto")
     made(workspace)
     subprocess.run(["git", "init", "-q", str(workspace)], check=True)
     (workspace / ".git" / "index.lock").touch()

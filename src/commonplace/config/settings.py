@@ -407,9 +407,9 @@ class Rollup(NamedTuple):
 class History(NamedTuple):
     """Settings of the record of generated changes."""
 
-    git: str = _key(
-        "auto",
-        "Whether generated changes are committed where the workspace is in a git repository.",
+    git: str = _own(
+        "off",
+        "Whether generated changes are committed (auto) where the workspace is in a git repository.",
         choices=("auto", "off"),
     )
     keep_days: int = _key(365, "Days that generated changes can be undone.", 1, 36_500)

@@ -54,7 +54,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         "- It rained.",
         "- Bo called.",
     )
-    with Memory.open(root, overrides={"embedding.provider": "none"}) as opened:
+    with Memory.open(root, overrides={"embedding.provider": "none", "history.git": "auto"}) as opened:
         yield opened
 
 
