@@ -35,7 +35,7 @@ from commonplace.language import (
     stopwords,
     values,
 )
-from commonplace.markdown import comments, metadata, references, statements, struck, structure, turns
+from commonplace.markdown import comments, fences, metadata, references, statements, struck, structure, turns
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import appends, layout
 from commonplace.providers import refusals
@@ -445,7 +445,7 @@ PARSERS: dict[str, Parser] = {
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
-    "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
+    "markdown.fences.find": lambda text: (fences.find(_surroundings(text)), fences.marks(_surroundings(text))),
     "markdown.struck.of_note": lambda text: struck.of_note(_note(text)),
     "markdown.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),
     "markdown.struck.rest": lambda text: struck.rest(_note(text), struck.of_note(_note(text))),

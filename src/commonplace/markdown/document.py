@@ -39,7 +39,7 @@ from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
-from commonplace.markdown import comments, metadata, references, stamps, statements, struck, structure
+from commonplace.markdown import comments, fences, metadata, references, stamps, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, cite
@@ -171,13 +171,14 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     said: dict[int, dict[str, str]] = {}
     if "<!--" in text:
         skip = front[1] if front else 0
-        around = structure.read([*lines, ""], skip)[1] if structure.may_fence(text) else []
-        said = comments.take(lines, [fence for fence in around if fence[1] <= len(lines)])
-    headings, fences = structure.read(lines, front[1] if front else 0)
-    for number in comments.guessed(text, lines, [*fences, front or (0, 0)]):
+        around = fences.find(lines, skip)[0] if fences.may_fence(text) else []
+        said = comments.take(lines, [(one.first, one.last) for one in around if not one.is_open])
+    headings, found = structure.read(lines, front[1] if front else 0)
+    fenced = tuple((one.first, one.last) for one in found)
+    for number in comments.guessed(text, lines, [*fenced, front or (0, 0)]):
         said[number] = {"status": "tentative", **said.get(number, {})}
     return Note(
-        path, "", None, "note", tuple(lines), tuple(headings), tuple(fences), front, annotations=said
+        path, "", None, "note", tuple(lines), tuple(headings), fenced, front, annotations=said
     )  # fmt: skip
 
 
@@ -417,8 +418,8 @@ class Document:
         """Return lines that go, with those that must not stay without them: the other mark of a fence, the
         rest of a comment or of a private part."""
         found = set(lines)
-        fences = (range(first, last + 1, max(1, last - first)) for first, last in self.fences)
-        for span in [*self._closed, *fences]:
+        marks = (range(first, last + 1, max(1, last - first)) for first, last in self.fences)
+        for span in [*self._closed, *marks]:
             if not found.isdisjoint(span):
                 found |= set(span)
         return found

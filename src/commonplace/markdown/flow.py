@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commonplace.base.expressions import lazy
-from commonplace.markdown import structure, turns
+from commonplace.markdown import fences, structure, turns
 from commonplace.render import screen
 from commonplace.render.screen import Flowing
 
@@ -57,7 +57,7 @@ def _runs(goes_on: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 def _fixed(lines: Sequence[str]) -> list[bool]:
     """Which lines are front matter or code, fenced or indented, the marks of fences included."""
-    marks, fixed = structure.fence_marks(lines), []
+    marks, fixed = fences.marks(lines), []
     in_fence, in_list, in_code = False, False, False
     front = bool(lines) and lines[0].rstrip() == "---" and "---" in map(str.rstrip, lines[1:])
     for at, line in enumerate(lines):

@@ -14,7 +14,7 @@ from itertools import accumulate
 from urllib.parse import quote, unquote
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.markdown import metadata, structure
+from commonplace.markdown import fences, metadata, structure
 from commonplace.redaction.redact import private_parts, strip_private
 
 _LINK = re.compile(
@@ -153,8 +153,11 @@ def _hidden(text: str, starts: Sequence[int]) -> list[tuple[int, int]]:
     """The blocks and spans of code and the private parts of a text, in order, none within another."""
     lines = [line.removesuffix("\r") for line in strip_private(text).split("\n")]
     front = metadata.front_matter(lines)
-    _, fences = structure.read(lines, front[1] if front else 0)
-    spans = [(starts[first - 1], starts[last]) for first, last in [*fences, *_indented(lines)]]
+    found, _ = fences.find(lines, front[1] if front else 0)
+    spans = [
+        (starts[first - 1], starts[last])
+        for first, last in [*((one.first, one.last) for one in found), *_indented(lines)]
+    ]
     spans += [(start, end) for start, end, _ in private_parts(text)]
     spans += [match.span() for match in _SPAN.finditer(text)]
     apart: list[tuple[int, int]] = []

@@ -86,7 +86,7 @@ def days(note: Note) -> tuple[tuple[int, int, str], ...]:
 
 def _timed(note: Note) -> Iterator[_Turn]:
     """Yield the turns of people whose stamp holds a time."""
-    passed = statements.fence_lines(note.lines, note.fences)
+    passed = statements.fence_lines(note.fences)
     passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
     for number, line in enumerate(note.lines, 1):
         turn = turns.stamped(line) if number not in passed and (":" in line or "：" in line) else None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from commonplace.base.expressions import lazy
-from commonplace.markdown import comments, struck, structure
+from commonplace.markdown import comments, fences, struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.types import Note
 from commonplace.types.notes import Statement
@@ -46,7 +46,7 @@ def read(note: Note, only: range | None = None) -> list[Statement]:
 
     These come with what stands around them, to the next entries at the margin.
     """
-    said, fenced = comments.said(note), fence_lines(note.lines, note.fences)
+    said, fenced = comments.said(note), fence_lines(note.fences)
     skipped = structure.heading_lines(note)
 
     def begins(number: int) -> bool:
@@ -70,11 +70,9 @@ def read(note: Note, only: range | None = None) -> list[Statement]:
     return found
 
 
-def fence_lines(lines: Sequence[str], fences: Iterable[tuple[int, int]]) -> set[int]:
-    """Return the lines in fences, those within items and quotations included; `fences` are all others."""
-    fenced = {number for first, last in fences for number in range(first, last + 1)}
-    fenced.update([*structure.nested_fences(lines, fenced)])
-    return fenced
+def fence_lines(found: Iterable[tuple[int, int]]) -> set[int]:
+    """Return the lines in fences, given by their first and last."""
+    return {number for first, last in found for number in range(first, last + 1)}
 
 
 def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
@@ -166,9 +164,9 @@ def bullet(text: str, time: str | None = None) -> str:
     A task gets no time: `- 14:05 [ ] x` is none in Obsidian and on GitHub.
     """
     lines = text.strip("\n").rstrip().split("\n")
-    if fence := structure.open_fence(lines):  # it would swallow the entries after it
-        lines.append(structure.fence_mark(lines[fence - 1]))
-    if structure.fence_mark(lines[0]):
+    if fence := fences.left_open(lines):  # it would swallow the entries after it
+        lines.append(fence.lead + fence.mark)
+    if fences.mark_of(lines[0]):
         lines.insert(0, "")  # a fence must start its own line
     first, *rest = lines
     task = _TASK.match(first.strip())

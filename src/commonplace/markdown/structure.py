@@ -1,32 +1,31 @@
-"""The blocks of Markdown lines: items, headings, fences, sections, and the labels of who says a line.
+"""The blocks of Markdown lines: items, headings, sections, and the labels of who says a line.
 
-Blocks follow CommonMark 0.31 where it matters for memory: ATX and setext headings, backtick and tilde fences
-(a fence closes with at least as many of the same character). All of it is linear in the text.
+Blocks follow CommonMark 0.31 where it matters for memory: ATX and setext headings, what `fences` finds.
+All of it is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from operator import attrgetter
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
-from commonplace.base.tuples import NamedTuple
 from commonplace.language import fold, fold_cases, rules
-from commonplace.markdown import turns
+from commonplace.markdown import fences, turns
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from commonplace.markdown.fences import Fence
     from commonplace.types import Heading, Note, Section
 
 ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 # A line can only be structure if it starts with one of these; testing one character first keeps
 # parsing at some 100 MB/s.
-_OPENERS = frozenset("#`~=- \t")
-_FENCE = lazy(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
+_OPENERS = frozenset("#=- ")
 _MARGIN_ITEM = lazy(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
@@ -51,8 +50,6 @@ ROW = lazy(r"\s*\|")
 DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 _LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
-_DEEP = 4  # columns; a fence that stands further left is a block of the note itself
-_TICKS = "`{3,}"
 _LINE = attrgetter("line")
 
 
@@ -141,7 +138,7 @@ def says_nothing(text: str) -> bool:
 # --- blocks ---------------------------------------------------------------------------------------------
 
 
-def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:
+def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence]]:
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
     from commonplace.types import Heading  # a search knows who says a line, and reads no note
 
@@ -151,21 +148,17 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
         return [at for at, text in enumerate(lines) if text and not text[0].isspace()]
 
     headings: list[Heading] = []
-    fences: list[tuple[int, int]] = []
-    opened, mark = 0, ""
-    for number, line in [(n, s) for n, s in enumerate(lines[skip:], skip + 1) if s[:1] in _OPENERS]:
-        if opened:
-            if closes_fence(line, mark):
-                fences.append((opened, number))
-                opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
-        elif mark := fence_mark(line):
-            opened = number
-        elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
+    found, silent = fences.find(lines, skip)
+    passed = sorted([*((one.first, one.last) for one in found), *silent], reverse=True)
+    for number in [n for n, line in enumerate(lines[skip:], skip + 1) if line[:1] in _OPENERS]:
+        while passed and passed[-1][1] < number:
+            skip = passed.pop()[1]  # neither the end of a fence nor a heading is the text of another
+        if passed and passed[-1][0] <= number:
+            continue
+        if len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
             headings.append(Heading(*heading))
             skip = number
-    if opened:
-        fences.append((opened, len(lines)))
-    return headings, fences
+    return headings, found
 
 
 def _heading(
@@ -186,114 +179,6 @@ def _heading(
         if opener >= max(skip, number - _LONGEST_ITEM) and _MARGIN_ITEM.match(lines[opener]):
             return None
     return match[0], plain(match[1]), first
-
-
-def may_fence(line: str) -> bool:
-    """Tell whether a text holds what may open or close a fence."""
-    return "```" in line or "~~~" in line
-
-
-def _may_nest(line: str) -> bool:
-    return line[:1] in " \t>" and may_fence(line)
-
-
-def fence_mark(line: str) -> str:
-    """Return the mark of the fence that a line opens, empty for a line that opens none."""
-    match = _FENCE.match(line) if may_fence(line) else None
-    return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
-
-
-def closes_fence(line: str, mark: str) -> bool:
-    """Tell whether a line closes the fence opened by `mark`."""
-    bare = line.strip()
-    return len(bare) >= len(mark) and bare == mark[0] * len(bare) and line[:4] != "    "
-
-
-def fence_around(lines: Iterable[str]) -> str:
-    """Return the mark of a fence that none of these lines can close."""
-    return "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall(_TICKS, line)), 0)
-
-
-def open_fence(lines: Sequence[str], skip: int = 0) -> int:
-    """Return the line (1-based) of the fence that would swallow whatever is put below; 0 without one."""
-    _, fences = read([*lines, ""], skip)
-    return fences[-1][0] if fences and fences[-1][1] > len(lines) else 0
-
-
-def closed(text: str) -> str:
-    """Return a text with the fence closed that it leaves open."""
-    if not may_fence(text):
-        return text
-    end = next(reversed(fence_marks(text.split("\n")).values()), "")
-    return f"{text}\n{end}" if end else text
-
-
-def fence_marks(lines: Sequence[str]) -> dict[int, str]:
-    """Return the lines (from 0) that open a fence, in items and quotations too, or close one.
-
-    With each comes the line that would close what is open below it, empty for none.
-    """
-    found: dict[int, str] = {}
-    mark = ""
-    for at, line in enumerate(lines):
-        bare = line.lstrip(" \t>")
-        if not mark and (mark := fence_mark(bare)):
-            found[at] = line[: len(line) - len(bare)] + mark
-        elif mark and closes_fence(bare, mark):
-            found[at] = mark = ""
-    return found
-
-
-def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
-    """Yield the lines (1-based) of fences within items and quotations; those passed over are in none.
-
-    A fence that nothing closes ends with what it stands in.
-    """
-    if not any(map(_may_nest, lines)):
-        return
-    items: list[int] = []  # the columns of the items that a line stands in
-    fence = _Nested()
-    for number, line in enumerate(lines, 1):
-        depth = indent(line)
-        if number in passed or not (fence.mark or line.strip()):
-            fence = _Nested()
-            continue
-        if fence.holds(line, depth):
-            yield number
-            if closes_fence(line.lstrip(" \t>"), fence.mark):
-                fence = _Nested()
-            continue
-        del items[bisect_left(items, depth) :]
-        fence = _Nested.opened(line, depth, items)
-        if fence.mark:
-            yield number
-        elif ITEM.match(line):
-            items.append(depth)
-
-
-class _Nested(NamedTuple):
-    """A fence in an item of a column, or in a quotation (-1); without a mark there is none."""
-
-    mark: str = ""
-    column: int = -1
-
-    @classmethod
-    def opened(cls, line: str, depth: int, items: Sequence[int]) -> _Nested:
-        """Return the fence that a line opens in the last of some items or in a quotation, if it does."""
-        is_quoted = _is_quoted(line)
-        if ITEM.match(line) or not (is_quoted or (items and depth >= _DEEP)):
-            return cls()
-        return cls(fence_mark(line.lstrip(" \t>").lstrip()), -1 if is_quoted else items[-1])
-
-    def holds(self, line: str, depth: int) -> bool:
-        """Tell whether a line still stands in what the fence stands in."""
-        if not self.mark or self.column < 0:
-            return self.mark != "" and _is_quoted(line)
-        return depth > self.column or not line.strip()
-
-
-def _is_quoted(line: str) -> bool:
-    return line.lstrip(" \t").startswith(">")
 
 
 # --- tables ---------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def _text(note: Note) -> Iterator[str]:
     text = note.lines[note.front_matter[1] :] if note.front_matter else note.lines
     if not any("#" in line or "[" in line for line in text):
         return
-    skipped = statements.fence_lines(note.lines, note.fences)
+    skipped = statements.fence_lines(note.fences)
     skipped |= set(range(1, note.front_matter[1] + 1)) if note.front_matter else set()
     yield from (line for number, line in enumerate(note.lines, 1) if number not in skipped)
 

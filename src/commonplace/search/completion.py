@@ -19,7 +19,7 @@ from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT
-from commonplace.markdown import statements, structure, turns
+from commonplace.markdown import fences, statements, structure, turns
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _sections(passages: Passages, admitted: Admitted, owns: Sequence[Candidate])
         run = runs[own.id]
         first, last = run.passages[0].id, run.passages[-1].id
         fence = _open_fence(run.passages[0], rows) if run.begins is False else ""
-        if first < last or fence or structure.may_fence(own.text):
+        if first < last or fence or fences.may_fence(own.text):
             begins = own.id - first < REACH if run.begins is None else run.begins
             ends = last - own.id < REACH if run.ends is None else run.ends
             key = first, begins, ends
@@ -196,10 +196,10 @@ def _may_be_inside(own: Candidate, rows: Mapping[int, Candidate]) -> bool:
     lines = (
         line
         for one in read
-        if one is not None and structure.may_fence(one.text)
+        if one is not None and fences.may_fence(one.text)
         for line in one.text.split("\n")
     )
-    mark = next(filter(structure.may_fence, lines), "").strip()
+    mark = next(filter(fences.may_fence, lines), "").strip()
     return mark != "" and not mark[-1].isalnum()
 
 
@@ -211,7 +211,7 @@ def _open_fence(first: Candidate, rows: Mapping[int, Candidate]) -> str:
         above.append(one)
         number -= 1
     lines = [line for one in reversed(above) for line in one.text.split("\n")]
-    return next(reversed(structure.fence_marks(lines).values()), "")
+    return next(reversed(fences.marks(lines).values()), "")
 
 
 def _joined(passages: Sequence[Candidate], begins: bool, ends: bool, fence: str) -> Around:
@@ -235,8 +235,9 @@ class _Section:
         self._away, self._hidden = around.start - 1 - len(hidden), len(hidden)
         self._lines, self._ends = [*hidden, *around.lines], around.ends
         self._whole = around.begins and around.ends
-        _, fences = structure.read(self._lines)
-        self._fenced = statements.fence_lines(self._lines, fences)
+        found = fences.find(self._lines, is_part=True)[0]
+        self._closed = {fence.first for fence in found if fence.is_closed}
+        self._fenced = statements.fence_lines((fence.first, fence.last) for fence in found)
         numbers = range(1, len(self._lines) + 1)  # inside, lines are numbered from 1
         self._places = statements.places(self._lines, numbers, self._fenced)
         self._firsts = [place.first for place in self._places]
@@ -263,7 +264,7 @@ class _Section:
             for number in self._lead(first)
             if number in self._fenced or not any(a <= number + self._away <= b for a, b in known)
         ]
-        text = structure.closed("\n".join([*lead, *self._lines[first - 1 : last]]))
+        text = fences.closed("\n".join([*lead, *self._lines[first - 1 : last]]))
         if text == hit.text:
             return hit
         return replace(hit, text=text, start_line=first + self._away, end_line=span[1], lead=len(lead))
@@ -280,13 +281,9 @@ class _Section:
 
         One that goes on below what was read is taken to be closed.
         """
-        if place.first not in self._fenced:
-            return False
-        if not self._ends and place.last == len(self._lines):
+        if place.first in self._fenced and not self._ends and place.last == len(self._lines):
             return True
-        opening, last = (self._lines[number - 1].lstrip(" \t>") for number in (place.first, place.last))
-        mark = structure.fence_mark(opening)
-        return mark != "" and place.first < place.last and structure.closes_fence(last, mark)
+        return place.first in self._closed
 
     def _own(self, first: int, last: int) -> tuple[int, int]:
         """Complete to whole fences, items and sentences, as far as these fit."""

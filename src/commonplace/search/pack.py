@@ -17,7 +17,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Recall as Settings
-from commonplace.markdown import structure
+from commonplace.markdown import fences, structure
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
 from commonplace.render import hits as render
 from commonplace.render import screen
@@ -240,7 +240,7 @@ def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
     text = text.strip("\n").rstrip()
     last = max(hit.start_line, min(hit.end_line, line + text.count("\n")))
     first = max(hit.start_line, min(line, hit.end_line))
-    return replace(hit, text=structure.closed(text), start_line=first, end_line=last, lead=0)
+    return replace(hit, text=fences.closed(text), start_line=first, end_line=last, lead=0)
 
 
 def _extended(text: str, parts: Sequence[tuple[int, int]], place: int) -> tuple[int, int]:
@@ -290,7 +290,7 @@ def _shorten(hit: Hit, budget: int) -> Hit | None:
 
     def of(count: int) -> Hit:
         last = max(hit.start_line, hit.end_line - (len(lines) - count))
-        text = structure.closed("\n".join(lines[:count]))
+        text = fences.closed("\n".join(lines[:count]))
         return replace(hit, text=text + f"\n{screen.ELLIPSIS}" * (count < len(lines)), end_line=last)
 
     # The more lines, the more tokens: half of those that are left are looked at each time.
@@ -307,7 +307,7 @@ def _shorten(hit: Hit, budget: int) -> Hit | None:
     first = of(1)
 
     def begun(length: int) -> Hit:
-        return replace(first, text=structure.closed(f"{line[:length].rstrip()}{screen.ELLIPSIS}"))
+        return replace(first, text=fences.closed(f"{line[:length].rstrip()}{screen.ELLIPSIS}"))
 
     longest = bisect_left(
         range(1, len(line)), True, key=lambda length: tokens.about(framed([begun(length)])) > budget

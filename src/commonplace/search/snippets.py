@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from commonplace.markdown import structure, turns
+from commonplace.markdown import fences, structure, turns
 from commonplace.render.hits import Line
 
 _DAY = re.compile(r"[\W_]*(?:19|20)\d\d(?:[-./年]\d{1,2}){0,2}(?!\d)")  # behind the mark of an item, of a row
@@ -13,7 +13,7 @@ _DAY = re.compile(r"[\W_]*(?:19|20)\d\d(?:[-./年]\d{1,2}){0,2}(?!\d)")  # behin
 
 def read(lines: Sequence[str]) -> list[Line]:
     """Return what each line of a passage is: marks of fences, tables, days, turns, questions."""
-    marks, tables = structure.fence_marks(lines), structure.tables(lines)
+    marks, tables = fences.marks(lines), structure.tables(lines)
     found = []
     for at, line in enumerate(lines):
         first = tables[at]

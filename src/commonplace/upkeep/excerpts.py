@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 
-from commonplace.markdown import structure
+from commonplace.markdown import fences
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact, redact_personal, strip_private
 
@@ -99,5 +99,5 @@ def fenced(lines: list[str], kind: str = "") -> list[str]:
     """Return lines as a block of code that nothing in them can close."""
     if not lines:
         return []
-    mark = structure.fence_around(lines)
+    mark = fences.around(lines)
     return [mark + kind, *lines, mark]

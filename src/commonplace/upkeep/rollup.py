@@ -29,7 +29,7 @@ from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
-from commonplace.markdown import comments, links, metadata, statements, structure
+from commonplace.markdown import comments, fences, links, metadata, statements, structure
 from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
@@ -603,10 +603,8 @@ def _sealed(lines: list[Line]) -> list[Line]:
     text = "\n".join(line for line, _ in lines)
     closing: list[str] = []
     # As those see it who know no private parts: a fence in one is open to them as well.
-    if at := structure.open_fence(text.split("\n")):
-        opening = lines[at - 1][0]
-        mark = structure.fence_mark(opening) or opening.lstrip()
-        closing.append(" " * opening.index(mark) + mark)  # as far in as it was opened: in an item, inside it
+    if fence := fences.left_open(text.split("\n")):
+        closing.append(fence.lead + fence.mark)
     for _ in range(_MOST_TAGS):
         if strip_private("\n".join([text, *closing, "x"])).endswith("x"):
             break
@@ -665,4 +663,4 @@ def _private(texts: Sequence[str]) -> Iterator[str]:
         for start, end, _ in private_parts(text):
             part = text[start:end].removesuffix("</private>").rstrip()
             last = part.rpartition("\n")[2]
-            yield part.removesuffix(last).rstrip() if structure.fence_mark(last) == last.strip() else part
+            yield part.removesuffix(last).rstrip() if fences.mark_of(last) == last.strip() else part

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from commonplace.base.errors import NoteUnreadable
-from commonplace.markdown import statements, structure
+from commonplace.markdown import fences, statements, structure
 from commonplace.markdown.document import parse
 from commonplace.redaction.redact import MARK, unclosed_line
 from commonplace.types import Note
@@ -169,8 +169,8 @@ def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
         yield "`<private>` of line {line} is never closed; close it first", line
     if "```" in plain or "~~~" in plain:
         note = parse(plain, path)
-        if line := structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0):
-            yield "the code fence of line {line} is never closed; close it first", line
+        if fence := fences.left_open(note.lines, note.front_matter[1] if note.front_matter else 0):
+            yield "the code fence of line {line} is never closed; close it first", fence.first
 
 
 def find_again(then: Page, now: Page) -> dict[str, Entry]:
