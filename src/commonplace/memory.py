@@ -270,6 +270,8 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
+        if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
+            written = replace(written, warnings=(*written.warnings, told))
         number = self._store.written(written.path)
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written

@@ -32,28 +32,27 @@ def entries(text: str, path: str = "memory/2026-05-29.md") -> list[str]:
     ]
 
 
-def sections(text: str) -> list[pieces.Piece]:
-    return chunks.of_sections(parse(text, "MEMORY.md"), TODAY, tentative=False)
+def facts(text: str) -> list[pieces.Piece]:
+    return chunks.of_facts(parse(text, "MEMORY.md"), TODAY, tentative=False)
 
 
-def test_sections_come_by_their_newest_full_date_up_to_today_then_by_position() -> None:
+def test_facts_come_by_their_newest_full_date_up_to_today_then_by_section() -> None:
     text = (
         "# M\n\n## a\n\n- 2026-01-02\n\n## b\n\n- on 20 May 2026\n\n## c\n\nno date\n\n## d\n\n2026年3月1日\n\n"
         "## e\n\n- planned for 2027-01-01, decided 5 January 2026\n\n## f\n\nyesterday\n"
     )
-    assert [piece.hits[0].headings[-1] for piece in sections(text)] == ["b", "d", "e", "a", "f", "c"]
+    assert [piece.hits[0].headings[-1] for piece in facts(text)] == ["b", "d", "e", "a", "f", "c"]
 
 
 def test_a_heading_names_a_piece_and_is_not_told_by_it() -> None:
-    (piece,) = sections("# M\n\n## Tea\n\n- white\n- green\n\n\n")
-    assert (piece.hits[0].headings, piece.hits[0].text, piece.citation) == (
-        ("M", "Tea"), "- white\n- green", "MEMORY.md#L5-L6",
-    )  # fmt: skip
+    assert [(p.hits[0].headings, p.hits[0].text, p.citation) for p in facts("# M\n\n## Tea\n\n- white\n- green\n\n\n")] == [
+        (("M", "Tea"), "- green", "MEMORY.md#L6"), (("M", "Tea"), "- white", "MEMORY.md#L5"),
+    ]  # fmt: skip
 
 
 def test_front_matter_is_told_by_nobody() -> None:
-    assert [p.hits[0].text for p in sections("---\ntags: [a]\n---\n\nlead\n")] == ["lead"]
-    assert [p.why for p in sections("---\ntentative: true\n---\n\nlead\n")] == ["tentative"]
+    assert [p.hits[0].text for p in facts("---\ntags: [a]\n---\n\nlead\n")] == ["lead"]
+    assert [p.why for p in facts("---\ntentative: true\n---\n\nlead\n")] == ["tentative"]
 
 
 def test_entries_are_items_with_what_is_indented_and_paragraphs() -> None:
@@ -74,13 +73,13 @@ def test_the_hour_decides_before_the_place_and_what_has_none_goes_with_what_is_a
 def test_what_no_longer_holds_and_guesses_are_pieces_that_say_why_not() -> None:
     text = "- holds\n- old <!-- superseded -->\n- gone <!-- valid-until: 2026-05-28 -->\n- guess <!-- tentative -->\n- also\n"
     note = parse(text, "MEMORY.md")
-    found = chunks.of_sections(note, TODAY, tentative=False)
+    found = chunks.of_facts(note, TODAY, tentative=False)
     assert [(p.why, [hit.text for hit in p.hits]) for p in found if p.why] == [
-        ("superseded", ["- old"]), ("expired", ["- gone"]), ("tentative", ["- guess"]),
+        ("tentative", ["- guess"]), ("expired", ["- gone"]), ("superseded", ["- old"]),
     ]  # fmt: skip
-    assert [hit.text for p in found if not p.why for hit in p.hits] == ["- holds", "- also"]
-    told = [hit.text for p in chunks.of_sections(note, TODAY, tentative=True) if not p.why for hit in p.hits]
-    assert told == ["- holds", "- guess", "- also"]
+    assert [hit.text for p in found if not p.why for hit in p.hits] == ["- also", "- holds"]
+    told = [hit.text for p in chunks.of_facts(note, TODAY, tentative=True) if not p.why for hit in p.hits]
+    assert told == ["- also", "- guess", "- holds"]
 
 
 def test_what_came_from_outside_is_labelled() -> None:
@@ -93,7 +92,7 @@ def test_what_came_from_outside_is_labelled() -> None:
 @given(NOTE_LINES)
 def test_every_line_below_a_heading_is_in_one_piece(lines: list[str]) -> None:
     note = parse("\n".join(lines), "memory/2026-05-29.md")
-    for cut in (chunks.of_sections, chunks.of_entries):
+    for cut in (chunks.of_facts, chunks.of_entries):
         found = [hit for piece in cut(note, TODAY, tentative=False) for hit in piece.hits]
         covered = [
             n for hit in found for n in range(hit.start_line, hit.end_line + 1) if note.lines[n - 1].strip()

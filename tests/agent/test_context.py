@@ -114,11 +114,12 @@ def test_the_newest_entries_come_in_first(memory: Memory) -> None:
     assert all("no room in the 40 tokens" in left.why for left in context.left_out if "2026-05" in left.what)
 
 
-def test_long_term_memory_is_whole_when_short_and_cut_at_sections_when_not(memory: Memory) -> None:
+def test_long_term_memory_is_whole_when_short_and_cut_at_entries_when_not(memory: Memory) -> None:
     whole = ContextBuilder(memory, SETTINGS._replace(daily=0)).build("", now=TODAY)
     assert len(whole.parts) == 3
     short = ContextBuilder(memory, SETTINGS._replace(daily=0, long_term=40)).build("", now=TODAY)
-    assert [part.citation for part in short.parts] == ["MEMORY.md#L5"]  # of 2 May, the newest day named
+    assert [part.citation for part in short.parts][:-1] == ["MEMORY.md#L5"]  # of 2 May, the newest day named
+    assert "more entries" in short.parts[-1].text
 
 
 @pytest.mark.parametrize("month", ["in 2026", "in April 2026", "since 2026", "in Q2 2026", "2026年4月"])
@@ -185,7 +186,7 @@ def test_only_what_changed_is_given_again(memory: Memory) -> None:
         NOTES["MEMORY.md"].replace("备用钥匙在邻居家", "备用钥匙在门垫下")
     )
     again = builder.build(QUESTION, session="a", now=TODAY)
-    assert [part.citation for part in again.parts] == ["MEMORY.md#L9-L10", "memory/2026-05-29.md#L5"]
+    assert [part.citation for part in again.parts] == ["MEMORY.md#L10", "memory/2026-05-29.md#L5"]
     assert "- 17:00 The pier moved to the west." in again.text
     assert "16:00" not in again.text
 

@@ -1,4 +1,4 @@
-"""Notes cut into pieces for a prompt: sections of long-term memory, entries of a day, open matters.
+"""Notes cut into pieces for a prompt: facts of long-term memory, entries of a day, open matters.
 
 A piece is a hit without a question: cited lines with what a reader must know of them. What is tentative or no
 longer holds is left out, as a recall leaves it out; what is struck is in no piece.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from commonplace.agent.pieces import Piece, newness_of
@@ -31,6 +31,8 @@ from commonplace.search import ranking
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Note, Section
 from commonplace.upkeep.labels import DASH, OPEN_LABELS
+
+LONG_ENTRY = 8  # lines
 
 
 def read(memory: Memory, path: str) -> Note:
@@ -65,24 +67,34 @@ def daily_notes(memory: Memory, day: date) -> list[str]:
     return [path for path in names_of_day if kind_of(path) == "daily"]
 
 
-def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
-    """A piece a section, newest first: by the newest day it names up to today, then the later one.
+def of_facts(note: Note, today: date, *, tentative: bool) -> list[Piece]:
+    """A piece an entry of long-term memory, newest first; what is pinned stands before all.
 
-    A month, a quarter or a year (`founded in 2026`) is no day.
+    An entry is as new as it says that it was written, else as the newest day up to today that it names, else
+    as the newest entry above it in its section, which counts from the day of its heading. A month, a quarter
+    or a year (`founded in 2026`) is no day.
     """
 
-    def newest_day(section: Section) -> str:
-        lines = reader.lines[section.start_line - 1 : section.end_line]
+    def newest_day(numbers: Iterable[int]) -> str:
+        lines = (reader.lines[number - 1] for number in numbers)
         dated = (line for line in lines if any(character.isdigit() for character in line))
         spans = (span for line in dated for span in dates.spans(line, today) if not span.relative)
-        days = (span.first for span in spans if span.names_a_day)
-        return max((day for day in days if day <= today), default=date.min).isoformat()
+        days = (span.first for span in spans if span.names_a_day and span.first <= today)
+        return max(days, default=date.min).isoformat()
 
     reader = _Reader(note, today, tentative)
     pieces: list[Piece] = []
     for section in structure.sections(note):
-        newness = (newest_day(section), "", section.start_line)
-        pieces += reader.pieces(section, reader.body(section), newness)
+        body = reader.body(section)
+        whole = newest_day(range(section.start_line, section.end_line + 1))
+        newest = newest_day(structure.heading_lines(note, section))
+        for entry in _parts(note, _entries(note, body)):
+            said = reader.said(entry)
+            own = max(newest_day(entry), said.get("at", "")[:10])
+            newest = max(newest, own)
+            when = own if own > date.min.isoformat() else newest
+            pinned = "9999" if "pinned" in said else ""
+            pieces += reader.pieces(section, entry, (pinned or when, whole, entry[0]))
     return sorted(pieces, key=newness_of, reverse=True)
 
 
@@ -140,6 +152,10 @@ class _Reader:
         headings = structure.heading_lines(self._note, section)
         return [n for n in range(section.start_line, section.end_line + 1) if n not in headings]
 
+    def said(self, lines: Sequence[int]) -> Mapping[str, str]:
+        """What comments say of some lines."""
+        return self._annotations.of(lines[0], lines[-1]) or {}
+
     def pieces(
         self, section: Section, lines: Sequence[int], newness: tuple[str, str, int]
     ) -> Iterator[Piece]:
@@ -187,6 +203,18 @@ def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
         entry.append(number)
     if any(note.lines[number - 1].strip() for number in entry):
         yield entry
+
+
+def _parts(note: Note, entries: Iterable[Sequence[int]]) -> Iterator[Sequence[int]]:
+    """Entries, those of many lines cut at the items in them: a list below one item is no single fact."""
+    inside = {n for start, end in note.fences for n in range(start, end + 1)}
+    for entry in entries:
+        begins = [entry[0]]
+        if len(entry) > LONG_ENTRY:
+            items = (n for n in entry[1:] if n not in inside and ITEM.match(note.lines[n - 1].lstrip()))
+            begins += items
+        for first, end in pairwise([*begins, entry[-1] + 1]):
+            yield range(first, end)
 
 
 def _begins(line: str, before: str) -> bool:

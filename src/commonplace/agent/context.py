@@ -4,7 +4,7 @@ All of it stands in one frame, cited, inside one token budget; what did not get 
 precedence is long-term memory, the notes of the last days, files of convention, then the recall; none of the
 first three may take more than its cap, so that the recall always keeps the room that is its own.
 
-A prompt takes notes in pieces: sections of long-term memory, entries of a day, whole files. A piece is a hit
+A prompt takes notes in pieces: entries of long-term memory, of a day, of a file. A piece is a hit
 without a question: cited lines with what a reader must know of them. What is tentative or no longer holds is
 left out, as a recall leaves it out; what is struck is in no piece.
 """
@@ -12,7 +12,8 @@ left out, as a recall leaves it out; what is struck is in no piece.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -166,7 +167,8 @@ class ContextBuilder:
         read = partial(self._read, block, today)
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
         if settings.long_term:
-            block.take(LONG_TERM, read(path, chunks.of_sections), int(settings.long_term * share))
+            cap = int(settings.long_term * share)
+            block.take(LONG_TERM, read(path, chunks.of_facts), cap, partial(_by_use, self.memory))
         entries = [
             piece
             for place in self._daily(block, today, settings.days)
@@ -176,9 +178,9 @@ class ContextBuilder:
         if with_files:
             pieces: list[Piece] = []
             for name in settings.file_names:
-                sections = read(name, chunks.of_sections, missing_ok=True)
-                pieces += sorted(sections, key=lambda piece: piece.hits[0].start_line)
-            block.take(FILES, pieces, int(settings.file_tokens * share))
+                facts = read(name, chunks.of_facts, missing_ok=True)
+                pieces += sorted(facts, key=lambda piece: piece.hits[0].start_line)
+            block.take(FILES, pieces, int(settings.file_tokens * share), tuple)
         if open_matters and settings.open_matters:
             places = [path, *self._daily(block, today, OPEN_DAYS)]
             matters = [piece for place in places for piece in read(place, chunks.of_open_matters)]
@@ -238,10 +240,38 @@ class Block:
         self._recall: Recall | None = None
         self._used = 0
 
-    def take(self, name: str, pieces: Iterable[Piece], cap: int) -> None:
-        """Take the first pieces that fit into the cap of a part; what does not is passed over."""
+    def take(
+        self,
+        name: str,
+        pieces: Sequence[Piece],
+        cap: int,
+        order: Callable[[Sequence[Piece]], Sequence[Piece]] | None = None,
+    ) -> None:
+        """Take the first pieces that fit into the cap of a part; the others are passed over.
+
+        With `order` a line in the block says how much is left out and where; `order` then puts the pieces
+        that matter most first.
+        """
         room = min(4 * cap, 4 * self.budget - estimates.quarters(pack.enclosed([])) - self._used)
+        shown = [piece for piece in pieces if not piece.why]
+        reserved = 0
+        if order is not None and shown and _size(shown) > room:
+            pieces, reserved = order(pieces), estimates.quarters(_rest_line(shown)) + 1
+        chosen, left = self._choose(pieces, room - reserved, cap)
+        if reserved and left and not chosen:
+            chosen = self._begun(left[0], room - reserved)
+        self._used += _size(chosen)
+        fresh = list(self._fresh(chosen))
+        self._show(name, joined(fresh))
+        if reserved and left and (fresh or not chosen) and reserved <= room:
+            line = _rest_line(left)
+            self._parts.append(Part(name, left[0].citation, estimates.about(line), line))
+            self._used += reserved
+
+    def _choose(self, pieces: Sequence[Piece], room: int, cap: int) -> tuple[list[Piece], list[Piece]]:
+        """Take pieces as long as they fit; return them, and those that lack room."""
         chosen: list[Piece] = []
+        left: list[Piece] = []
         size = 0
         for piece in pieces:
             rest = self._rest(piece)
@@ -250,14 +280,27 @@ class Block:
             grown = _grown(size, chosen, rest)
             if grown > room:
                 self._leave(piece, f"no room in the {cap} tokens of this part")
+                left.append(piece)
                 continue
             chosen.append(rest)
             size = grown
-            for hit in rest.hits:
-                self._told.add(hit)
-                self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
-        self._used += _size(chosen)
-        self._show(name, joined(self._fresh(chosen)))
+            self._note(rest)
+        return chosen, left
+
+    def _begun(self, piece: Piece, room: int) -> list[Piece]:
+        """The beginning of a piece that is too long for a part by itself; none where that says nothing."""
+        hit = pack.shortened(piece.hits[0], (room + estimates.quarters(pack.enclosed([]))) // 4)
+        begun = [] if hit is None else [Piece((hit,))]
+        if not begun or _size(begun) > room:
+            return []
+        self._note(*begun)
+        return begun
+
+    def _note(self, piece: Piece) -> None:
+        """Note that a piece stands in the block."""
+        for hit in piece.hits:
+            self._told.add(hit)
+            self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
 
     def _fresh(self, chosen: Sequence[Piece]) -> Iterator[Piece]:
         """The pieces of which the session was not given every hit."""
@@ -362,6 +405,39 @@ def _near_best(message: str, recall: Recall) -> list[Hit]:
     if is_short and recall.confidence is not None and recall.confidence < CLEAR_OF_SHORT:
         least = math.inf
     return [hit for hit in recall.hits if hit.score >= least or WEAK in hit.labels]
+
+
+def _by_use(memory: Memory, facts: Sequence[Piece]) -> Sequence[Piece]:
+    """Entries of long-term memory, newest first, and the most used ones taken between them by turns."""
+    from commonplace.search import journal, usage
+
+    try:
+        used = usage.lines_used(journal.place(memory.workspace), facts[0].hits[0].path)
+    except CommonplaceError:
+        return facts  # `doctor` reports a record that cannot be read
+
+    def times(piece: Piece) -> int:
+        first, last = piece.hits[0].start_line, piece.hits[-1].end_line
+        return sum(count for start, end, count in used if start <= last and first <= end)
+
+    turns = {index: 2 * index for index in range(len(facts))}
+    uses = sorted((-times(piece), index) for index, piece in enumerate(facts))
+    for turn, (unused, index) in enumerate(uses):
+        if unused:
+            turns[index] = min(turns[index], 2 * turn + 1)
+    return [facts[index] for index in sorted(turns, key=lambda index: turns[index])]
+
+
+def _rest_line(left: Sequence[Piece]) -> str:
+    """Say how many entries are left out, about how large they are, and where they stand."""
+    places = []
+    for path in dict.fromkeys(piece.hits[0].path for piece in left):
+        hits = [hit for piece in left for hit in piece.hits if hit.path == path]
+        first, last = min(hit.start_line for hit in hits), max(hit.end_line for hit in hits)
+        places.append(replace(hits[0], start_line=first, end_line=last).citation)
+    size = sum(_tokens(piece.hits) for piece in left)
+    entries = count(len(left), "more entry", "more entries")
+    return f"… {entries}, ~{size:,} tokens, not shown for lack of room: {', '.join(places)}\n"
 
 
 def _size(chosen: Sequence[Piece]) -> int:

@@ -207,7 +207,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "workspace.tree": "workspace:tree",
         "workspace.clock": "workspace:clock",
     },
-    "notes": {"notes.text": "workspace:text", "notes.names": "workspace:names"},
+    "notes": {
+        "notes.text": "workspace:text",
+        "notes.names": "workspace:names",
+        "notes.long_term": "workspace:long_term",
+    },
     "index": {"index.file": "index:examine", "index.leftovers": "workspace:leftovers"},
     "stores": {
         "stores.ledger": "stores:ledger",

@@ -19,7 +19,7 @@ from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
 from commonplace.markdown.document import damage, decode
-from commonplace.notes import writes
+from commonplace.notes import layout, writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
 from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
 from commonplace.types import Finding, State
@@ -355,6 +355,24 @@ def secret_lines(note: str) -> list[int]:
         return []
     pairs = zip(note.splitlines(), redacted.splitlines(), strict=False)
     return [number for number, (before, after) in enumerate(pairs, 1) if before != after]
+
+
+def long_term(case: Case) -> Iterator[Finding]:
+    """Compare the size of MEMORY.md with what a session is given of it."""
+    budget, workspace = case.settings.prompt.long_term, case.workspace
+    if workspace is None:
+        return
+    if told := layout.outgrown(workspace, budget):
+        remedy = message(
+            "long_term.raise", "`commonplace config set prompt.long_term TOKENS` gives sessions more"
+        )
+        yield Finding("notes.long_term", "warning", told, remedy)
+    else:
+        size = layout.long_term_tokens(workspace)
+        told = message(
+            "long_term.fits", "MEMORY.md has about {size:,} of {budget:,} tokens", size=size, budget=budget
+        )
+        yield Finding("notes.long_term", "ok", told)
 
 
 def names(case: Case) -> Iterator[Finding]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.base import clock, paths
-from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.base.messages import message
+from commonplace.base import tokens as estimates
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base.messages import Message, message
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
@@ -92,6 +93,36 @@ def remember(
     shown = note.relative_to(workspace.root).as_posix()
     warnings = tuple(writes.notices(workspace))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
+
+
+def long_term_tokens(workspace: paths.Workspace) -> int:
+    """Return about how many tokens MEMORY.md has for a reader: no comments, blank lines or struck text.
+
+    0 where it is missing or cannot be read.
+    """
+    from commonplace.markdown import struck
+    from commonplace.markdown.document import decode, parse
+
+    path = workspace.memory_file.relative_to(workspace.root)
+    try:
+        note = parse(decode(paths.read_contained(path, [workspace.root])), path.as_posix())
+    except CommonplaceError:
+        return 0
+    if strikes := struck.of_note(note):
+        note = struck.rest(note, strikes)
+    return estimates.about("\n".join(line.strip() for line in note.lines if line.strip()))
+
+
+def outgrown(workspace: paths.Workspace, budget: int) -> Message | None:
+    """Say that MEMORY.md has more tokens than a session begins with; None where it does not."""
+    size = long_term_tokens(workspace)
+    if not budget or size <= budget:
+        return None
+    told = (
+        "MEMORY.md has about {size:,} tokens; a session begins with {budget:,} of them, newest and most used "
+        "first (prompt.long_term): move what not every session needs to notes below memory/"
+    )
+    return message("long_term.outgrown", told, size=size, budget=budget)
 
 
 def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool = True) -> list[Written]:

@@ -83,6 +83,9 @@ def _status_rows(status: Status) -> Iterator[Row]:
     yield _pair("index", f"{count(status.notes, 'note')}, {count(status.passages, 'passage')}, "
                 f"{screen.size(status.index_bytes)}")  # fmt: skip
     yield _pair("embedding", f"{status.model}: {count(status.vectors, 'vector')}, {status.pending:,} pending")
+    yield _pair(
+        "MEMORY.md", f"about {status.long_term:,} of {status.long_term_budget:,} tokens for a session"
+    )
     for one in status.collections:
         yield _pair("collection", f"{one.name}: {count(one.notes, 'note')}, {count(one.passages, 'passage')}")
     for warning in status.warnings:

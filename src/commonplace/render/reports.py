@@ -284,6 +284,10 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
         ("holds", f"{count(status.notes, 'note')} · {count(status.sections, 'section')} · "
                   f"{count(status.passages, 'passage')} · {count(status.vectors, 'vector')}{pending}"),
     ]  # fmt: skip
+    if status.long_term:
+        size = f"about {count(status.long_term, 'token')}; a session begins with {status.long_term_budget:,}"
+        over = ", newest and most used first" * (0 < status.long_term_budget < status.long_term)
+        rows.append(("MEMORY.md", size + over))
     if status.others:
         rows.append(("asks also", ", ".join(map(screen.one_line, status.others))))
     table = [f"{look.style(name.ljust(11), 'bold')}{value}" for name, value in rows]

@@ -120,6 +120,7 @@ class Answerer:
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either; who calls holds the lock."""
         from commonplace.base import paths
+        from commonplace.notes import layout
         from commonplace.providers import opening
         from commonplace.types import CollectionInfo, Status
 
@@ -164,6 +165,8 @@ class Answerer:
             vectors=counts.vectors,
             pending=counts.pending,
             syncing=store.syncing,
+            long_term=layout.long_term_tokens(self._workspace),
+            long_term_budget=settings.prompt.long_term,
         )
 
     def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:

@@ -121,7 +121,7 @@ def compose(hits: Sequence[Hit], budget: int) -> Block:
     def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
         yield FULL, hit
         if not taken:
-            yield FULL, _shorten(hit, budget)
+            yield FULL, shortened(hit, budget)
 
     return _fill(hits, budget, layers)
 
@@ -281,7 +281,7 @@ def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int
     return start + begin, f"{before}{text[begin:end].strip()}{after}"
 
 
-def _shorten(hit: Hit, budget: int) -> Hit | None:
+def shortened(hit: Hit, budget: int) -> Hit | None:
     """Cut the text of a hit, at lines where possible, until the block of it alone fits; None if none does.
 
     `…` stands in the place of what is left out.

@@ -168,8 +168,26 @@ def _opened(
     return dict(sorted(Counter(first.values()).items())), Counter(note for _, note in best)
 
 
-def _rows(connection: apsw.Connection, statement: str, *values: float) -> list[Any]:
+def _rows(connection: apsw.Connection, statement: str, *values: float | str) -> list[Any]:
     return connection.execute(statement, values).fetchall()
+
+
+def lines_used(path: Path, note: str) -> list[tuple[int, int, int]]:
+    """Return which lines of a note were opened or among the first three hits, and how often, most first.
+
+    `path` is that of the record. Raises NoteUnreadable.
+    """
+    if not path.exists():
+        return []
+    with patient(path) as database, database.reading() as connection:
+        return _rows(
+            connection,
+            "SELECT start_line, end_line, count(*) FROM ("
+            "SELECT start_line, end_line FROM openings WHERE path = ?1 UNION ALL "
+            "SELECT start_line, end_line FROM hits WHERE path = ?1 AND rank <= 3"
+            f") GROUP BY 1, 2 ORDER BY 3 DESC LIMIT {MOST_NEWS}",
+            note,
+        )
 
 
 # --- what is new in it ----------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ class CollectionInfo:
 class Status:
     """The state of a workspace and its index; `syncing` says that somebody fills it now.
 
+    `long_term` is the size of MEMORY.md, `long_term_budget` what a session begins with of it, both in tokens.
     `others` are the further workspaces that questions are put to, by name.
     """
 
@@ -156,6 +157,8 @@ class Status:
     warnings: tuple[str, ...] = ()
     syncing: bool = False
     others: tuple[str, ...] = ()
+    long_term: int = 0
+    long_term_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)

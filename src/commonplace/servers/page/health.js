@@ -62,7 +62,8 @@ function row(one) {
 function about(status) {
   const size = `${(status.index_bytes / 1e6).toFixed(1)} MB`;
   const rows = [[t("workspace"), status.workspace], [t("notes"), number(status.notes)], [t("passages"), number(status.passages)],
-    [t("vectors"), t("of_passages", { n: number(status.vectors), pending: number(status.pending) })], [t("index"), size]];
+    [t("vectors"), t("of_passages", { n: number(status.vectors), pending: number(status.pending) })], [t("index"), size],
+    ["MEMORY.md", t("long_term_size", { n: number(status.long_term), budget: number(status.long_term_budget) })]];
   return el("section", {}, el("h2", {}, t("this_memory")), el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
 }
 

@@ -49,7 +49,7 @@ export const ZH = {
   examine: "重新检查", examining: "正在检查…", online_too: "同时检查在线服务", verdict_ok: "一切正常。", verdict_warning: "运行正常，有 {n} 处需要留意。", verdict_wrong: "有 {n} 处问题。", checks: "{n} 项检查", state_ok: "正常", state_warning: "注意", state_wrong: "有误", state_skipped: "跳过",
   this_memory: "这份记忆", workspace: "笔记库", passages: "段落", vectors: "向量", of_passages: "{n}，待计算 {pending}", index: "索引", collections: "集合", folder: "文件夹", models: "模型", model: "模型", embedding_model: "向量模型", calls: "调用", tokens: "token", no_calls: "还没有调用过语言模型。",
   owners_alone: "只有所有者可以这样做；这个服务以智能体 {agent} 的身份运行。", as_agent: "智能体 {agent}", only_read: "这份记忆在此只读。", waiting: "待决定", requests: "智能体请求抹去的内容", requests_about: "抹去之前会列出所有涉及的位置。请求一周后自动失效。", asks_to_forget: "请求抹去{kind}：", look: "查看", look_again: "重新查看", refuse: "拒绝", refused: "已拒绝，没有任何改动。", unfinished: "有一次抹去被中断：", resume: "继续完成",
-  consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_superseded_by: "已被取代，见", label_pinned: "已固定", tag_valid_until: "有效至",
+  long_term_size: "约 {n} 个 token；会话开始时给出 {budget} 个", consolidation: "长期记忆的整理", show_more: "再显示 {n} 篇", earlier_entries: "显示更早的内容", later_entries: "显示更晚的内容", older_changes: "显示更早的改动", older_sessions: "显示更早的会话", earlier_messages: "显示更早的消息", from_line: "从第 {n} 行起", key_more: "列表显示更多", tag_status: "状态", tag_superseded_by: "已被取代，见", label_pinned: "已固定", tag_valid_until: "有效至",
   elsewhere: "这属于另一个笔记库，在此只读。", of_collection: "这属于另加的集合，在此只读；请直接修改原文件。", of_session: "会话里说过的话不作改动；要抹去，请在“会话”里抹去整个会话。", with_remedy: "{message}。{remedy}。", colon: "：", comma: "、", see_change: "查看改动",
 };
 
