@@ -20,6 +20,7 @@ from commonplace.base.errors import (
     IndexUnavailable,
     NoteNotFound,
     OutsideRoots,
+    UnknownCollection,
 )
 from commonplace.base.root import is_hidden
 from commonplace.index.base import DOCID
@@ -611,7 +612,7 @@ class Memory:
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
             raise OutsideRoots(paths.shown(shown), "no note: hidden files and settings are not read as notes")
-        data = paths.read_contained(Path(absolute), [Path(source.root) for source in sources(self)])
+        data = paths.read_contained(Path(absolute), [Path(source.place) for source in sources(self)])
         if not (is_note or indexed):
             told = "no note: only Markdown files and what the index holds are read as notes"
             raise OutsideRoots(paths.shown(shown), told)
@@ -670,18 +671,24 @@ class Memory:
         patient: bool = False,
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
+        drop_missing: Sequence[str] = (),
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
-        With `patient`, transcripts that have hardly grown wait for more, as they do at a search.
+        With `patient`, transcripts that have hardly grown wait for more, as they do at a search. What is
+        indexed of a folder that is missing or empty stays, but for the collections of `drop_missing`.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
-        and what a model behind a server may fail with: ProviderError, BudgetExceeded.
+        UnknownCollection, and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
         from commonplace.notes import writes
 
         started = time.perf_counter()
+        drop, known = _names(drop_missing), [source.name for source in sources(self)]
+        for name in drop:
+            if name not in known:
+                raise UnknownCollection(name, known)
         pulled: list[str] = []
         if self.workspace.files.is_folder(self.workspace.history):
             from commonplace.changes import transaction
@@ -694,7 +701,8 @@ class Memory:
 
                 pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
-            report = store.sync(load, progress or silent, stop or (lambda: False), patient=patient)
+            stops = stop or (lambda: False)
+            report = store.sync(load, progress or silent, stops, patient=patient, drop=drop)
         with self._lock:
             self._store.settle()
             self._answerer.measure()
@@ -909,7 +917,7 @@ def watch(
     """
     from commonplace.notes import watch
 
-    settings, roots = memory.settings.watch, [Path(source.root) for source in sources(memory)]
+    settings, roots = memory.settings.watch, [Path(source.place) for source in sources(memory)]
     debounce_s = settings.debounce_s if debounce_s is None else debounce_s
     waits = {"debounce_s": debounce_s, "interval_s": settings.interval_s}
     watch.watch(roots, changed, **waits, stop=stop, on_state=state)
@@ -1043,7 +1051,7 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
     name, shown = memory._split(path)
     held = beside(memory, name)
     shown, absolute = places.find(held._store, Reference(shown))
-    file = paths.contain(Path(absolute), [Path(source.root) for source in sources(held)])
+    file = paths.contain(Path(absolute), [Path(source.place) for source in sources(held)])
     return held, file, places.format_of(held._store, shown)
 
 

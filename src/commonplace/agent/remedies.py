@@ -7,6 +7,7 @@ from collections.abc import Mapping
 _ASK = "ask the user to run `commonplace {}`"
 WORDS: Mapping[str, str] = {
     "agent.table": _ASK.format("config edit") + ", which gives it one",
+    "collection.remove": "ask the user to bring it back, or to run `commonplace collection remove {0}`",
     "edit.by_hand": "ask the user to edit {1} by hand",
     "forget": "commonplace forget",
     "forget.again": "memory_forget again",
@@ -27,6 +28,7 @@ WORDS: Mapping[str, str] = {
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",
     "search.words": "memory_search looks for words",
     "sync": _ASK.format("sync"),
+    "sync.drop": "ask the user to bring it back, or to run `commonplace sync --drop-missing {0}`",
     "trust": _ASK.format("trust"),
     "undo.run": _ASK.format("undo {0}") + " to take the last undo back, which does that change again",
     "undo": _ASK.format("undo") + " to take it back",

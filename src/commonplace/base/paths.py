@@ -432,6 +432,7 @@ def read_contained(path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> 
 def read_real(real: Path, path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> bytes:
     """Return the bytes of a file at its real path, from `contain`. Raises as `read_contained`."""
     root = next(root for root in roots if is_within(os.fspath(real), os.path.realpath(root)))
+    root = real.parent if real == Path(os.path.realpath(root)) else root  # a collection of one file
     try:
         return Root(root).read(real, limit=limit, links=True)
     except Unsafe as error:

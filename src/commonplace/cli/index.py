@@ -31,11 +31,18 @@ _WAIT_S = 10.0  # for another process that writes the same spool down
 @option(
     "--estimate", is_flag=True, help="Bring the text up to date, say what the vectors would take, and stop."
 )
+@option(
+    "--drop-missing",
+    multiple=True,
+    metavar="NAME",
+    help="Let go of what is indexed of a collection's folder that is missing or empty; repeatable.",
+)
 @format_option(("text", "json"))
 @click.pass_context
 def sync(
-    ctx: click.Context, no_embed: bool, pull: bool, every: float | None, estimate: bool, form: str
-) -> None:
+    ctx: click.Context, no_embed: bool, pull: bool, every: float | None, estimate: bool,
+    drop_missing: tuple[str, ...], form: str,
+) -> None:  # fmt: skip
     """Bring the index up to the files, then compute the vectors that are missing.
 
     Ctrl-C stops it at any time; the next sync goes on where it stopped.
@@ -53,13 +60,20 @@ def sync(
         session.answer(form, expected, lambda: reports.estimate_text(expected))
         return
     while True:
-        tell(run(memory, embed=not no_embed, pull=pull), form)
+        tell(run(memory, embed=not no_embed, pull=pull, drop_missing=drop_missing), form)
         if every is None:
             return
         time.sleep(every * 60)
 
 
-def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool = False) -> SyncReport:
+def run(
+    memory: Memory,
+    *,
+    embed: bool = True,
+    pull: bool = False,
+    patient: bool = False,
+    drop_missing: Sequence[str] = (),
+) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
 
     Records that are not signed are set aside first, and what hooks left in the spool is written into notes.
@@ -68,7 +82,9 @@ def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool
         records.set_unsigned_aside(memory.workspace.files)
         _write_spool_down(memory)
         with progress.shown() as bar:
-            return memory.sync(embed=embed, pull=pull, patient=patient, progress=bar)
+            return memory.sync(
+                embed=embed, pull=pull, patient=patient, progress=bar, drop_missing=drop_missing
+            )
     except KeyboardInterrupt:
         state = memory.status()
         left = [

@@ -128,7 +128,7 @@ def trace(
     )
     collections = with_updates(collections | foreign, updates_in(own, user.path))
     if allowed.is_limited:
-        folders = [os.fspath(root), *(one.path for one in collections.values())]
+        folders = [os.fspath(root), *(one.place for one in collections.values())]
         with discreet(user, name):
             others = _anybodys(user, environ)
         access.check_apart(allowed, root, folders, others, access.listed(environ))

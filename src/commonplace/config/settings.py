@@ -425,6 +425,11 @@ class Forget(NamedTuple):
     )
 
 
+def is_one_file(globs: tuple[str, ...]) -> bool:
+    """Whether globs name one file, such as an export that was imported."""
+    return len(globs) == 1 and not any(sign in globs[0] for sign in "*?[") and not globs[0].endswith("/")
+
+
 class Collection(NamedTuple):
     """A further folder of notes, code or transcripts; `path` is absolute.
 
@@ -442,6 +447,11 @@ class Collection(NamedTuple):
     update: tuple[str, ...] = ()
     format: str = ""
     weight: Literal["own", "reference"] = "reference"
+
+    @property
+    def place(self) -> str:
+        """The folder, or the only file in it that belongs to the collection."""
+        return f"{self.path}/{self.glob[0]}" if is_one_file(self.glob) else self.path
 
 
 class Settings(NamedTuple):

@@ -22,7 +22,7 @@ from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
 from commonplace.index.sqlite import consistency, schema
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.notes.scan import scan, sources
+from commonplace.notes.scan import look, sources, states
 from commonplace.types import Finding
 
 if TYPE_CHECKING:
@@ -306,8 +306,11 @@ def active_model(case: Case) -> Embedder | None:
 
 def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the files with the index: by size and time, then by content."""
-    difference = changes.compare(scan(sources(os.fspath(case.place), case.settings)), index.manifest())
-    changed = [s for s in difference.suspect[:COMPARED] if content_of(s) != index.manifest()[s.key].hash]
+    listings, manifest = look(sources(os.fspath(case.place), case.settings)), index.manifest()
+    numbers = changes.folders(index.meta.get(changes.FOLDERS))
+    kept = [state for one in changes.kept(listings, manifest, numbers) for state in one.states]
+    difference = changes.compare([*states(listings), *kept], manifest)
+    changed = [s for s in difference.suspect[:COMPARED] if content_of(s) != manifest[s.key].hash]
     further = max(0, len(difference.suspect) - COMPARED)
     stale = len(difference.fresh) + len(difference.gone) + len(changed) + further
     if stale:

@@ -173,7 +173,7 @@ def tree(case: Case) -> Iterator[Finding]:
     if case.root is None:
         return
     places = sources(os.fspath(case.root), case.settings)
-    missing = [f"{source.name} ({source.root})" for source in places if not os.path.isdir(source.root)]
+    missing = [f"{source.name} ({source.place})" for source in places if not os.path.exists(source.place)]
     if missing:
         yield Finding(
             "workspace.collections",
@@ -184,7 +184,7 @@ def tree(case: Case) -> Iterator[Finding]:
             "commonplace collection remove NAME",
         )
     memory = os.path.join(case.root, paths.MEMORY_FOLDER)
-    found = walk([memory, *(source.root for source in places[1:])], WALK_S)
+    found = walk([memory, *(source.place for source in places[1:])], WALK_S)
     if found.closed:
         yield Finding(
             "workspace.folders",

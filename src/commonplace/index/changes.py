@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
 from commonplace.index.base import Key, Known
-from commonplace.notes.scan import FileState, Source
+from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, Source, inode
 
 _BLOCK = 1 << 16
 # What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
 Patience = tuple[int, int, float]
+FOLDERS = "folders"  # where the index notes which folder stood at the place of each collection
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
 
@@ -58,6 +60,51 @@ def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Diffe
     unchanged = len(seen) - len(fresh) - len(suspect)
     gone = [] if len(seen) - len(fresh) == len(manifest) else [k for k in manifest if k not in seen]
     return Difference(fresh, suspect, gone, unchanged)
+
+
+class Kept(NamedTuple):
+    """Files that the index knows below a place that cannot be looked at now: they stay as they are."""
+
+    listing: Listing
+    away: Away
+    states: list[FileState]
+
+
+def folders(noted: object) -> dict[str, int]:
+    """Return the number of each collection's folder, by its path, as the index notes it."""
+    with suppress(ValueError, TypeError):
+        return dict(json.loads(noted)) if isinstance(noted, str) else {}
+    return {}
+
+
+def kept(
+    listings: Iterable[Listing], manifest: Mapping[Key, Known], numbers: Mapping[str, int]
+) -> list[Kept]:
+    """Return what the index keeps of each place that is away.
+
+    A collection that is missing, and what cannot be read, is returned with nothing kept as well. A single
+    note that is gone was deleted, unless its folder is another one than before, by its number.
+    """
+    found = []
+    for listing in listings:
+        source, places = listing.source, listing.away
+        for away in places:
+            states = [
+                FileState(name, path, f"{listing.root}/{path}", known.mtime_ns, known.size)
+                for (name, path), known in manifest.items()
+                if name == source.name and path.startswith(away.path)
+            ]
+            if _is_away(listing, away, len(states), numbers):
+                states = [state._replace(format=source.format_of(state.path)) for state in states]
+                found.append(Kept(listing, away, states))
+    return found
+
+
+def _is_away(listing: Listing, away: Away, known: int, numbers: Mapping[str, int]) -> bool:
+    """Whether a place is to be spoken of, of which the index knows so many files."""
+    if away.why == EMPTY and known == 1:
+        return numbers.get(listing.root) not in (None, inode(listing.root))
+    return known > 0 or away.why not in (MISSING, EMPTY) or (away.why == MISSING and not away.path)
 
 
 def formats(states: Iterable[FileState]) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
+from commonplace.base import remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
 from commonplace.base.paths import reason, shown
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
 from commonplace.index.sqlite.opening import (
@@ -29,15 +32,17 @@ from commonplace.index.sqlite.opening import (
 )
 from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
+from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, scan, states
+from commonplace.notes.scan import shown as listed
 from commonplace.types.progress import Progress, silent, tell
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from commonplace.base.messages import Message
     from commonplace.index.changes import Patience
-    from commonplace.notes.scan import Scout
+    from commonplace.notes.scan import Listing, Scout
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
 
@@ -96,6 +101,8 @@ class Store:
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
         self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
+        self._away: list[str] = []  # what is said of collections that are not there
+        self._folders: dict[str, int] = {}  # the number of each collection's folder, by its path
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -150,7 +157,7 @@ class Store:
             index = self._opened.index
             # Whoever has written to one that must be rebuilt has done that, most likely.
             is_written = index.rebuild_reason is not None and index.version != self._version
-            if _inode(index.path) != self._inode or is_written:
+            if inode(index.path) != self._inode or is_written:
                 self.close()
             return
         now = time.monotonic()
@@ -174,7 +181,7 @@ class Store:
     def _take(self, opened: Opened) -> None:
         self.close()
         self._opened = opened
-        self._inode = _inode(opened.index.path)
+        self._inode = inode(opened.index.path)
         self._version = opened.index.version if opened.index.rebuild_reason is not None else 0
         self._retry_at = time.monotonic()
 
@@ -246,16 +253,36 @@ class Store:
         started = time.thread_time()
         listings = look(self.sources)
         took_s = time.thread_time() - started
-        self._unread = [folder for listing in listings for folder in listing.closed]
+        self._unread, self._away = [], []
+        whole = fingerprint(listings)
+        if index.rebuild_reason is None and whole == index.meta.get("scan"):
+            return self._hold(took_s)
+        found = self._with_kept(listings)
         if index.rebuild_reason is not None:
-            found = states(listings)
-            if (self.empty or self._is_cheap(found)) and self._try_sync(found):
+            fills = self.empty or (self._is_cheap(found) and not self._away)  # which are lost in a rebuild
+            if fills and self._try_sync(states(listings)):
                 return 0
             return self._hold(took_s, len(found))  # until somebody syncs
-        whole = fingerprint(listings)
-        if whole == index.meta.get("scan"):
-            return self._hold(took_s)
-        return self._compare_files(states(listings), whole, took_s)
+        return self._compare_files(found, whole, took_s)
+
+    def _with_kept(self, listings: Sequence[Listing], drop: Collection[str] = ()) -> list[FileState]:
+        """Return the files of all listings, with those that the index keeps of places that are away.
+
+        What is away is noted for answers; the collections of `drop` keep nothing.
+        """
+        found, noted = states(listings), changes.folders(self.index.meta.get(changes.FOLDERS))
+        self._unread, self._away = [], []
+        self._folders = noted | {one.root: inode(one.root) for one in listings if not one.away}
+        for kept in changes.kept(listings, self.index.manifest(), noted):
+            listing, away, files = kept
+            if listing.source.name in drop:
+                continue
+            found += files
+            if away.why in (MISSING, EMPTY):
+                self._away.append(_told_away(kept))
+            else:
+                self._unread.append((listed(listing.source.name, away.path), away.why))
+        return found
 
     def _compare_files(self, files: list[FileState], whole: bytes, took_s: float) -> int:
         """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
@@ -265,7 +292,8 @@ class Store:
         found, waiting = self._patient(files, manifest)
         difference = self._compare(found, manifest)
         if not difference.stale:
-            if not waiting:  # else the same files would count as read when they have rested
+            # Else the same files would count as read when they have rested, and nothing would be said.
+            if not (waiting or closed or self._away):
                 self._keep(whole)
             return self._hold(took_s)
         changed = [*difference.fresh, *difference.suspect]
@@ -370,14 +398,16 @@ class Store:
 
         A file written in the moment it was indexed is compared by its content.
         """
-        manifest, listings = self.index.manifest(), look(self.sources)
-        difference = changes.compare(states(listings), manifest)
-        closed = [folder for listing in listings for folder in listing.closed]
-        self._unread = closed + _unreadable([*difference.fresh, *difference.suspect])
+        manifest = self.index.manifest()
+        difference = changes.compare(self._with_kept(look(self.sources)), manifest)
+        self._unread += _unreadable([*difference.fresh, *difference.suspect])
         return _really_stale(difference, manifest)
 
     def unread(self) -> tuple[str, ...]:
-        """Say which notes could not be read when files and index were compared last: a line at most."""
+        """Say what was away when files and index were compared last, and which notes could not be read."""
+        return (*self._away, *self._unreadable())
+
+    def _unreadable(self) -> tuple[str, ...]:
         if not self._unread:
             return ()
         path, why = self._unread[0]
@@ -402,7 +432,12 @@ class Store:
         from commonplace.index import sync  # reading and cutting: most searches find nothing changed
 
         report = sync.sync_text(self.index, states, self.chunks, tell, difference)
+        self._note_folders()
         self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
+
+    def _note_folders(self) -> None:
+        if self._folders != changes.folders(self.index.meta.get(changes.FOLDERS)):
+            self.index.meta[changes.FOLDERS] = json.dumps(self._folders)
 
     def _attempt(self, work: Callable[[], object]) -> bool:
         """Write in passing; where that cannot be, what is indexed answers.
@@ -456,11 +491,13 @@ class Store:
         stop: Callable[[], bool] = lambda: False,
         *,
         patient: bool = False,
+        drop: Collection[str] = (),
     ) -> SyncReport:
         """Bring text, then vectors, up to the files, while no other process does.
 
         `load` gives the model, if there is one; it is called when the text is committed, with the vectors
-        there are. With `patient`, transcripts that are being written wait, as they do at a search. Raises
+        there are. With `patient`, transcripts that are being written wait, as they do at a search. What is
+        indexed of a place that is away stays, but for the collections of `drop`. Raises
         IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another sync
         does not end, ProviderError, BudgetExceeded.
         """
@@ -469,7 +506,7 @@ class Store:
 
         self._settle_to_write()
         with self._locked(SYNC_WAIT_S):
-            report = self._sync_text(progress, patient)
+            report = self._sync_text(progress, patient, drop)
             embedder = load(self.vectors)
             if embedder is not None:
                 self.vectors.describe(self._contexts)
@@ -526,23 +563,28 @@ class Store:
             opened = self.opened
             raise IndexUnavailable(self._path, opened.reason or "; ".join(opened.warnings))
 
-    def _sync_text(self, progress: Progress, patient: bool = False) -> SyncReport:
+    def _sync_text(self, progress: Progress, patient: bool = False, drop: Collection[str] = ()) -> SyncReport:
         from commonplace.index import sync
 
-        states = self.scan()
+        listings = look(self.sources)
+        files = found = states(listings)
+        self._folders = {one.root: inode(one.root) for one in listings}
         try:
             with self.told():
+                if self.index.rebuild_reason is None:
+                    found = self._with_kept(listings, drop)
                 if patient:
-                    states, _ = self._patient(states, self.index.manifest())
+                    found, _ = self._patient(found, self.index.manifest())
                 else:  # after every turn of an agent there is no time to read all of the index
                     self._look_over()
-                report = sync.sync_text(self.index, states, self.chunks, progress)
+                report = sync.sync_text(self.index, found, self.chunks, progress)
         except IndexUnavailable as error:
             if not is_damage(error.reason):
                 raise
             self._take(discard(error.path, self._identity, error.reason))
-            report = sync.sync_text(self.index, states, self.chunks, progress)
-        return replace(report, warnings=(*self.opened.warnings, *report.warnings))
+            report = sync.sync_text(self.index, files, self.chunks, progress)
+        self._note_folders()
+        return replace(report, warnings=(*self.opened.warnings, *self.unread(), *report.warnings))
 
     def _look_over(self) -> None:
         """Let go of vectors that are of no use. Raises IndexUnavailable for an index that is not sound.
@@ -553,6 +595,17 @@ class Store:
             self.index.vectors.drop_unusable()
             if self.index.faults:
                 raise IndexUnavailable(self.index.path, BROKEN)
+
+
+def _told_away(kept: changes.Kept) -> Message:
+    """Say of a folder that is missing, or empty where notes were, what the index keeps, and what helps."""
+    source, away, n = kept.listing.source, kept.away, len(kept.states)
+    whole = source.name != WORKSPACE_COLLECTION and away.why == MISSING and not away.path
+    place = source.place if whole else os.path.join(source.root, away.path)
+    values = {"name": source.name, "folder": shown(place.rstrip("/")), "n": n}
+    remedy = remedies.say("collection.remove" if whole else "sync.drop", source.name)
+    told = f"{{name}}: {{folder}} is {away.why}; the index keeps {{n:note}} of it; {{remedy}}"
+    return message(f"away.{away.why}", told, **values, remedy=remedy)
 
 
 def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, str]) -> list[str]:
@@ -580,10 +633,3 @@ def _unreadable(states: Sequence[FileState]) -> list[tuple[str, str]]:
         except OSError as error:
             found.append((state.shown, reason(error)))
     return found
-
-
-def _inode(path: str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return 0

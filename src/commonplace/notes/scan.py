@@ -14,9 +14,9 @@ from io import BufferedReader
 from stat import S_ISREG
 
 from commonplace.base.paths import reason
-from commonplace.base.root import LIMIT, Root, read_whole
+from commonplace.base.root import LIMIT, Root, Unsafe, read_whole
 from commonplace.base.tuples import NamedTuple
-from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ class Source(NamedTuple):
         own = self.name == WORKSPACE_COLLECTION
         return self.format if not own or Globs((OWN_SESSIONS,))(path) else ""
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file, such as an export that was imported."""
+        return self.name != WORKSPACE_COLLECTION and is_one_file(self.globs)
+
+    @property
+    def place(self) -> str:
+        """The folder that its notes lie in, or its only file."""
+        return f"{self.root}/{self.globs[0]}" if self.is_file else self.root
+
 
 class FileState(NamedTuple):
     """A file found on disk; `path` is posix and relative to its collection's root."""
@@ -90,19 +100,31 @@ class FileState(NamedTuple):
             return read_whole(file, self.path, limit)
 
 
+class Away(NamedTuple):
+    """A place of a collection that cannot be looked at now: a folder with a slash at its end, or a file.
+
+    Empty for the whole collection. `why` is MISSING, EMPTY, or the system's reason.
+    """
+
+    path: str
+    why: str
+
+
+MISSING, EMPTY = "missing", "empty"
+
+
 class Listing(NamedTuple):
     """The files of one collection as they stood; `root` is the real path of its folder.
 
     A file is listed once: links to one that is listed are not, and of several links to one file the first.
-    `links` has all of them, those that lead to nothing as well. `closed` are the folders that may not be
-    listed, with the reason.
+    `links` has all of them, those that lead to nothing as well.
     """
 
     source: Source
     root: str
     folders: list[Folder]
     links: Sequence[str] = ()
-    closed: Sequence[tuple[str, str]] = ()
+    away: Sequence[Away] = ()
 
     def states(self) -> list[FileState]:
         """The files one by one, for those who compare or read them."""
@@ -159,12 +181,17 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     """Look at the files of all collections: what `scan` lists, before it is taken apart."""
     listings: list[Listing] = []
     for source in sources:
-        root, links, closed = os.path.realpath(source.root), list[str](), list[tuple[str, str]]()
-        wanted = Globs(source.globs)
-        starts = _starting_points(source.globs)
-        folders = [folder for start in starts for folder in _walk(root, start, wanted, links, closed)]
-        named = [(shown(source.name, folder), why) for folder, why in closed]
-        listing = Listing(source, root, folders, links, named)
+        root, links, away = os.path.realpath(source.root), list[str](), list[Away]()
+        wanted, folders = Globs(source.globs), list[Folder]()
+        for start in _starting_points(source.globs):
+            told = len(away)
+            found = _walk(root, start, wanted, links, away)
+            if len(away) == told and not wanted(start) and not any(rows for _, rows in found):
+                away += _gone(root, start)
+            folders += found
+        if source.is_file and not folders:
+            away.append(Away("", MISSING))
+        listing = Listing(source, root, folders, links, away)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
         listings.append(_unshared(listing.once(), listings))
@@ -216,9 +243,31 @@ def _starting_points(globs: Sequence[str]) -> list[str]:
     )
 
 
-def _walk(
-    root: str, start: str, wanted: Globs, links: list[str], closed: list[tuple[str, str]]
-) -> list[Folder]:
+def _gone(root: str, start: str) -> list[Away]:
+    """A folder without a wanted file as a place that is away: if it is missing, or holds no file at all.
+
+    That is a folder that was moved, or one that a disk is to be mounted at; hidden files do not count.
+    """
+    folder, place = _real(f"{root}/{start}"), f"{start}/".lstrip("/")
+    if not _inside(folder, root):
+        return []
+    if not os.path.isdir(folder):
+        return [Away(place, MISSING)]
+    files = (name for _, _, names in os.walk(folder) for name in names)
+    if any(not name.startswith(".") for name in files):
+        return []
+    return [Away(place, EMPTY)]
+
+
+def inode(path: str) -> int:
+    """The number of a file or folder, which another one in its place does not have; 0 for none."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
+
+
+def _walk(root: str, start: str, wanted: Globs, links: list[str], away: list[Away]) -> list[Folder]:
     """The wanted regular files at or below `start`, by folder, links as well; both lists are added to.
 
     A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
@@ -238,11 +287,12 @@ def _walk(
             try:
                 # Through the descriptor the kernel looks up one name for each file, not its whole path.
                 with os.scandir(enter(f"{place}/{prefix[len(start) :]}".lstrip("/"))) as entries:
-                    rows = _rows(entries, root, prefix, wanted, links, pending)
+                    rows = _rows(entries, root, prefix, wanted, links, pending, away)
+            except (FileNotFoundError, NotADirectoryError, Unsafe):
+                continue  # it vanished, or became a file or a link
             except OSError as error:
-                if isinstance(error, PermissionError):
-                    closed.append((prefix, reason(error)))
-                continue  # a folder that vanished, became a link or may not be read holds no notes for us
+                away.append(Away(prefix, reason(error)))
+                continue
             folders.append((prefix, rows))
     return folders
 
@@ -254,15 +304,16 @@ def _rows(
     wanted: Globs,
     links: list[str],
     pending: list[str],
+    away: list[Away],
 ) -> list[Row]:
-    """The wanted files among the entries of a folder; its links and its folders are added to the lists."""
+    """The wanted files among the entries of a folder; links, folders and files out of reach are listed."""
     endings, rows = wanted.endings(prefix), list[Row]()
     for entry in entries:
         name = entry.name
         if name[0] == ".":
             continue
         right = name.endswith(endings) or wanted(prefix + name)
-        if right and (status := _status(entry, root, prefix, links)):
+        if right and (status := _status(entry, root, prefix, links, away)):
             rows.append((name, status.st_mtime_ns, status.st_size))
         elif name not in IGNORED_FOLDERS and entry.is_dir(follow_symlinks=False):
             pending.append(f"{prefix}{name}/")
@@ -285,7 +336,9 @@ def _single(root: str, path: str, links: list[str]) -> list[Folder]:
     return []
 
 
-def _status(entry: os.DirEntry[str], root: str, prefix: str, links: list[str]) -> os.stat_result | None:
+def _status(
+    entry: os.DirEntry[str], root: str, prefix: str, links: list[str], away: list[Away]
+) -> os.stat_result | None:
     """Status of a regular file, or of one behind a link that stays inside the root."""
     try:
         if entry.is_file(follow_symlinks=False):
@@ -293,8 +346,10 @@ def _status(entry: os.DirEntry[str], root: str, prefix: str, links: list[str]) -
         if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
             links.append(f"{prefix}{entry.name}")
             return entry.stat() if entry.is_file() else None
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        away.append(Away(f"{prefix}{entry.name}", reason(error)))
     return None
 
 

@@ -139,7 +139,7 @@ class Answerer:
             collections=tuple(
                 CollectionInfo(
                     s.name,
-                    s.root,
+                    s.place,
                     s.globs,
                     s.ignore,
                     *counts.collections.get(s.name, (0, 0)),

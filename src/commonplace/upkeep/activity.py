@@ -102,7 +102,7 @@ def follow(
         with lock:
             changed.update(names)
 
-    roots = [Path(source.root) for source in activities.sources]
+    roots = [Path(source.place) for source in activities.sources]
     watching = threading.Thread(
         target=watch.watch, args=(roots, note), kwargs={"stop": stop, "debounce_s": QUIET_S},
         name="commonplace-activity", daemon=True,

@@ -327,7 +327,7 @@ def _unnamed(
 
     Notes that are `blocked` are named already.
     """
-    roots = [os.path.realpath(source.root) for source in context.sources[1:]]
+    roots = [os.path.realpath(source.place) for source in context.sources[1:]]
     named = set(blocked)
     if any(row.what.startswith("collection ") for row in unreachable):
         named.update(map(context.shown, context.indexes))

@@ -79,7 +79,7 @@ def renew(site: Site, open_store: Callable[[], Store]) -> None:
         return
     store = open_store()
     try:
-        store.sync(lambda _: None)
+        store.sync(lambda _: None, drop=(WORKSPACE_COLLECTION,))  # the folder may be empty now
         index = store.index
         if index.path != os.fspath(site.index):
             raise IndexUnavailable(os.fspath(site.index), schema.UNWRITABLE)
