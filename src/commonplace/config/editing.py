@@ -225,7 +225,7 @@ def add_collection(
     weight: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
-    """Add a folder as a collection: to the workspace's file if that may name it, else to the user's.
+    """Add a folder or a file as a collection: to the workspace's settings if they may name it, else the user's.
 
     It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
     `path` is relative to the current folder; `format` is that of transcripts; `weight` is `own` where the
@@ -237,8 +237,7 @@ def add_collection(
     if not path.strip():
         raise ConfigError("collection", message("collection.which", "say which folder"))
     paths.check_open(Path(full))
-    if not os.path.isdir(full):
-        raise ConfigError("collection", no_folder(path))
+    full, glob = _folder_of(full, path, glob)
     name = _name_of(path, known) if name is None else name
     check_name(name)
     check_format(format)
@@ -266,6 +265,15 @@ def add_collection(
 
     _edit_home(root, outside, environ, change, "collections", name)
     return _known(root, name, environ)
+
+
+def _folder_of(full: str, path: str, glob: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the folder of a collection and its globs; a file is the only one of its folder."""
+    if os.path.isfile(full) and tuple(glob) == DEFAULT_GLOBS:
+        return os.path.dirname(full), (os.path.basename(full),)
+    if not os.path.isdir(full):
+        raise ConfigError("collection", no_folder(path))
+    return full, glob
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:

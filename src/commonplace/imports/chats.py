@@ -19,6 +19,7 @@ from commonplace.types.reports import FileFailure
 from commonplace.upkeep import following
 
 KIND = "chats"
+_NUMBERED = "conversations*.json"
 _FORMATS = ("chatgpt", "claude")
 _MEMORIES = ("memories.json", "memory.json")
 _PROJECTS = ("projects.json",)  # of Claude: what its projects are called
@@ -35,7 +36,7 @@ def _places(path: Path) -> list[Path]:
     """The files of conversations that a path stands for."""
     if not path.is_dir():
         return [path] if path.suffix.lower() in (".json", ".zip") and files.is_file(path) else []
-    return sorted(place for place in path.glob("conversations*.json") if files.is_file(place))
+    return sorted(place for place in path.glob(_NUMBERED) if files.is_file(place))
 
 
 def _format(place: Path) -> str:
@@ -50,10 +51,16 @@ def read(path: Path) -> Iterator[Part]:
     if not formats:
         none = message("import.no_chats", "holds no conversations of ChatGPT or Claude")
         raise NoteUnreadable(paths.shown(path), none)
-    for place, name in formats.items():
-        yield Folder(name, str(place.parent), (_glob(place.name),), format=name)
-        yield from _memories(place, name)
-        yield from _saved(place)
+    names = sorted(set(formats.values()))
+    for name in names:
+        own = [place for place, one in formats.items() if one == name]
+        globs = [_glob(place.name) for place in own]
+        if own[1:]:  # large exports have many files, and the next one may have more
+            globs = [_NUMBERED] if len(names) == 1 else globs
+        yield Folder(name, str(own[0].parent), tuple(globs), format=name)
+        yield from _memories(own[0], name)
+        for place in own:
+            yield from _saved(place)
 
 
 def _glob(name: str) -> str:
