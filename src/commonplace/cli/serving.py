@@ -87,9 +87,10 @@ def stop(ctx: click.Context) -> None:
 
 
 @command("status", several=True)
-@option("--show-token", is_flag=True, help="Print the header that clients must send.")
+@option("--show-token", is_flag=True, help="Print the headers: yours, and that of clients.")
+@option("--client-token", is_flag=True, help="Print nothing but the token of clients, for /mcp alone.")
 @click.pass_context
-def status(ctx: click.Context, show_token: bool) -> None:
+def status(ctx: click.Context, show_token: bool, client_token: bool) -> None:
     """Show whether this workspace is served, where, whether the server answers, and where its token is.
 
     What is listed is what the server was started with, also by way of another workspace.
@@ -101,6 +102,13 @@ def status(ctx: click.Context, show_token: bool) -> None:
         running, home = elsewhere
         beside = f" · beside {home}"
     local = [found for found in _local_servers(ctx, "status", {}) if found["idles"]]
+    if running is not None and client_token:
+        from commonplace.servers import access
+
+        agent = session.asking_agent(ctx)
+        limited = agent in config.limited(agent=agent)
+        session.write(_token(running, f"/agents/{agent}" if limited else access.CLIENTS))
+        return
     if running is not None:
         well = "answers" if daemon.is_well(running) else "does not answer"
         session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}{beside}")
@@ -168,7 +176,7 @@ _OPTIONS = (
     ),
     Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
     Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
-    Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
+    Option(["--show-token"], is_flag=True, help="Print the headers: yours, and that of clients."),
     Option(["--open", "opens"], is_flag=True, help="Open the page of this memory in your browser."),
     Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
     Option(
@@ -420,13 +428,19 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
     agents = shortcut.agents_of(served)
     apart = [*(f"/agents/{name}" for name in agents), *(f"/workspaces/{name}" for name in named)]
     if show:
+        from commonplace.servers import access
+
         session.write(_header(server))
+        session.write(f"{server.url}/mcp  {_header(server, access.CLIENTS)}")
         for one in apart:
             session.write(f"{server.url}{one}/mcp  {_header(server, one)}")
         return
     shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
     found = f"is made from that in {shown} (--show-token)" if server.part else f"is in {shown}"
-    session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN {found}")
+    session.write(f"the token that opens everything {found}; keep it from agents")
+    session.write(
+        "clients send `Authorization: Bearer TOKEN`; TOKEN is what `serve status --client-token` prints"
+    )
     if apart:
         each = ", ".join(f"{one}/mcp" for one in apart)
         session.write(f"by themselves, each with a token of its own (--show-token): {each}")
@@ -434,10 +448,15 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
 
 def _header(server: Running, place: str = "") -> str:
     """The header that lets in at a server, or at one place of it alone. Raises ConfigError."""
+    return f"Authorization: Bearer {_token(server, place)}"
+
+
+def _token(server: Running, place: str) -> str:
+    """The token that lets in at a server, or at one place of it alone. Raises ConfigError."""
     from commonplace.servers import access
 
     token = _secret(server)
-    return f"Authorization: Bearer {(access.part(token, place) if place else token).reveal()}"
+    return (access.part(token, place) if place else token).reveal()
 
 
 def _secret(server: Running) -> Secret:

@@ -18,6 +18,7 @@ from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
+CLIENTS = "/mcp"  # the place whose token clients get: of all that a server answers it opens nothing else
 _IN_A_NAME = frozenset(string.ascii_lowercase + string.digits + "_-")
 _IN_IPV6 = frozenset(string.hexdigits.lower() + ":.")
 _SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are guessed
@@ -95,11 +96,17 @@ def names(text: str) -> frozenset[str]:
 
 
 def denied(
-    access: Access, headers: Mapping[str, str], *, open_to_all: bool = False, place: str = ""
+    access: Access,
+    headers: Mapping[str, str],
+    *,
+    open_to_all: bool = False,
+    place: str = "",
+    for_clients: bool = False,
 ) -> Denied | None:
     """Return why a request is not served, or None; `headers` by name in lower case.
 
     What is `open_to_all` needs no token; a `place` has one of its own as well, and none is open without it.
+    What is `for_clients` is opened by their token too.
     """
     host = host_of(headers.get("host", ""))
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
@@ -111,7 +118,8 @@ def denied(
         return Denied(403, message("origin", "pages of this origin may not ask; server.hosts can allow it"))
     if access.token and not open_to_all:
         kind, _, given = headers.get("authorization", "").partition(" ")
-        tokens = [access.token, *([part(access.token, place)] if place else [])]
+        places = [*([place] if place else []), *([CLIENTS] if for_clients else [])]
+        tokens = [access.token, *(part(access.token, one) for one in places)]
         same = [hmac.compare_digest(given.strip().encode(), one.reveal().encode()) for one in tokens]
         if kind.lower() != "bearer" or not any(same):
             if kind.lower() == "bearer" and given.strip():

@@ -22,7 +22,7 @@ from commonplace.servers.api import errors
 if TYPE_CHECKING:
     from commonplace.servers.visitors import Visitor, Visitors
 
-ENDPOINT, HEALTH = "/mcp", "/health"
+ENDPOINT, HEALTH = access.CLIENTS, "/health"
 APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
 METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
@@ -71,7 +71,9 @@ class Guard:
             is_open = scope["path"] in self._open or visitor is not None
             is_near = access.is_loopback(access.host_of(single.get("host", "")))
             scope[OWN] = visitor is not None and visitor.is_own and is_near and not self._allowed.anywhere
-            denied = access.denied(self._allowed, single, open_to_all=is_open, place=place)
+            denied = access.denied(
+                self._allowed, single, open_to_all=is_open, place=place, for_clients=scope["path"] == ENDPOINT
+            )
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
