@@ -84,12 +84,12 @@ def remember(
     else:
         note, opening, under = workspace.daily(now.date()), f"# {now:%Y-%m-%d}", heading or ""
         hour = f"{now:%H:%M}" if times else None
-    title, title_kinds = _clean(under, redact)
+    title, title_kinds = _title(under, provenance, redact)
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, hour)
     entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
     progress.check()
-    start, end = appends.append(workspace, note, entry, title=opening, heading=_heading_text(title) or None)
+    start, end = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
     warnings = tuple(writes.notices(workspace))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
@@ -164,9 +164,9 @@ def placed(
 ) -> tuple[appends.Placed, tuple[str, ...]]:
     """Compose an entry as it stands in a note, empty where nothing may be written; and what was redacted."""
     body, kinds = own_words(text, provenance, True)
-    title, title_kinds = own_words(heading, provenance, True)
+    title, title_kinds = _title(heading, provenance, True)
     lines = marked(bullet(body, hour), provenance) if body.strip() else ""
-    return (lines, _heading_text(title) or None), tuple(dict.fromkeys(kinds + title_kinds))
+    return (lines, title or None), tuple(dict.fromkeys(kinds + title_kinds))
 
 
 def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
@@ -203,12 +203,18 @@ def marked(entry: str, provenance: Provenance | None) -> str:
     return commented(entry, comments.of_provenance(provenance))
 
 
-def _heading_text(text: str) -> str:
-    """Put a heading on one line, without marks of its own: it must read back as it is written."""
+def _title(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
+    """A heading on one line, which reads back as it is written, and what was redacted from it.
+
+    A comment in it would speak of all that is below, the owner's entries too: only the owner writes one.
+    """
+    text, kinds = own_words(text, provenance, redact)
+    if provenance is not None and provenance.by != "owner":
+        text = comments.disarmed(text, entirely=True)
     text = " ".join(text.split()).lstrip("# ")
     while (bare := unclosed(text)) != text:
         text = bare
-    return text
+    return text, kinds
 
 
 def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:

@@ -8,6 +8,7 @@ ideal, so that a line of three words and one of ten can be compared.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -21,7 +22,7 @@ from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
-from commonplace.language import identifiers, lexicon
+from commonplace.language import identifiers, lexicon, stopwords
 from commonplace.markdown import structure, turns
 from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
@@ -370,7 +371,7 @@ def others(question: Question, known: set[int]) -> set[int]:
 def triggered(question: Question) -> set[int]:
     """Passages that have a trigger in the question, found without a model; no cost where none has one.
 
-    Those of the owner alone: reference, tools and strangers lift nothing.
+    Those of the owner, and of agents where a phrase says what it is about: tools and strangers lift nothing.
     """
     index = question.index
     if not index.select(Scope((Has("trigger"),)), 1, struck=True):
@@ -379,8 +380,7 @@ def triggered(question: Question) -> set[int]:
     found = {
         passage
         for passage, said in facts.annotated(index, "trigger")
-        if json.loads(said).get("by") not in FOREIGN
-        and any(_holds(asked, phrase) for phrase in phrases(said))
+        if any(_holds(asked, phrase) for phrase in phrases(said))
     }
     return question.allowed(facts.within(index, found, question.scopes[-1])) if found else found
 
@@ -410,13 +410,22 @@ def instructing(
 
 
 def phrases(said: str) -> Iterable[str]:
-    """Yield the phrases of a passage's triggers, folded."""
+    """Yield the phrases of a passage's triggers that count, folded."""
     from commonplace.redaction.redact import MARK
 
-    for phrase in json.loads(said)["trigger"].translate(_SEPARATORS).split(","):
+    own = json.loads(said)
+    by = own.get("by", OWNER)
+    for phrase in own["trigger"].translate(_SEPARATORS).split(",") if by not in FOREIGN else ():
         folded = _folded(phrase)
-        if folded and MARK not in phrase:  # to ask for a secret is to ask for nothing
+        is_about = by == OWNER or _says_what(folded)  # `the`, `what is`, `的` would be in every question
+        if folded and is_about and MARK not in phrase:  # to ask for a secret is to ask for nothing
             yield folded
+
+
+def _says_what(phrase: str) -> bool:
+    """Whether a folded phrase holds a word of two letters or more that is no stop word."""
+    words = re.findall(r"[\w'’]+", stopwords.without(phrase))
+    return any(len(word) > 1 and word not in stopwords.ENGLISH and "'" not in word for word in words)
 
 
 def _folded(text: str) -> str:
