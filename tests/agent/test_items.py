@@ -65,6 +65,7 @@ namespace: ["users", "ann"]
 key: "tea"
 created: 2026-02-13T14:05:09.000000+00:00
 updated: 2026-02-13T14:05:09.000000+00:00
+by: agent
 ---
 # tea
 

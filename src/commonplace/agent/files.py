@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,14 +20,17 @@ from functools import partial
 from posixpath import basename, dirname
 from typing import Any
 
+from commonplace.agent import authorship
 from commonplace.agent.answers import Caller
-from commonplace.base import paths
+from commonplace.agent.authorship import Refused
+from commonplace.base import filetypes, paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, transaction
-from commonplace.markdown import comments, statements
-from commonplace.markdown.document import Document, parse
+from commonplace.markdown import comments, metadata
+from commonplace.markdown.document import Document
 from commonplace.memory import Memory, written
+from commonplace.notes.scan import Globs
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.types import Provenance
@@ -43,7 +45,6 @@ MOST_DAYS = 31  # daily notes that a folder shows; the older ones are counted
 _WIDTH = len(str(MOST_LINES))
 _ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}[^/]*\.md")
-_COMMENT = re.compile(r"(<!--.*?-->)", re.DOTALL)
 _UNITS = "BKMG"
 Compose = Callable[[str | None], str]
 
@@ -53,10 +54,6 @@ class Edited(NamedTuple):
 
     text: str
     run: Run | None
-
-
-class Refused(CommonplaceError):
-    """A command that was not carried out, in the words that a model knows from the reference."""
 
 
 def shown(memory: Memory, place: str) -> str | None:
@@ -72,11 +69,18 @@ def shown(memory: Memory, place: str) -> str | None:
     return masks.mask(_unix(Document.read(data, str(path)).checked().text)).text
 
 
-def edit(memory: Memory, place: str, compose: Compose, about: About) -> Edited:
+def edit(
+    memory: Memory,
+    place: str,
+    compose: Compose,
+    about: About,
+    attribute: Callable[[str, str], str] = lambda before, after: after,
+) -> Edited:
     """Change a file of the workspace as one generated change: locked, atomic, redacted, undoable.
 
     `compose` is given the text as it may be shown (None for a file that is missing) and returns the new one;
-    what was hidden from it is put back. Raises what `compose` raises, `masks.MarkLost` where hidden text
+    what was hidden from it is put back. `attribute` is given the whole text of before and after, and returns
+    the one that is written. Raises what `compose` raises, `masks.MarkLost` where hidden text
     would be lost, OutsideRoots, NoteUnreadable.
     """
     workspace, path = memory.workspace, memory.workspace.root / place
@@ -93,6 +97,7 @@ def edit(memory: Memory, place: str, compose: Compose, about: About) -> Edited:
         after = masks.unmask(text, masked, redacted=memory.settings.remember.redact)
         if after and not after.endswith("\n"):
             after += "\n"
+        after = attribute(_unix(document.text), after)
         seen = masks.mask(after).text
         after = after.replace("\n", "\r\n") if "\r\n" in document.text else after
         return [Change(place, data, document.with_text(after).data)]
@@ -124,7 +129,10 @@ class Files:
         """Bind to a memory; `agent` and `session` are who edits, for the record of changes."""
         self._memory, self._caller = memory, Caller(agent, session)
         mark = comments.of_provenance(Provenance("agent", self._caller.agent)).removesuffix(" -->")
-        self._marks = re.compile(rf" {re.escape(mark)}(?:; (?:session|at): [^;<>]*)* -->$", re.MULTILINE)
+        mark = rf"{re.escape(mark)}(?:; (?:session|at): [^;<>]*)* -->$"
+        self._marks = re.compile(rf"[ \n]{mark}", re.MULTILINE)  # a table or a fence has it on a line below
+        self._line_ends = re.compile(rf"\n(?!{mark})", re.MULTILINE)
+        self._included = Globs(memory.settings.index.include)
         self._files = memory.workspace.files
         self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
             "view": self._view,
@@ -282,32 +290,35 @@ class Files:
         return f"The file {path} has been edited."
 
     def _edit(self, place: str, compose: Compose, title: str) -> str:
-        composed = partial(self._marked, place, partial(_unpinned, compose))
-        return self._marks.sub("", edit(self._memory, place, composed, self._about(title)).text)
+        composed, attribute = partial(self._with_marks, compose), partial(self._attributed, place)
+        done = edit(self._memory, place, composed, self._about(title), attribute)
+        return self._marks.sub("", done.text)
 
-    def _marked(self, place: str, compose: Compose, before: str | None) -> str:
-        """Compose a text as the model sees it; lines that stay keep their marks, new statements get one.
-
-        A line that is put into a paragraph of somebody else gets none, which would speak for all of it.
-        """
-        marked = [] if before is None else before.split("\n")
+    def _with_marks(self, compose: Compose, before: str | None) -> str:
+        """Compose a text as the model sees it; lines that stay keep their marks."""
+        marked = [] if before is None else self._line_ends.split(before)
         shown = [self._marks.sub("", line) for line in marked]
-        text = compose(None if before is None else "\n".join(shown))
-        lines = text.split("\n")
-        result, news, end = [*lines], set[int](), 0
+        lines = compose(None if before is None else "\n".join(shown)).split("\n")
+        result = [*lines]
+        end = 0
         for first, _, start, last in [*diffs.hunks(shown, lines), (len(shown), 0, len(lines), 0)]:
             result[end:start] = marked[first - (start - end) : first]
-            news.update(range(start, last))
             end = last
-        if place.lower().endswith(".md"):
-            at = datetime.now().isoformat(timespec="seconds")
-            mark = comments.of_provenance(replace(self._caller.provenance(), at=at))
-            passed = _commented(text)
-            for statement in statements.read(parse(text, place)):
-                number = statement.first - 1
-                if number in news and number not in passed and "by" not in statement.said:
-                    result[number] += f" {mark}"
         return "\n".join(result)
+
+    def _attributed(self, place: str, before: str, after: str) -> str:
+        """Mark what this agent wrote into a note; other files hold no marks."""
+        if not self._is_note(place):
+            return after
+        return authorship.attribute(place, before, after, self._mark())
+
+    def _mark(self) -> str:
+        at = datetime.now().isoformat(timespec="seconds")
+        return comments.of_provenance(replace(self._caller.provenance(), at=at))
+
+    def _is_note(self, place: str) -> bool:
+        is_markdown = place.lower().endswith((".md", ".markdown"))
+        return is_markdown or (filetypes.of(place) is None and self._included(place))
 
     def _delete(self, arguments: Mapping[str, Any]) -> str:
         path = _path(arguments, "path")
@@ -345,12 +356,27 @@ class Files:
                     new = target + name.removeprefix(place)
                     if read(new) is not None:
                         raise Refused(f"The destination {self._public(new)} already exists")
-                    composed.append(Change(new, None, data))
+                    composed.append(Change(new, None, self._carried(name, new, data)))
                 composed.append(Change(name, data, None))
             return sorted(composed, key=lambda change: change.after is None)  # what is moved comes first
 
         _rewrite(self._memory, changes, self._about(title))
         transaction.drop_empty_folders(self._memory.workspace, moved)
+
+    def _carried(self, name: str, new: str, data: bytes) -> bytes:
+        """The bytes of a file at its new place; a new note, or one of another day, is the agent's."""
+        was, becomes = self._is_note(name), self._is_note(new)
+        document = Document.read(data, new)
+        text = _unix(document.text)
+        if was and becomes and _standing(name) == _standing(new):
+            return data
+        if was and authorship.pinned(text, name):
+            raise Refused(f"{basename(name)} holds pinned statements; its owner has to move it there")
+        if not becomes:
+            return data
+        text = authorship.taken_over(new, text, self._mark()) if was else self._attributed(new, "", text)
+        text = text.replace("\n", "\r\n") if "\r\n" in document.text else text
+        return document.with_text(text).data
 
     def _below(self, path: str, place: str) -> Iterator[str]:
         """The files of a place, which may be one itself."""
@@ -446,7 +472,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    """A text that is to be written: without what was recalled, which is no news, and without claims."""
+    """A text that is to be written: without what was recalled, which is no news, and with plain line ends."""
     value = arguments.get(name)
     if empty and value is None:
         return ""
@@ -454,10 +480,7 @@ def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> 
     without = strip_blocks(text)
     if text.strip() and not without.strip():
         raise Refused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
-    # No comment of a model's own says who wrote something or pins it; those of the words it replaces stay.
-    known = set(_COMMENT.findall(str(arguments.get("old_str", ""))))
-    parts = _COMMENT.split(without)
-    return "".join(part if part in known else comments.disarmed(part, entirely=False) for part in parts)
+    return without.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _there(text: str | None, path: str) -> str:
@@ -480,38 +503,14 @@ def _numbered(lines: Sequence[str], first: int) -> str:
     return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
 
 
-def _unpinned(compose: Compose, before: str | None) -> str:
-    """Compose, and refuse what would change a pinned statement: only its owner does."""
-    after = compose(before)
-    lost = _pinned(before or "") - _pinned(after)
-    if lost:
-        raise Refused(f"`{next(iter(lost))}` is pinned: only its owner changes it")
-    return after
-
-
-def _commented(text: str) -> set[int]:
-    """The lines of a text, from 0, whose end is in a comment."""
-    spans = [match.span() for match in comments.each(text) if "\n" in match[0]]
-    if (start := text.find("<!--", text.rfind("-->") + 3)) >= 0:  # one that is never closed
-        spans.append((start, len(text) + 1))
-    numbers: set[int] = set()
-    for start, end in spans:
-        first = text.count("\n", 0, start)
-        numbers.update(range(first, first + text.count("\n", start, end) + (end > len(text))))
-    return numbers
-
-
-def _pinned(text: str) -> Counter[str]:
-    if "pinned" not in text:
-        return Counter()
-    document = Document.read(text.encode("utf-8", "replace"), "memory.md")
-    return Counter(one.text for one in document.statements if statements.is_pinned(one.said))
+def _standing(place: str) -> tuple[str, str | None]:
+    return metadata.kind_of(place), metadata.date_of(place)
 
 
 def _refuse_hidden(data: bytes, name: str) -> None:
     """Refuse to delete what its owner has hidden or pinned: a model does not see what it would take."""
     text = _unix(Document.read(data, name).text)
     masked = masks.mask(text)
-    if masked.private or masked.secret or _pinned(text):
+    if masked.private or masked.secret or authorship.pinned(text, name):
         reason = "holds pinned statements or parts that are not shown"
         raise Refused(f"{basename(name)} {reason}; its owner has to delete it")

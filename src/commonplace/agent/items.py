@@ -249,6 +249,7 @@ def _written(put: Put, created: datetime, updated: datetime) -> bytes | None:
         "key": _json(public(put.key)),
         "created": created.isoformat(timespec="microseconds"),
         "updated": updated.isoformat(timespec="microseconds"),
+        "by": "agent",
         **({"indexed": "false"} if put.fields is not None and not put.fields else {}),
     }
     texts = [*_texts(value, put.fields)]

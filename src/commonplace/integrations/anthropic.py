@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from commonplace.agent.attachment import Source, opened
-from commonplace.agent.files import Files, Refused
+from commonplace.agent.authorship import Refused
+from commonplace.agent.files import Files
 from commonplace.base.errors import MissingExtra
 
 try:

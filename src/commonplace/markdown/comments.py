@@ -3,8 +3,8 @@
 Only what means something is metadata; any other comment or key (`status: done`, `source: a book`) stays the
 ordinary text it is. `Annotations` brings it to the lines that it is about: front matter is about the whole
 note; a comment on a heading, or on a line of its own directly below one, about all that stands under the
-heading; the stamp of a chat says the day of its turns (`stamps`); any other comment is about its entry. What
-stands nearer wins.
+heading; on a line of its own directly below a fence, about the fence; the stamp of a chat says the day of its
+turns (`stamps`); any other comment is about its entry. What stands nearer wins.
 """
 
 from __future__ import annotations
@@ -340,6 +340,8 @@ class Annotations:
                 own = one.said
                 if not one.section and own.get("since", before.get("since")) != before.get("since"):
                     fact = one.line
+                if PINNED in before and own.get("by", "owner") != "owner":  # others' words among pinned ones
+                    before = {key: value for key, value in before.items() if key != PINNED}
                 said.append(({**before, **own}, fact))
             for number in numbers if len(said) > 1 else ():
                 self._lines[number], fact = said[-1]
@@ -479,6 +481,8 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
             continue
         if at in sections and at <= line:  # what stands above a heading is not about all that is below
             yield _Range(*sections[at], True, line, comments_of[line])
+        elif (fence := _fence(note, at)) and (at < line or not without(lines[at - 1]).strip()):
+            yield _Range(fence, at, False, line, comments_of[line])
         else:
             yield _Range(*entry(at), False, line, comments_of[line])
 
@@ -499,6 +503,12 @@ def _subjects(note: Note, sections: Collection[int]) -> Iterator[tuple[int, int]
                 continue
             at = filled[place]
         yield line, at
+
+
+def _fence(note: Note, line: int) -> int:
+    """The first line of the fence that a line is in; 0 for none."""
+    place = bisect_left(note.fences, (line + 1, 0)) - 1
+    return note.fences[place][0] if place >= 0 and line <= note.fences[place][1] else 0
 
 
 def _entry(
