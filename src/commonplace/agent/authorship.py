@@ -135,7 +135,7 @@ def _keys(lines: Sequence[str], front: tuple[int, int] | None) -> list[list[str]
 def _blocks(note: Note) -> Iterator[_Block]:
     """Yield what a note says below its front matter, headings and rules apart."""
     said = comments.said(note)
-    fenced = statements.fence_lines(note.lines, note.fences)
+    fenced = statements.fence_lines(note.fences)
     skipped = structure.heading_lines(note)
     for section in structure.sections(note):
         if note.front_matter and section.start_line == 1:

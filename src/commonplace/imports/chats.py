@@ -14,6 +14,7 @@ from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.imports import files
+from commonplace.markdown import comments
 from commonplace.types.imports import Fact, Folder, Part
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep import following
@@ -72,7 +73,13 @@ def _saved(place: Path) -> Iterator[Part]:
     damage = following.Damage()
     try:
         for at, text in following.calls(place, _SAVED, damage):
-            yield Fact(f"bio {at} {text}", text, files.moment(at), "Saved memories", by_agent="chatgpt")
+            yield Fact(
+                f"bio {at} {text}",
+                comments.disarmed(text, entirely=True),
+                files.moment(at),
+                "Saved memories",
+                by_agent="chatgpt",
+            )
     except NoteUnreadable as error:
         yield FileFailure(error.path, error.reason)
     yield from (FileFailure(f"{paths.shown(place)}, {left}", why) for left, why in damage.conversations)
@@ -93,7 +100,8 @@ def _memories(place: Path, service: str) -> Iterator[Part]:
     if value and not texts:
         yield FileFailure(paths.shown(place.with_name(_MEMORIES[0])), "holds no memories of a known form")
     for heading, text, at, origin in texts:
-        yield Fact(f"memory {origin or text}", text, files.moment(at), heading, by_agent=service)
+        said = comments.disarmed(text, entirely=True)
+        yield Fact(f"memory {origin or text}", said, files.moment(at), heading, by_agent=service)
 
 
 def _projects(place: Path) -> Mapping[str, str]:

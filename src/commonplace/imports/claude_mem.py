@@ -16,6 +16,7 @@ from commonplace.base import database, paths, snapshot
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root, open_named
 from commonplace.imports import files
+from commonplace.markdown import comments
 from commonplace.types.changes import Writer
 from commonplace.types.imports import Fact, Part
 from commonplace.types.reports import FileFailure
@@ -154,10 +155,10 @@ def _fact(row: Row, what: str, first: str, rest: list[str], heading: str) -> Fac
     session = _text(row, "memory_session_id") or _text(row, "content_session_id")
     if not first.strip():
         return None
-    lines = first.strip().split("\n")
+    lines = comments.disarmed(first.strip(), entirely=True).split("\n")
     if project := " ".join(_text(row, "project").replace("--", "-").split()):
         lines[0] += f" <!-- project: {project.replace('<', '').replace('>', '')} -->"
-    folded = [" ".join(line.split()) for line in rest]
+    folded = [comments.disarmed(" ".join(line.split()), entirely=True) for line in rest]
     by: Writer = "owner" if what == "prompt" else "agent"
     # Other databases count from 1, too.
     name = f"{what} {row.get('id')} {row.get('created_at_epoch')} {session}"

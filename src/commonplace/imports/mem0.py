@@ -14,6 +14,7 @@ from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import open_named
 from commonplace.imports import files
+from commonplace.markdown import comments
 from commonplace.types.imports import Fact, Part
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep import following
@@ -52,7 +53,7 @@ def read(path: Path) -> Iterator[Part]:
 def _fact(one: object) -> Fact | None:
     memory: Mapping[str, object] = one if isinstance(one, Mapping) else {"memory": one}
     said = next((memory[key] for key in _TEXTS if isinstance(memory.get(key), str)), "")
-    text = str(said).strip()
+    text = comments.disarmed(str(said).strip(), entirely=True)
     if not text:
         return None
     first, *rest = text.split("\n")
@@ -60,10 +61,10 @@ def _fact(one: object) -> Fact | None:
     categories = memory.get("categories")
     listed = categories if isinstance(categories, list) else []
     tags = ["#" + _TAG.sub("-", str(category)) for category in listed]
-    comments = []
+    expiry = []
     expires = str(memory.get("expiration_date") or "")[:10]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", expires):
-        comments.append(f"<!-- valid-until: {expires} -->")
+        expiry.append(f"<!-- valid-until: {expires} -->")
     facts = [
         f"- {key}: {' '.join(str(value).split())[:_LONGEST]}"
         for key, value in (metadata.items() if isinstance(metadata, Mapping) else ())
@@ -72,5 +73,5 @@ def _fact(one: object) -> Fact | None:
     at = files.moment(memory.get("created_at")) or files.moment(memory.get("updated_at"))
     origin = str(memory.get("id") or f"text {text}")
     who = memory.get("user_id") or memory.get("agent_id") or ""
-    lines = [" ".join([first, *tags, *comments]), *rest, *facts]
+    lines = [" ".join([first, *tags, *expiry]), *rest, *facts]
     return Fact(origin, "\n".join(lines), at, str(who), str(memory.get("run_id") or ""))

@@ -15,6 +15,7 @@ from pathlib import Path
 from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.imports import files
+from commonplace.markdown import comments
 from commonplace.types.imports import Fact, Folder, Page, Part
 from commonplace.types.reports import FileFailure
 
@@ -89,7 +90,8 @@ def _history(root: Root) -> Iterator[Part]:
             key = session if isinstance(session, str) else ""
             origin = f"history {value.get('cursor')} {value.get('timestamp')}"
             if text.strip():
-                yield Fact(origin, text.strip(), files.moment(value.get("timestamp")), "History", key)
+                said = comments.disarmed(text.strip(), entirely=True)
+                yield Fact(origin, said, files.moment(value.get("timestamp")), "History", key)
         elif line.strip():
             damaged += 1
     if damaged:

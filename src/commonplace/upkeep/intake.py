@@ -21,7 +21,7 @@ from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import additions, diffs, runs, transaction
 from commonplace.changes.receipts import Known, Receipts
-from commonplace.markdown import comments, metadata
+from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import appends, layout
 from commonplace.redaction.redact import redact
@@ -339,8 +339,9 @@ def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appen
     at = _moment(fact)
     moment = at.isoformat(timespec="seconds") if at else ""
     provenance = Provenance(fact.by, fact.by_agent or source, fact.session, moment)
-    text = comments.disarmed(fact.text, entirely=True)  # what a service kept asks for nothing in our notes
-    placed, kinds = layout.placed(text, fact.heading, provenance, f"{at:%H:%M}" if at and times else None)
+    placed, kinds = layout.placed(
+        fact.text, fact.heading, provenance, f"{at:%H:%M}" if at and times else None
+    )
     draft.redacted += kinds
     return placed if placed[0] else None
 
