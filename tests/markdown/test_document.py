@@ -276,7 +276,7 @@ def test_front_matter() -> None:
 )
 def test_damaged_front_matter_is_text(head: str) -> None:
     note = parse(head + "# Title\n", "x.md")
-    assert note.title == "Title"
+    assert [heading.text for heading in note.headings][-1] == "Title"
     assert not note.metadata
 
 

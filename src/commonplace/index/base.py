@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
+from posixpath import splitext
 
+from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, scripts
 from commonplace.markdown import turns as conversation
@@ -54,12 +56,23 @@ class Entry(NamedTuple):
 
 
 def header(note: Note, headings: Sequence[str]) -> str:
-    """Return the context that a passage is indexed with: title, headings, date and tags, each once."""
+    """Return the context that a passage is indexed with: title, headings, date, tags and names, each once."""
     parts = [note.title[:LONGEST_HEADING], *headings, note.date or ""]
     tags = note.metadata.get("tags")
     if isinstance(tags, list):
         parts.extend(map(str, tags))
-    return " › ".join(dict.fromkeys(filter(None, parts)))
+    return " › ".join(dict.fromkeys(filter(None, [*parts, *names(note)])))
+
+
+def names(note: Note) -> list[str]:
+    """Return the names of a note and of the folders around it that say something, the nearest first.
+
+    A date does not, nor do `memory` around all notes, MEMORY.md, and the names of programs and transcripts.
+    """
+    if note.kind not in ("note", "daily") or filetypes.of(note.path):
+        return []
+    *folders, name = note.path.removeprefix("memory/").split("/")
+    return [part for part in (splitext(name)[0], *reversed(folders)) if any(map(str.isalpha, part))]
 
 
 class Traits(NamedTuple):

@@ -139,12 +139,18 @@ def _dated(note: Note, path: str) -> Note:
 
 
 def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
-    """What the front matter calls a note, else its first heading, else the file's name."""
+    """What the front matter calls a note, else a heading of level 1 that opens it, else the file's name."""
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
-    if not title and month and note.headings:  # the first heading of a month is a day
-        title = month if "since" in note.annotations.get(note.headings[0].line, {}) else ""
-    return title or next((h.text for h in note.headings if h.text), splitext(basename(note.path))[0])
+    if not title and note.headings and (first := note.headings[0]).level == 1:
+        above = note.lines[note.front_matter[1] if note.front_matter else 0 : first.line - 1]
+        is_day = month and "since" in note.annotations.get(first.line, {})  # as in the note of a month
+        title = "" if is_day or any(map(_says_something, above)) else first.text
+    return title or splitext(basename(note.path))[0]
+
+
+def _says_something(line: str) -> bool:
+    return bool(line.strip()) and not (line.startswith("<!--") or structure.is_silent(line))
 
 
 def public(text: str, path: str, *, redacted: bool = True) -> str:
