@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 from commonplace.base import tokens as estimates
@@ -18,6 +19,7 @@ from commonplace.chunking.settings import STRUCK
 from commonplace.index import base
 from commonplace.index.base import ALL, DOCID, UNSERVED, Candidate, Entry, Key, Known, Scope, Source, Text
 from commonplace.language import lexicon
+from commonplace.markdown import visible
 from commonplace.notes.scan import FileState
 from commonplace.types import Level
 
@@ -115,7 +117,7 @@ class MemoryIndex:
         own, first = state.next(0), state.ids[2] + 1
         heads = [tuple(heading[: base.LONGEST_HEADING] for heading in cut.headings) for cut in entry.sections]
         sections = [state.next(1) for _ in entry.sections]
-        for passage in entry.passages:
+        for passage, below in zip_longest(entry.passages, entry.passages[1:]):
             cut, said = passage.section, dict(passage.annotations or {})
             until = said.get("until", "") if STRUCK in said else None
             date = said.get("since") or note.date
@@ -127,8 +129,9 @@ class MemoryIndex:
             source = Source(
                 *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns
             )
-            texts = {"body": passage.text, "header": base.header(note, heads[cut])}
-            tokens = {name: tokenize(lexicon.index_text(text)) for name, text in texts.items()}
+            head = lexicon.index_text(visible.text(base.header(note, heads[cut])))
+            texts = {"body": base.searched(note, passage, below), "header": head}
+            tokens = {name: tokenize(text) for name, text in texts.items()}
             row = Row(candidate, source, said.get("since"), tokens, file.mtime_ns, said=said)
             state.rows[candidate.id] = row
         metadata = json.dumps(dict(note.metadata), default=str) if note.metadata else None

@@ -13,7 +13,7 @@ from commonplace.chunking import passages
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import rules
 from commonplace.language import lexicon
-from commonplace.markdown import wiki
+from commonplace.markdown import visible, wiki
 from commonplace.markdown.document import decode, parse
 from commonplace.redaction.redact import redact, rules_digest
 from commonplace.transcripts import formats, rendering
@@ -70,7 +70,7 @@ def _turns() -> Iterator[object]:
 
 def _folding() -> Iterator[object]:
     for note in notes():
-        yield lexicon.TOKENIZER, [lexicon.index_text(line) for line in note.lines]
+        yield lexicon.TOKENIZER, [lexicon.index_text(visible.text(line)) for line in note.lines]
 
 
 RULES: tuple[Rule, ...] = (

@@ -20,6 +20,7 @@ from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, scripts
 from commonplace.markdown import turns as conversation
+from commonplace.markdown import visible
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -73,6 +74,20 @@ def names(note: Note) -> list[str]:
         return []
     *folders, name = note.path.removeprefix("memory/").split("/")
     return [part for part in (splitext(name)[0], *reversed(folders)) if any(map(str.isalpha, part))]
+
+
+def searched(note: Note, passage: Passage, below: Passage | None = None) -> str:
+    """Return the tokens of a passage as a text: what a reader sees; of a program all that stands there.
+
+    Chinese that an editor broke at the end of the passage has the character that goes on in the one `below`.
+    """
+    text = passage.text
+    seen = visible.of_lines(text, passage.start_line, note.fences)
+    if seen is not text and filetypes.of(note.path):
+        return lexicon.index_text(text)
+    if below and not text[-1:].isascii() and below.start_line == passage.end_line + 1:
+        seen += "".join(lexicon.cjk_runs(below.text.lstrip(" \t>")[:1])) if lexicon.cjk_runs(text[-1]) else ""
+    return lexicon.index_text(seen)
 
 
 class Traits(NamedTuple):

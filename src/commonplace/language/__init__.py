@@ -27,6 +27,13 @@ _KANA = (
     "ナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309a"
 )
 _APART = "\u1100-\u11ff\u3099\u309a"
+# Soft hyphens, joiners, marks of direction, the mark of a file's byte order.
+UNSEEN = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+# What `letters` folds: letters that are no base letter with a mark, marks and ligatures of several scripts.
+_TO_COMPOSE = (
+    f"[{_APART}{UNSEEN}łŁøØđĐðÐħĦŧŦıßẞþÞĳĲæÆœŒёЁ\u0300-\u036f\u0386-\u03ce\u0591-\u05c7\u0610-\u061a\u0622-\u0626\u0640"
+    "\u064b-\u065f\u0670\u06c0-\u06d3\u06d6-\u06ed\u1f00-\u1fff\ufb00-\ufb06\U0001d400-\U0001d7ff]"
+)
 _FOLDER = os.path.dirname(__file__)
 
 
@@ -62,13 +69,29 @@ def simplify(text: str) -> str:
 
 
 def compose(text: str) -> str:
-    """Fold a text and join what is written in parts: voiced kana, Hangul; the length may change."""
+    """Fold a text and its letters, and join what is written in parts (Hangul); the length may change."""
+    if text.isascii():
+        return text
     folded = fold(text)
-    if folded is text or not re.search(f"[{_APART}]", folded):
+    if not re.search(_TO_COMPOSE, folded):
         return folded
+    from commonplace.language import letters
+
+    return letters.fold(folded)
+
+
+def composed(text: str) -> str:
+    """Return a text in NFC: a letter with a mark is one character, however a file system writes it."""
+    if text.isascii():
+        return text
     from unicodedata import normalize
 
-    return normalize("NFC", folded)
+    return normalize("NFC", text)
+
+
+def seen(text: str) -> str:
+    """Return a text in NFC without characters that nobody sees."""
+    return text if text.isascii() else re.sub(f"[{UNSEEN}]", "", composed(text))
 
 
 def fold_width(text: str) -> str:

@@ -3,9 +3,9 @@
 FTS5's own tokenizer folds and stems Latin words; tokenising everything in Python would cost more than the
 whole build, so text is rewritten only where that is not enough:
 
-* runs of CJK become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学 学), so
-  that every character starts a token and any substring is a phrase of tokens, and traditional characters
-  become simplified ones (`characters`);
+* runs of CJK and Thai become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学
+  学), so that every character starts a token and any substring is a phrase of tokens, and traditional
+  characters become simplified ones (`characters`);
 * camelCase words and words that end in digits are followed by their parts;
 * what may be a telephone number is followed by its digits in one word, and by the last of them (`digits`).
 
@@ -22,7 +22,7 @@ from commonplace import language
 from commonplace.language import rules
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-VERSION = "lexicon-3"  # part of the index's identity: change it when the same text would give other tokens
+VERSION = "lexicon-4"  # part of the index's identity: change it when the same text would give other tokens
 
 CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf"
@@ -30,6 +30,10 @@ CJK = (
 )
 # Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
 CJK_RUN = f"[{CJK}]+"
+RUN = f"[{CJK}\u0e00-\u0eff]+"  # of any script without blanks: Thai and Lao too
+# Their vowels and tones above and below a letter, which FTS5 would take for the end of a word.
+_VOWELS = {code: 0xD200 + code for code in (0xE31, *range(0xE34, 0xE3B), *range(0xE47, 0xE4F),
+                                          0xEB1, *range(0xEB4, 0xEBD), *range(0xEC8, 0xECF))}  # fmt: skip
 # Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
 _SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
@@ -51,6 +55,12 @@ _ENDINGS = rules.listed("en", "endings")
 # Seven are the local number of most places; numbers of other owners share them once in ten million.
 NUMBER_LEAST, NUMBER_MOST, NUMBER_ENDING = 7, 15, 7
 NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z])|(?!))*+"
+# What stands between the digits of a number where not a blank, a hyphen or a point does.
+_BLANKS, _DASHES = (
+    "\u00a0\u2000-\u200a\u202f\u205f\u3000",
+    "\u00b7\u2010-\u2015\u2022\u2212\u2219\u22c5\u30fb\ufe63\uff0d",
+)
+_JOINED = f"[0-9)][{_BLANKS}{_DASHES}]"
 _MAY_BE_NUMBER = r"[0-9][-0-9 ().\/]{5,}[0-9]"
 _DATE = (
     r"\b(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d|(?:19|20)\d\d-(?:19|20)\d\d"
@@ -61,11 +71,20 @@ _DATE = (
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
-        text = re.sub(CJK_RUN, _bigram_run, language.compose(text))
+        text = re.sub(RUN, _bigram_run, figures(language.compose(text)))
     further = list(_parts_inside(text)) if _may_have_parts(text) else []
     if re.search(_MAY_BE_NUMBER, text):
         further += dict.fromkeys(word for match in re.finditer(NUMBER, text) for word in digits(match[0]))
     return f"{text} {' '.join(further)}" if further else text
+
+
+def figures(text: str) -> str:
+    """Return a text with ordinary blanks and hyphens between digits, whichever it has there."""
+    if text.isascii() or not re.search(_JOINED, text):
+        return text
+    return re.sub(
+        f"(?<=[0-9)])(?:[{_BLANKS}]|([{_DASHES}]))(?=[0-9(])", lambda dash: "-" if dash[1] else " ", text
+    )
 
 
 def digits(figures: str) -> Iterator[str]:
@@ -96,6 +115,11 @@ def _parts_inside(text: str) -> Iterator[str]:
 def cjk_runs(text: str) -> list[str]:
     """Every run of CJK in a text, in order."""
     return re.findall(CJK_RUN, text) if language.has_wide(text) else []
+
+
+def runs(text: str) -> list[str]:
+    """Every run of a script without blanks in a text, in order."""
+    return [] if text.isascii() else re.findall(RUN, text)
 
 
 def bigrams(run: str) -> list[str]:
@@ -159,11 +183,12 @@ def expression(phrase: str) -> str:
     if phrase.isascii():
         return quote(phrase)
     phrase = language.compose(phrase)
-    runs = list(re.finditer(CJK_RUN, phrase))
-    if not runs or re.search(r"[^\W_]", phrase[runs[-1].end() :]):
-        return quote(re.sub(CJK_RUN, _bigram_run, phrase))
-    before, last = re.sub(CJK_RUN, _bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
-    return quote(f"{before} {' '.join(last)}".lstrip()) + ("*" if len(last[0]) == 1 else "")
+    found = list(re.finditer(RUN, phrase))
+    if not found or re.search(r"[^\W_]", phrase[found[-1].end() :]):
+        return quote(re.sub(RUN, _bigram_run, phrase))
+    before, last = re.sub(RUN, _bigram_run, phrase[: found[-1].start()]), bigrams(found[-1][0])
+    told = f"{before} {' '.join(last)}".lstrip().translate(_VOWELS)
+    return quote(told) + ("*" if len(last[0]) == 1 else "")
 
 
 def counted(text: str) -> tuple[int, int]:
@@ -181,5 +206,5 @@ def cjk_share(text: str) -> float:
 
 
 def _bigram_run(match: re.Match[str]) -> str:
-    run = match[0]
+    run = match[0].translate(_VOWELS) if match[0] < "\u1000" else match[0]
     return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "

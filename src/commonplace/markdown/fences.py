@@ -23,6 +23,7 @@ _RULE = lazy(r"(?:(?:- *+){3,}|(?:\* *+){3,}|(?:_ *+){3,})$")
 _HEADING = lazy(r"#{1,6}(?: |$)")
 _UNDERLINE = lazy(r" {0,3}(?:=+|-+) *$")
 _HTML = lazy(r"<(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$))", re.IGNORECASE)
+_HTML_OPENINGS = ("<!--", "<pre", "<script", "<style", "<textarea")  # as nearly all who use any write them
 _HTML_ENDS = {"<!": lazy("-->"), "<": lazy(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)}
 _TICKS = "`{3,}"
 _CODE_INDENT = 4
@@ -73,7 +74,7 @@ def find(
     What is only a part of a note may begin at any depth.
     """
     text = "\n".join(lines)
-    if not (may_fence(text) or ("<" in text and _HTML.search(text))):
+    if not (may_fence(text) or any(opening in text for opening in _HTML_OPENINGS)):
         return [], []
     return _Reader(lines, skip, is_part=is_part).read()
 

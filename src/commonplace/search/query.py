@@ -324,9 +324,9 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
 
 
 def clean(text: str) -> str:
-    """Replace what no text holds (NUL bytes, halves of surrogate pairs), fold wide letters, cut the rest."""
+    """Replace what no text holds (NUL bytes, halves of surrogates), fold letters and blanks, cut the rest."""
     text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return language.fold_width(text)[:MAX_CHARACTERS]
+    return lexicon.figures(language.fold_width(language.seen(text)))[:MAX_CHARACTERS]
 
 
 class _Item(NamedTuple):
@@ -464,8 +464,8 @@ def terms(text: str) -> list[str]:
     runs become bigrams.
     """
     text = language.compose(_POSSESSIVE.sub("", text))
-    plain = re.sub(lexicon.CJK_RUN, " ", text) if language.has_wide(text) else text
-    wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
+    plain = text if text.isascii() else re.sub(lexicon.RUN, " ", text)
+    wide = [bigram for run in lexicon.runs(text) for bigram in lexicon.bigrams(run)]
     found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
     if not found.keys() - {"i"}:  # a question that is made of stop words alone
         found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])

@@ -26,7 +26,7 @@ from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, plain
 from commonplace.language import lexicon
 from commonplace.language.lexicon import cjk_runs
-from commonplace.markdown import references
+from commonplace.markdown import references, visible
 from commonplace.markdown.references import Reference
 from commonplace.markdown.structure import atx
 from commonplace.search import query, query_document
@@ -465,7 +465,7 @@ def _count(question: str, texts: Sequence[str]) -> list[int]:
     try:
         connection.execute(f'CREATE VIRTUAL TABLE texts USING fts5(body, tokenize="{lexicon.TOKENIZER}")')
         encodable = (text.encode("utf-8", "replace").decode() for text in texts)
-        rows = ((place, lexicon.index_text(text)) for place, text in enumerate(encodable))
+        rows = ((place, lexicon.index_text(visible.text(text))) for place, text in enumerate(encodable))
         connection.executemany("INSERT INTO texts(rowid, body) VALUES(?, ?)", rows)
         for expression in expressions:
             for place in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (expression,)):

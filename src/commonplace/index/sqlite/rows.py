@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from typing import Any
 
 import apsw
@@ -13,8 +13,9 @@ import apsw
 from commonplace.base import tokens
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, traits
+from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, searched, traits
 from commonplace.language import lexicon
+from commonplace.markdown import visible
 from commonplace.types import Section
 
 
@@ -49,10 +50,10 @@ def compose(
             if place >= old_sections:
                 told = (_told(headings), cut.start_line, cut.end_line, cut.turns)
                 rows.sections.append((section, note, *told))
-            headers.append(lexicon.index_text(header(entry.note, headings)))
+            headers.append(lexicon.index_text(visible.text(header(entry.note, headings))))
             section += 1
         passage += old_passages
-        for p in entry.passages[old_passages:]:
+        for p, below in zip_longest(entry.passages[old_passages:], entry.passages[old_passages + 1 :]):
             own = p.annotations or {}
             said = _compact(own)
             until = own.get("until", "") if STRUCK in own else None
@@ -60,9 +61,9 @@ def compose(
             read = traits(p.text, entry.sections[p.section].turns)
             ids = (passage, note, first_section + p.section)
             rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, *days, *read))
-            body = lexicon.index_text(p.text)
+            body = searched(entry.note, p, below)
             texts = rows.texts if until is None else rows.struck
-            texts.append((passage, None if body is p.text else body, headers[p.section]))
+            texts.append((passage, None if body == p.text else body, headers[p.section]))
             passage += 1
         rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
         note, kept = note + 1, (0, 0)
@@ -116,7 +117,9 @@ def common(connection: apsw.Connection, last: Last, entry: Entry) -> tuple[int, 
         for at, p in enumerate(entry.passages, last.first_passage)
         if p.section < sections
     )
-    return sections, _alike(old, new)
+    kept = _alike(old, new)
+    # The full text of one that ends in Chinese may go on in the next.
+    return sections, kept - (kept > 0 and not entry.passages[kept - 1].text.isascii())
 
 
 def _alike(old: Iterable[Any], new: Iterable[Any]) -> int:

@@ -1,0 +1,87 @@
+"""What a reader sees of Markdown: the full text is made of it.
+
+Marks of emphasis within a word, tags, entities and line ends inside Chinese part what is read as one word. A
+link is read as its text; where it leads stands at the end. Text without any of this comes back as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import itemgetter
+
+from commonplace.base.expressions import lazy
+from commonplace.language import has_wide
+from commonplace.language.lexicon import CJK
+
+_WIDE = lazy(f"[{CJK}]")
+_BREAK = lazy(rf"\n[ \t>]*(?=[{CJK}])")
+_GLUED = lazy(r"[^\W_](?:\*{1,3}|==)[^\W_]")
+_GLUED_WORD = lazy(r"[!-~]*[0-9A-Za-z](?:\*{1,3}|==)[0-9A-Za-z][!-~]*")
+_EMPHASIS = lazy(r"(\*{1,3}|==)(?=[^\s*=])((?:(?!\1)[^\n])*?[^\s\\])\1")
+# Tags within a word and others: `List<String>` is none.
+_TAG = lazy(
+    r"</?(?:(?P<inline>a|abbr|b|bdi|cite|code|del|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span|strong|sub|sup"
+    r"|tt|u|var|wbr)|br|center|dd|details|div|dl|dt|h[1-6]|hr|img|li|ol|p|picture|pre|source|summary|table|tbody|td"
+    r"|th|thead|tr|ul)(?P<rest>(?:\s[^<>\n]*)?)/?>",
+    re.IGNORECASE,
+)
+_TARGET = lazy(r"(?:href|src|alt|title)\s*=\s*([\"']?)([^\"'>]*)\1", re.IGNORECASE)
+_ENTITY = lazy(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_LINK = lazy(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s]*)?)>?(?:[ \t]+[\"'][^\n\"']*[\"'])?\)")
+_WIKI = lazy(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
+
+
+def text(source: str) -> str:
+    """Return a text as it is read, and behind it where its links lead."""
+    further: list[str] = []
+    if "\n" in source and has_wide(source):
+        source = _BREAK.sub(_joined, source)
+    if "](" in source or "[[" in source:
+        source = _LINK.sub(lambda link: _named(link[1], link[2], further), source)
+        source = _WIKI.sub(lambda link: _named(link[2] or link[1], link[1], further), source)
+    if "<" in source:
+        source = _TAG.sub(lambda tag: _untagged(tag, further), source)
+    if "&" in source and _ENTITY.search(source):
+        from html import unescape
+
+        source = _ENTITY.sub(lambda entity: unescape(entity[0]), source)
+    if ("*" in source or "==" in source) and _GLUED.search(source):
+        further += _GLUED_WORD.findall(source)  # in a formula the marks are none
+        for _ in range(2):  # within each other
+            source = _EMPHASIS.sub(r"\2", source)
+    return f"{source} {' '.join(further)}" if further else source
+
+
+def of_lines(source: str, first: int, fences: Sequence[tuple[int, int]]) -> str:
+    """Return a text that begins at a line of a note as it is read; code in `fences` is read as it is."""
+    last = first + source.count("\n")
+    begin, end = bisect_left(fences, first, key=itemgetter(1)), bisect_right(fences, last, key=itemgetter(0))
+    inside = fences[begin:end]
+    if not inside:
+        return text(source)
+    lines = source.split("\n")
+    parts, done = list[str](), first
+    for start, stop in inside:
+        parts += [text("\n".join(lines[done - first : start - first]))] if start > done else []
+        parts += lines[max(start, first) - first : stop + 1 - first]
+        done = stop + 1
+    parts += [text("\n".join(lines[done - first :]))] if done <= last else []
+    return "\n".join(parts)
+
+
+def _joined(end: re.Match[str]) -> str:
+    above = end.string[: end.start()].rstrip(" \t")[-1:]
+    return "" if _WIDE.match(above) else end[0]
+
+
+def _named(shown: str, target: str, further: list[str]) -> str:
+    if target != shown:
+        further.append(target)
+    return shown
+
+
+def _untagged(tag: re.Match[str], further: list[str]) -> str:
+    further += (value for _, value in _TARGET.findall(tag["rest"]))
+    return "" if tag["inline"] else " "
