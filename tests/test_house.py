@@ -173,7 +173,7 @@ def test_importing_costs_nothing_heavy() -> None:
 STARTERS = {
     "cli/browser.py",
     "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
-    "upkeep/schedule/jobs.py", "providers/llm/command.py", "providers/program.py", "servers/daemon.py",
+    "providers/program.py", "servers/daemon.py",
     "servers/local.py", "servers/workers.py", "base/editors.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
@@ -321,8 +321,8 @@ def test_files_are_opened_by_one_door_and_no_exception_outlives_its_use() -> Non
     assert [name for name, calls in allowed.items() if not calls or calls - used[name]] == []
 
 
-# Marks in files that the machine's own schedulers keep, by which they are found again.
-_NAMED_IN_FILES = {"upkeep/schedule/cron.py", "upkeep/schedule/systemd.py"}
+# The first line of files that the owner's schedulers keep, and what to do instead of a command that is gone.
+_NAMED_IN_FILES = {"upkeep/schedule/templates.py", "config/gone.py"}
 # What a model asks its user to type, whichever edge the model is called from.
 _ASKED_OF_USERS = {"agent/remedies.py"}
 _SPEAKS_TO_OWNERS = EDGES | {"clients", "imports"}  # what these find is set up in a shell alone

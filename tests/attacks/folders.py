@@ -25,7 +25,7 @@ NOTES = {
 }
 # The files of ours that hold a record, for a workspace in which the session `s1` was.
 RECORDS = (
-    "consolidated.json", "schedule.json", "batches.json", "usage.missed", "schedule.log", "server.log",
+    "consolidated.json", "batches.json", "usage.missed", "schedule.log", "server.log",
     f"history/{RUN}/run.json", f"history/{RUN}/0.before", f"pending/{SESSION}.json", "erasing/a.json",
     f"injected/{hashlib.sha256(SESSION.encode()).hexdigest()[:24]}.txt",
     f"injected/{hashlib.sha256(SESSION.encode()).hexdigest()[:24]}.json",
@@ -166,7 +166,6 @@ def under_way(root: Path, victim: Path) -> None:
     future = "2999-01-01T00:00:00+00:00"
     _write(root, "consolidated.json", {"at": future, "result": PLANTED, "seen": "x", "tried": future})
     (victim / "empty").mkdir(exist_ok=True)
-    _write(root, "schedule.json", {"folders": [str(victim / "empty")]})
     lines = root / ".commonplace" / RECORDS[10]
     lines.parent.mkdir()
     lines.write_text("0123456789abcdef\n" * 100)

@@ -13,7 +13,7 @@ import commonplace
 from commonplace.base import installation, paths
 from commonplace.diagnosis import machine
 from commonplace.providers import downloads
-from commonplace.upkeep.schedule import jobs
+from commonplace.upkeep.schedule import templates
 
 SOURCE = Path(commonplace.__file__).parents[1]
 MODULES = (
@@ -90,9 +90,9 @@ def test_what_is_started_at_night_imports_nothing_from_there(
     monkeypatch.setenv(
         "PYTHONPATH", f"{os.pathsep}{SOURCE}{os.pathsep}"
     )  # empty: the folder it is started in
-    job = jobs.of(paths.Workspace(hostile))
+    job = templates.nightly(paths.Workspace(hostile))
     assert dict(job.environment)["PYTHONPATH"] == str(SOURCE)
-    line = jobs.script(job).replace("consolidate --if-due", "status")
+    line = templates.script(job).replace("consolidate --if-due", "status")
     subprocess.run(["/bin/sh", "-c", line], cwd=hostile, check=True, timeout=120)
     assert not canary.exists()
 

@@ -228,10 +228,10 @@ def test_whatever_holds_words_has_a_store_that_forgets_them() -> None:
     # A lock, a counter, a number: what has no store says nothing, and is scanned all the same.
     without = {(place.kind, place.pattern) for place in records.PLACES if not place.store}
     assert {kind for kind, _ in without} == {
-        "claim", "spool", "consolidated", "schedule", "imports", "batches", "redaction", "usage", "database",
+        "claim", "spool", "consolidated", "imports", "batches", "redaction", "usage", "database",
         "lock", "ignore",
     }  # fmt: skip
-    assert len(without) == 11
+    assert len(without) == 10
 
 
 def test_a_signature_costs_an_entry_next_to_nothing() -> None:

@@ -21,7 +21,7 @@ from shell import START_S, STEP_S, Done, Shell, aged, changes, demo, digest, fil
 GROUPS = {
     "": "search recall prompt get multi-get timeline ls chat init remember summarize consolidate rollup correct confirm forget log undo "
     "restore mcp serve sessions sync watch status trust doctor collection context config models cache costs usage demo eval schedule",
-    "schedule": "install remove status", "serve": "status stop", "sessions": "follow list show unfollow",
+    "schedule": "print status", "serve": "status stop", "sessions": "follow list show unfollow",
     "collection": "add exclude include list remove rename show update-cmd", "context": "add check list remove",
     "config": "edit get key list path set unset", "models": "list pull test use", "cache": "clear stats",
     "eval": "init reject run",
@@ -103,9 +103,9 @@ config get search.limit --origin
 config get no.such
 config path --format json
 schedule status
-schedule install --dry-run --with cron --at 03:30
-schedule install --dry-run --with systemd
-schedule install --dry-run --with launchd
+schedule print --with cron --at 03:30
+schedule print --with systemd
+schedule print --with launchd
 consolidate --dry-run
 consolidate --estimate
 rollup --dry-run

@@ -68,7 +68,6 @@ PLACES = (
     Place("injected", r"injected/[^/]+\.json", "signed", "injected"),
     Place("observing", r"observing/[^/]+\.json", "signed", "observing"),
     Place("consolidated", r"consolidated\.json", "signed"),  # when, and how many
-    Place("schedule", r"schedule\.json", "signed"),  # folders
     Place("imports", r"imports\.json", "signed"),  # hashes of what was imported
     Place("batches", r"batches\.json", "signed"),  # hashes; the provider has the texts (`residue`)
     Place("request", r"requests/[^/]+\.json", "signed", "requests"),

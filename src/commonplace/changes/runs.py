@@ -53,7 +53,6 @@ _EFFECTS = {
     "observing": "what tools ran in a session",
     "consolidated": "when memory was last consolidated",
     "imports": "what was imported from other memories",
-    "schedule": "folders that the schedule has made, and may remove",
     "batches": "texts that an embedding provider works on",
     "request": "what an agent asks to have forgotten",
 }

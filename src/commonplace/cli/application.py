@@ -49,7 +49,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Refine": {
         "consolidate": ("upkeep:consolidate", "Refine the daily notes into MEMORY.md, checked."),
         "rollup": ("upkeep:rollup", "Turn daily notes that are old into monthly ones."),
-        "schedule": ("upkeep:schedule", "Refine the memory every night, or no longer."),
+        "schedule": ("upkeep:schedule", "Let the system refine the memory every night; how it went."),
         "correct": (
             "corrections:correct",
             "Strike a statement wherever notes say it; put another beside it.",

@@ -123,25 +123,13 @@ def _write_spool_down(memory: Memory) -> None:
 
 @command("watch")
 @option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
-@option("--install", is_flag=True, help="Let systemd or launchd do that from now on, as a service of yours.")
-@option("--uninstall", is_flag=True, help="Take that service away; nothing else is touched.")
-@option("--dry-run", is_flag=True, help="Show what would be put in place or taken away, and do nothing.")
 @click.pass_context
-def watch(ctx: click.Context, no_embed: bool, install: bool, uninstall: bool, dry_run: bool) -> None:
+def watch(ctx: click.Context, no_embed: bool) -> None:
     """Sync once, then whenever a note changes, until Ctrl-C.
 
-    A search never relies on it: it compares the files itself. With --install it goes on in the background,
-    also after you log in anew; `commonplace schedule status` tells of it.
+    A search never relies on it: it compares the files itself. `commonplace schedule print --watch` prints a
+    service that does it in the background.
     """
-    if install and uninstall:
-        raise click.UsageError("--install and --uninstall exclude each other", ctx)
-    if dry_run and not (install or uninstall):
-        raise click.UsageError("--dry-run goes with --install or --uninstall", ctx)
-    if uninstall and no_embed:
-        raise click.UsageError("--no-embed goes with --install, or with neither", ctx)
-    if install or uninstall:
-        _set_service(session.open_memory(ctx), embed=not no_embed, install=install, dry_run=dry_run)
-        return
     from commonplace.memory import watch as watching
 
     memory = session.open_memory(ctx)
@@ -158,23 +146,6 @@ def watch(ctx: click.Context, no_embed: bool, install: bool, uninstall: bool, dr
 
     again()
     watching(memory, again, stop=threading.Event(), state=failures.warn)
-
-
-def _set_service(memory: Memory, *, embed: bool, install: bool, dry_run: bool) -> None:
-    """Put the service that watches in place, or take it away, and say so."""
-    from commonplace.upkeep.schedule import jobs, service
-
-    workspace = memory.workspace
-    if install and dry_run:
-        session.write(service.unit(jobs.watcher(workspace, embed=embed)).rstrip("\n"))
-    elif install:
-        done = service.install(workspace, embed=embed)
-        state = "" if done.running else ", which does not run yet: `commonplace schedule status` tells of it"
-        session.write(f"watched by {done.by} ({done.name}){state}")
-    else:
-        found = service.status(workspace).by if dry_run else ", ".join(service.remove(workspace))
-        would = "would be removed from" if dry_run else "removed from"
-        session.write(f"{would} {found}" if found else "no service watches this workspace")
 
 
 @command("status")

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.base.errors import ConfigError, NoteNotFound
+from commonplace.base.paths import root_of
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option, span_days
 from commonplace.render import count, reports, some
 from commonplace.render.screen import one_line, shorten
+from commonplace.upkeep.schedule import templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +24,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.consolidation import Consolidation
     from commonplace.upkeep.consolidation.checks import Accepted
     from commonplace.upkeep.consolidation.plan import Operation
-    from commonplace.upkeep.schedule.installing import Status
     from commonplace.upkeep.summaries import Summarizer
-
-_STARTERS = ("systemd", "launchd", "cron")
 
 
 # --- summarize ------------------------------------------------------------------------------------------
@@ -336,67 +335,55 @@ def _archives(memory: Memory, month: str) -> list[Originals]:
 # --- schedule -------------------------------------------------------------------------------------------
 
 
-@command("install")
-@option("--at", metavar="HH:MM", default="", help="When, by the clock here; otherwise as it is, or 03:30.")
-@option("--with", "by", type=click.Choice(_STARTERS), help="Who starts it; otherwise what works.")
-@option("--dry-run", is_flag=True, help="Show what would be put in place, and do nothing.")
+@command("print")
+@option("--at", metavar="HH:MM", default="", help="When, by the clock here; otherwise 03:30.")
+@option("--watch", "watching", is_flag=True, help="Sync whenever a note changes, in its place.")
+@option("--with", "by", type=click.Choice(templates.NAMES), help="Otherwise systemd, or launchd on a Mac.")
+@option("--write", is_flag=True, help="Put the files in place; starting them is left to you.")
 @click.pass_context
-def install(ctx: click.Context, at: str, by: str | None, dry_run: bool) -> None:
-    """Start `consolidate --if-due` every night for this workspace; installing again changes the time.
+def print_(ctx: click.Context, at: str, watching: bool, by: str | None, write: bool) -> None:
+    """Print what lets the system start `consolidate --if-due` every night for this workspace.
 
-    Nothing secret is written down. A night in which nothing has changed since the last one does nothing.
+    Files of systemd or launchd, or a line for cron, and the commands that start and remove them. Nothing
+    secret is in them. A night in which nothing has changed since the last one does nothing.
     """
-    from commonplace.upkeep.schedule import installing, jobs
-
+    if watching and at:
+        raise click.UsageError("--at does not go with --watch", ctx)
     workspace = session.open_memory(ctx).workspace
-    if dry_run:
-        session.write(jobs.script(jobs.of(workspace, at or jobs.DEFAULT_TIME)))
-        return
-    done = installing.install(workspace, at, by or "")
-    for trouble in done.passed_over:
-        failures.warn(trouble)
-    session.write(f"every night at {done.job.at}, by {done.by} ({done.job.name})")
-
-
-@command("remove")
-@click.pass_context
-def remove(ctx: click.Context) -> None:
-    """Take the nightly consolidation of this workspace away; nothing else is touched."""
-    from commonplace.upkeep.schedule import installing
-
-    starters = installing.remove(session.open_memory(ctx).workspace)
-    session.write(f"removed from {', '.join(starters)}" if starters else "nothing is scheduled")
+    job = templates.watcher(workspace) if watching else templates.nightly(workspace, at)
+    setup = templates.setup(job, by or "")
+    for path, text in setup.files.items():
+        if write:
+            root_of(path).exchange(path, text.encode())
+            session.write(f"wrote {path}")
+        else:
+            session.write(f"# {path}\n{text}")
+    session.write(f"# to start it:\n{setup.start}\n# to take it away:\n{setup.stop}")
 
 
 @command("status")
 @format_option(("text", "json"))
 @click.pass_context
 def status(ctx: click.Context, form: str) -> None:
-    """Show who starts it and when, how the last one went, and whether one is due."""
-    from commonplace.upkeep.schedule import installing
+    """Show how the last consolidation went, and whether one is due."""
+    from commonplace.upkeep.schedule import due
 
-    state = installing.status(session.open_memory(ctx), datetime.now().astimezone())
-    session.answer(form, state, lambda: _status_text(state))
+    memory = session.open_memory(ctx)
+    known = due.record(memory.workspace)
+    last = due.last_at(memory.workspace, known)
+    began, tried = last.isoformat(timespec="seconds") if last else "", known.tried if known else ""
+    result = known.result if known else "the record is damaged"
+    is_due = due.is_due(memory, datetime.now().astimezone())
+    state = {"last": began, "tried": tried, "result": result, "due": is_due}
+    session.answer(form, state, lambda: _status_text(began, tried, result, is_due))
 
 
-def _status_text(state: Status) -> str:
-    last, tried, following = (
-        moment[:16].replace("T", " ") for moment in (state.last, state.tried, state.next)
-    )  # to the minute
-    started = f"every night at {state.at}, by {state.by} ({state.name})" if state.by else "no"
-    failed = f"; failed {tried}" if state.tried and state.tried > state.last else ""
-    result = f": {state.result}" if state.result else ""
-    runs = "running" if state.watching else "not running"
-    rows = [
-        ("scheduled", started),
-        ("next", following),
-        ("last", f"{last or 'never'}{failed}{result}"),
-        ("due", "yes" if state.due else "no"),
-        ("watched", f"by {state.watched_by}, {runs}" if state.watched_by else ""),
-    ]
-    return "\n".join(f"{name:<10}{text}" for name, text in rows if text)
+def _status_text(last: str, tried: str, result: str, is_due: bool) -> str:
+    at, failed = (moment[:16].replace("T", " ") for moment in (last, tried if tried > last else ""))
+    told = f"{at or 'never'}{f'; failed {failed}' if failed else ''}{f': {result}' if result else ''}"
+    return f"last      {told}\ndue       {'yes' if is_due else 'no'}"
 
 
 schedule = Group(
-    "schedule", commands=[install, status, remove], help="Refine the memory every night, or no longer."
+    "schedule", commands=[print_, status], help="Let the system refine the memory every night; how it went."
 )

@@ -221,7 +221,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "stores.foreign": "stores:signatures",
         "stores.caches": "stores:caches",
     },
-    "schedule": {"schedule.started": "schedule:started", "schedule.strays": "schedule:strays"},
+    "schedule": {"schedule.last": "schedule:last"},
     "disk": {"disk.space": "machine:space"},
     "permissions": {
         "permissions.settings": "permissions:settings",
