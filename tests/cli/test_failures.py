@@ -39,7 +39,7 @@ def test_errors_carry_their_data() -> None:
     assert errors.ProviderError("openai", "busy", 3.0).retry_after_s == 3.0
     assert errors.MissingExtra("the panel", "tui").extra == "tui"
     assert str(errors.MissingExtra("a radio", "radio")) == "a radio needs an extra: radio"  # not one of ours
-    assert str(errors.MissingExtra("a model", "gguf")).endswith(installation.add_extra("gguf"))
+    assert str(errors.MissingExtra("a model", "fastembed")).endswith(installation.add_extra("fastembed"))
     assert errors.UnknownCollection("x", ["a", "b"]).known == ("a", "b")
     assert errors.NoteNotFound("a.md", ["b.md"]).suggestions == ("b.md",)
     assert errors.IndexUnavailable("/i", "locked").reason == "locked"

@@ -93,7 +93,6 @@ def test_every_provider_is_listed_once_with_its_state(run: Run) -> None:
     assert (builtin["role"], builtin["ready"], builtin["state"]) == ("active", True, "ready")
     assert found["embedding", "openai"]["state"] == "no key"
     assert found["embedding", "openai"]["remedy"] == "set OPENAI_API_KEY"
-    assert found["embedding", "onnx"]["state"] == "needs a path"
     text = run("models", "list").stdout
     assert all(f" {name} " in text for _, name in found)
 
@@ -118,7 +117,6 @@ def test_what_is_active_and_what_stands_in(run: Run, server: Server, tmp_path: P
             "key_file": str(tmp_path / "key"),
             "fallback": ["ollama/bge-m3", "builtin"],
         },
-        llm={"provider": "command", "command": ["no-such-program"]},
     )
     found = listed(run)
     assert found["embedding", "compatible"]["role"] == "active"
@@ -129,7 +127,6 @@ def test_what_is_active_and_what_stands_in(run: Run, server: Server, tmp_path: P
         "bge-m3",
     )
     assert found["embedding", "builtin"]["role"] == "stands in"
-    assert found["llm", "command"]["state"] == "its program is not there"
     assert server.requests == [], "nobody is asked for the list of providers"
 
 
@@ -346,16 +343,6 @@ def test_what_cannot_be_set_is_one_line(run: Run, arguments: tuple[str, ...]) ->
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.count("\n") == 1
     assert written() == {}
-
-
-def test_a_local_model_of_a_folder(run: Run, tmp_path: Path) -> None:
-    graphs = pytest.importorskip("tests.providers.embedding.graphs")
-    folder = graphs.write_model(tmp_path / "模型")
-    result = run("models", "use", "onnx", "--path", str(folder), "--sync")
-    assert result.exit_code == 0, result.stderr
-    assert "onnx/模型 answers in" in result.stdout
-    assert "6 dimensions" in result.stdout
-    assert written()["embedding"] == {"provider": "onnx", "path": str(folder)}
 
 
 def test_a_language_model_is_chosen(run: Run, server: Server) -> None:

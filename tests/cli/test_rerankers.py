@@ -78,12 +78,11 @@ def test_they_are_listed_with_what_each_lacks(run: Run, monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("JINA_API_KEY", apis.KEY)
     found = listed(run)
-    assert set(found) == {"fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm"}
+    assert set(found) == {"fastembed", "compatible", "cohere", "jina", "voyage", "llm"}
     assert {row["role"] for row in found.values()} == {""}
     assert found["jina"]["state"] == "key in JINA_API_KEY"
     assert found["cohere"]["remedy"] == "set COHERE_API_KEY or CO_API_KEY"
     assert found["compatible"]["remedy"] == "commonplace config set reranking.base_url ADDRESS"
-    assert found["onnx"]["remedy"] == "commonplace config set reranking.path FOLDER"
     assert found["llm"]["state"] == "no language model"
     monkeypatch.setenv("COMMONPLACE_RERANKING_PROVIDER", "llm")
     monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "fake")

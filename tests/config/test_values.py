@@ -27,12 +27,14 @@ def root(tmp_path: Path) -> Path:
 def test_several_keys_are_set_at_once_and_the_rest_stays(root: Path) -> None:
     file = config.user_file()
     file.parent.mkdir(parents=True)
-    file.write_text("# mine\n[search]\nlimit = 3 # few\n\n[embedding]\nmodel = 'old'\npath = '/x'\n", "utf-8")
+    file.write_text(
+        "# mine\n[search]\nlimit = 3 # few\n\n[embedding]\nmodel = 'old'\nbase_url = '/x'\n", "utf-8"
+    )
     found = config.set_values(
         {
             "embedding.provider": "ollama",
             "embedding.model": "bge-m3",
-            "embedding.path": None,
+            "embedding.base_url": None,
             "search.limit": "7",
         }
     )
@@ -40,7 +42,7 @@ def test_several_keys_are_set_at_once_and_the_rest_stays(root: Path) -> None:
     text = file.read_text("utf-8")
     assert "# mine" in text
     assert "limit = 7 # few" in text
-    assert "path" not in text
+    assert "base_url" not in text
     settings = config.load(root)
     assert (settings.embedding.provider, settings.embedding.model) == ("ollama", "bge-m3")
     config.set_values({"embedding.provider": None, "embedding.model": None})
@@ -52,7 +54,7 @@ def test_a_workspace_file_takes_harmless_keys_alone(root: Path) -> None:
     assert config.load(root).search.limit == 4
     for key, value in (
         ("embedding.base_url", "http://x"),
-        ("llm.command", ["x"]),
+        ("llm.model", "x"),
         ("remember.redact", False),
     ):
         with pytest.raises(ConfigError, match="may not stand in a workspace's file"):

@@ -244,15 +244,6 @@ def test_a_language_model_that_cannot_be_made(configure: Configure, case: Presen
     assert one(providers.language(case())).state == "wrong"
 
 
-def test_a_program_is_not_started_offline_nor_without_a_workspace(
-    configure: Configure, workspace: Path, nobody: Path, tmp_path: Path
-) -> None:
-    configure(f"[llm]\nprovider = 'command'\ncommand = ['touch', '{tmp_path / 'started'}']\n")
-    assert one(providers.language(present(str(workspace), offline=True))).state == "skipped"
-    assert one(providers.language(present(None))).state == "skipped"
-    assert not (tmp_path / "started").exists()
-
-
 def test_a_failure_that_passes_is_no_more_than_a_warning(
     case: Present, remote: Present, server: Server
 ) -> None:

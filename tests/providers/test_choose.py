@@ -23,8 +23,6 @@ from tests.providers.server import Reply, Server
         ({}, ("builtin", "")),
         ({"provider": "voyage", "model": "bge-m3"}, ("voyage", "bge-m3")),
         ({"provider": "none"}, ("none", "")),
-        ({"path": "~/models/embeddinggemma-300M-Q8_0.GGUF"}, ("gguf", "")),
-        ({"path": "/models/e5"}, ("onnx", "")),
         ({"base_url": "http://127.0.0.1:11434"}, ("ollama", "")),
         ({"base_url": "http://127.0.0.1:11434/v1", "model": "bge-m3"}, ("compatible", "bge-m3")),
         ({"base_url": "http://127.0.0.1:1234/v1", "model": "m"}, ("compatible", "m")),

@@ -122,7 +122,6 @@ def test_other_providers_have_nothing_to_fetch() -> None:
     with pytest.raises(ConfigError, match="not those of openai"):
         downloads.fetch(Spec("openai", "text-embedding-3-small"), Heard())
     assert not downloads.is_missing(Spec("openai"))
-    assert not downloads.is_missing(Spec("fastembed", path="/nowhere"))
 
 
 def test_a_folder_counts_what_it_links_to_once(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
 
 
 def test_providers_of_files_have_no_list() -> None:
-    assert downloads.offers(Spec("onnx")) == ()
+    assert downloads.offers(Spec("fake")) == ()
     assert [one.model for one in downloads.offers(Spec("builtin"))] == ["all-MiniLM-L6-v2"]
     with pytest.raises(CommonplaceError):
         downloads.offers(Spec("nobody"))

@@ -35,7 +35,7 @@ def test_each_row_is_on_the_page() -> None:
     for row in LLMS.rows.values():
         line = next(line for line in page.splitlines() if line.startswith(f"| `{row.name}` |"))
         assert all(f"`{key}`" in line for key in row.keys)
-        assert line.endswith(f" | `{row.extra}` |" if row.extra else " | |")
+        assert not row.extra
         assert "http://" not in row.base_url or row.base_url in line
 
 
@@ -105,22 +105,15 @@ def test_an_answer_with_a_secret_is_given_and_not_kept(tmp_path: Path) -> None:
         assert b"ghp_a1B2" not in file.read_bytes()
 
 
-def test_a_program_comes_from_the_settings(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, provider="command", command=["/bin/cat"])
-    llm = open_llm(Workspace(tmp_path), chosen)
-    assert llm is not None
-    assert llm.complete([Message("user", "hello")]).text == "hello"
-
-
 @pytest.mark.parametrize(
     "key", [key for key in config.KEYS if key.name.startswith("llm.")], ids=lambda key: key.name
 )
 def test_a_workspace_cannot_set_up_a_model(tmp_path: Path, key: config.Key) -> None:
     assert not key.harmless
     name = key.name.removeprefix("llm.")
-    values = {"command": '["/bin/sh", "-c", "touch pwned"]', "base_url": '"http://127.0.0.1:1/v1"'}
+    values = {"base_url": '"http://127.0.0.1:1/v1"'}
     value = values.get(
-        name, '"command"' if key.kind == "text" else "1000" if key.kind != "boolean" else "true"
+        name, '"openai"' if key.kind == "text" else "1000" if key.kind != "boolean" else "true"
     )
     (tmp_path / "commonplace.toml").write_text(f"[llm]\n{name} = {value}\n")
     with pytest.raises(ConfigError, match="comes with the folder and may not set it"):

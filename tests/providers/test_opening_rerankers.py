@@ -190,7 +190,6 @@ def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
     for line in (
         'provider = "jina"',
         'base_url = "http://x"',
-        'path = "x"',
         'key_file = "x"',
         "timeout_s = 9",
     ):

@@ -85,7 +85,7 @@ def test_a_failure_opens_the_breaker_and_an_answer_closes_it(server: Server, tmp
 
 
 def test_a_model_in_this_process_is_never_left_alone(tmp_path: Path) -> None:
-    found = probe.embedder(Spec("onnx", path=str(tmp_path / "nowhere")), settings(tmp_path))
+    found = probe.embedder(Spec("fastembed", "nowhere"), settings(tmp_path))
     assert not found.answered
     assert found.model == "nowhere"
     assert opening.breaker().opened() == []

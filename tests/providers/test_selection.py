@@ -50,8 +50,6 @@ def test_what_auto_means_counts_as_the_former() -> None:
 
 def test_paths_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = selection.select("onnx", settings(), {"path": "model"})
-    assert found.path == str(tmp_path / "model")
     keyed = selection.select("openai", settings(), {"key_file": "~/key"})
     assert keyed.key_file == str(Path.home() / "key")
 
@@ -59,8 +57,7 @@ def test_paths_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_cannot_be_is_refused() -> None:
     for name, flags, told in [
         ("opnai", {}, "unknown provider 'opnai'; did you mean openai"),
-        ("onnx", {}, "embedding.path: onnx needs one; add --path"),
-        ("gguf", {}, "embedding.path"),
+        ("onnx", {}, "unknown provider"),
         ("compatible", {"base_url": "http://h/v1"}, "embedding.model: compatible needs one"),
         ("compatible/m", {}, "embedding.base_url: compatible needs one; add --base-url"),
         ("builtin", {"dimensions": 5}, "embedding.dimensions: builtin makes no use of it"),

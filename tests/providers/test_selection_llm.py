@@ -45,20 +45,13 @@ def test_what_cannot_be_is_refused() -> None:
         ("opnai", {}, "unknown provider 'opnai'; did you mean openai"),
         ("openai", {}, "llm.model: openai needs one; name it as openai/MODEL"),
         ("compatible/m", {}, "llm.base_url: compatible needs one; add --base-url"),
-        ("gguf", {}, "llm.path: gguf needs one; add --path"),
-        ("command", {}, "llm.command: needs a program; set llm.command first"),
-        ("command", {"base_url": "http://h"}, "command makes no use of it"),
+        ("fake", {"base_url": "http://h"}, "fake makes no use of it"),
         ("none/x", {}, "none makes no use of it"),
         ("openai/a", {"model": "b"}, "a and b are two models"),
     ]:
         with pytest.raises(ConfigError) as caught:
             selection.select_llm(name, settings(), flags)
         assert told in str(caught.value)
-
-
-def test_paths_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert selection.select_llm("gguf", settings(), {"path": "m.gguf"}).path == str(tmp_path / "m.gguf")
 
 
 def test_every_provider_has_settings_that_it_takes() -> None:

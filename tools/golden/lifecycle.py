@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import http.server
 import json
 import os
 import random
 import re
 import shutil
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -89,10 +92,40 @@ def _roots(section: Section) -> dict[str, Path]:
     return roots
 
 
+def served(command: list[str]) -> str:
+    """Answer chat completions at the returned address: a program gets the prompt and prints the answer."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            prompt = "\n\n".join(message["content"] for message in asked["messages"])
+            done = subprocess.run(command, input=prompt, capture_output=True, text=True, check=False)
+            message = {"role": "assistant", "content": done.stdout.strip()}
+            answer = {
+                "model": "model.py",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            }
+            data = json.dumps(answer).encode()
+            self.send_response(200 if not done.returncode else 500)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/v1"
+
+
 def _asks(shell: Shell, *arguments: str | Path) -> None:
     """Let the scripted model be the language model."""
-    command = json.dumps([sys.executable, "-S", "-E", str(HERE / "model.py"), *map(str, arguments)])
-    shell.configure(f'[llm]\nprovider = "command"\ncommand = {command}\ncache = false\n')
+    address = served([sys.executable, "-S", "-E", str(HERE / "model.py"), *map(str, arguments)])
+    shell.configure(
+        f'[llm]\nprovider = "compatible"\nbase_url = "{address}"\nmodel = "model.py"\ncache = false\n'
+    )
 
 
 def _at(shell: Shell, moment: datetime.datetime) -> None:

@@ -46,7 +46,6 @@ WORDS: Mapping[str, str] = {
     "init.elsewhere": "~/notes",
     "keyring": "the system keyring",
     "keyring.put": "put {0} there",
-    "llm.command": "set llm.command first",
     "log": "the log of changes lists them",
     "log.run": "the log of changes shows what {0} changed",
     "models.fetch": "fetch {0} first",

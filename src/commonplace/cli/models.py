@@ -306,15 +306,9 @@ def _ranked(one: Trial, look: Look) -> str:
 
 NONE = "none"
 Kind = Literal["embedding", "reranking", "llm"]
-_MODULES = {"fastembed": "fastembed", "gguf": "llama_cpp"}
 _CONNECT_S = 0.3
 _FOR_TESTS = "fake"
-_NO_PATH, _NO_FILE, _NO_ADDRESS = "needs a path", "no file at its path", "needs an address"
-_RERANKER_LACKS = {
-    _NO_PATH: "reranking.path FOLDER",
-    _NO_FILE: "reranking.path FOLDER",
-    _NO_ADDRESS: "reranking.base_url ADDRESS",
-}
+_NO_ADDRESS = "needs an address"
 
 
 class Use(NamedTuple):
@@ -370,8 +364,8 @@ def _rerankers(settings: Reranking) -> Iterator[Listed]:
         use = _use(row, settings if role else None, row.keys)
         if row.name == "fastembed" and find_spec("fastembed") is not None:
             use = Use(True, "installed")  # which of its models are on disk, fastembed alone can tell
-        elif use.state in _RERANKER_LACKS:
-            use = use._replace(remedy=f"commonplace config set {_RERANKER_LACKS[use.state]}")
+        elif use.state == _NO_ADDRESS:
+            use = use._replace(remedy="commonplace config set reranking.base_url ADDRESS")
         model = (settings.model if role else "") or row.model
         yield Listed("reranking", row.name, role, model, *use, row.about)
 
@@ -390,9 +384,7 @@ def _llms(settings: Llm) -> Iterator[Listed]:
     for row in _rows(LLMS, (settings.provider,)):
         role = "active" if row.name == settings.provider else ""
         variables = (LLM_KEY, *row.keys) if row.keys else ()
-        use = (
-            _program(settings) if row.name == "command" else _use(row, settings if role else None, variables)
-        )
+        use = _use(row, settings if role else None, variables)
         model = (settings.model if role else "") or row.model
         yield Listed("llm", row.name, role, model, *use, row.about)
 
@@ -412,10 +404,8 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
 
     `variables` are those that may hold its key.
     """
-    if row.extra and find_spec(_MODULES.get(row.extra, row.extra)) is None:
+    if row.extra and find_spec(row.extra) is None:
         return Use(False, "not installed", installation.add_extra(row.extra))
-    if row.name in ("onnx", "gguf"):
-        return _file(settings)
     if row.name == "fastembed":
         return _on_disk()
     if row.keys:
@@ -426,14 +416,6 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
     if row.name == "compatible":
         return Use(False, _NO_ADDRESS, "add --base-url to `commonplace models use`")
     return Use(True, "ready")
-
-
-def _file(settings: Embedding | Reranking | Llm | None) -> Use:
-    if settings is None or not settings.path:
-        return Use(False, _NO_PATH, "add --path to `commonplace models use`")
-    if os.path.exists(os.path.expanduser(settings.path)):
-        return Use(True, "ready")
-    return Use(False, _NO_FILE, "set the path again")
 
 
 def _on_disk() -> Use:
@@ -472,24 +454,11 @@ def _server(provider: str, base_url: str) -> Use:
     return Use(True, f"a server at {host}:{port}")
 
 
-def _program(settings: Llm) -> Use:
-    from shutil import which
-
-    if not settings.command:
-        return Use(False, "needs a program", "commonplace config set llm.command PROGRAM ARGUMENT…")
-    if which(os.path.expanduser(settings.command[0])) is not None:
-        return Use(True, "ready")
-    return Use(False, "its program is not there", "set llm.command")
-
-
 @command("use", excluding=[("--key-file", "--keyring")])
 @click.argument("name", metavar="PROVIDER[/MODEL]")
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
 @option("--base-url", metavar="URL", help="The address of the server.")
-@option(
-    "--path", metavar="PATH", help="The file or folder of a local model.", shell_complete=completed("files")
-)
 @option(
     "--key-file", metavar="FILE", help="A file with the provider's key.", shell_complete=completed("files")
 )
@@ -504,7 +473,6 @@ def use(
     model: str | None,
     dimensions: int | None,
     base_url: str | None,
-    path: str | None,
     key_file: str | None,
     keyring: str | None,
     llm: bool,
@@ -513,10 +481,10 @@ def use(
 ) -> None:
     """Use another model from now on: it is fetched if need be, tried, and then set in your own file.
 
-    A model that does not answer changes nothing. What belonged to the former provider (its model, address,
-    path and key) is removed. `none` and `builtin` can be used as well.
+    A model that does not answer changes nothing. What belonged to the former provider (its model,
+    address and key) is removed. `none` and `builtin` can be used as well.
     """
-    flags = {"model": model, "base_url": base_url, "path": path, "key_file": key_file, "keyring": keyring}
+    flags = {"model": model, "base_url": base_url, "key_file": key_file, "keyring": keyring}
     if llm:
         if sync or dimensions is not None:
             raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)

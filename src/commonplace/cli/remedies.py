@@ -37,7 +37,6 @@ WORDS: Mapping[str, str] = {
     "init.elsewhere": "commonplace init ~/notes",
     "keyring": "the system keyring (`commonplace config key NAME`)",
     "keyring.put": "put it there with `commonplace config key {0}`",
-    "llm.command": "set it first with `commonplace config set llm.command PROGRAM ARGUMENT…`",
     "log": "`commonplace log` lists them",
     "log.run": "`commonplace log {0}` shows what it changed",
     "models.fetch": "fetch it with `commonplace models pull {0}`",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.config import Key, Loaded
 
 _DEFAULT = "default"
-_SEVERAL = ("texts", "names", "command")  # kinds of keys that take more than one value
+_SEVERAL = ("texts", "names")  # kinds of keys that take more than one value
 
 
 @command("list")

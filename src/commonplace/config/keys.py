@@ -19,7 +19,7 @@ _BY_NAME = {key.name: key for key in KEYS}
 def from_text(key: Key, text: str, where: str = "") -> object:
     """Read a value that came as text, from the environment or a flag; a list may be one of TOML."""
     value: object = text
-    if key.kind in ("texts", "names", "command") and (several := listed(text)) is not None:
+    if key.kind in ("texts", "names") and (several := listed(text)) is not None:
         value = several
     try:
         if key.kind == "boolean":
@@ -58,9 +58,6 @@ def checked(key: Key, value: object, where: str = "") -> object:
 
 def _fits(key: Key, value: object) -> bool:
     """Whether a value is of its key's kind, and inside its limits or among its choices."""
-    if key.kind == "command":
-        listed = value if isinstance(value, list | tuple) else [None]
-        return all(isinstance(part, str) and "\0" not in part for part in listed)
     if not isinstance(value, _TYPES[key.kind]) or isinstance(value, bool) != (key.kind == "boolean"):
         return False
     if key.low is None or key.high is None or not isinstance(value, int | float):
@@ -76,6 +73,8 @@ def _installed(group: str) -> set[str]:
 
 
 def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
+    if key.name.endswith(".provider") and str(value) in gone.PROVIDERS:
+        return ConfigError(key.name, f"{_placed(value, where)} is gone: {gone.PROVIDERS[str(value)]}")
     wrong = "{value} is not allowed; it must be {allowed}"
     told = message("key.value", wrong, value=_placed(value, where), allowed=key.allowed)
     return ConfigError(key.name, told)

@@ -40,15 +40,10 @@ def _chat(name: str, about: str, base_url: str, *keys: str, model: str = "", loc
 EMBEDDERS = (
     Provider("builtin", ".embedding.builtin:load", "bundled, English and Chinese; nothing to set up",
              model="all-MiniLM-L6-v2"),
-    Provider("onnx", ".local:load_onnx",
-             "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json"),
     Provider("fastembed", ".fastembed:load",
              "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
              " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
              extra="fastembed", model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"),
-    Provider("gguf", ".gguf:load",
-             "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
-             extra="gguf"),
     Provider("openai", _SERVED, "OpenAI's models", keys=("OPENAI_API_KEY",), model="text-embedding-3-small",
              base_url="https://api.openai.com/v1", local=False),
     Provider("compatible", _SERVED,
@@ -78,8 +73,6 @@ LLMS = (
     _chat("lmstudio", "models of LM Studio", "http://127.0.0.1:1234/v1", local=True),
     _chat("vllm", "models of a vLLM server", "http://127.0.0.1:8000/v1", local=True),
     _chat("compatible", "any other server that speaks OpenAI's language", ""),
-    Provider("command", ".llm.command:CommandModel", "a program of yours: prompt in, answer out"),
-    Provider("gguf", ".gguf:GgufModel", "a model file, in this process", extra="gguf", local=True),
     Provider("fake", ".fake:load_llm", "says what it is told, for tests", local=True),
 )
 RERANKERS = (
@@ -87,8 +80,6 @@ RERANKERS = (
              "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
              " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
              extra="fastembed", model="Xenova/ms-marco-MiniLM-L-6-v2", local=True),
-    Provider("onnx", ".local:load_onnx_reranker",
-             "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json", local=True),
     Provider("compatible", ".reranking:load",
              "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference"),
     Provider("cohere", ".reranking:load", "Cohere's rerankers, many languages",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
-    Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
+    Kind = Literal["integer", "number", "boolean", "text", "texts", "names"]
 
 WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collection may have this name
 DEFAULT_GLOBS = ("**/*.md",)
@@ -79,7 +79,7 @@ class Key(NamedTuple):
     @property
     def variable(self) -> str:
         """The environment variable that sets it; lists have none."""
-        if self.kind in ("texts", "names", "command"):
+        if self.kind in ("texts", "names"):
             return ""
         return f"COMMONPLACE_{self.name.upper().replace('.', '_')}"
 
@@ -90,10 +90,7 @@ class Key(NamedTuple):
             return "one of " + ", ".join(self.choices)
         words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
         limits = "" if self.low is None else f" from {self.low:.15g} to {self.high:.15g}"
-        texts = (
-            "a list of texts: a program and its arguments" if self.kind == "command" else "a list of texts"
-        )
-        return words.get(self.kind, "a text" if self.kind == "text" else texts) + limits
+        return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
 
 
 def _key(
@@ -185,7 +182,6 @@ class Embedding(NamedTuple):
     model: str = _own("", "Which of the provider's models; empty: its default.")
     dimensions: int | None = _own(None, "Shorter vectors, where a model can.", 1, 65_536)
     base_url: str = _own("", "Where the provider is; empty: its own address.")
-    path: str = _own("", "The file or folder of a local model.")
     key_file: str = _own("", "A file with the provider's key; else its variable.")
     keyring: str = _own("", "The entry of the system keyring with that key.")
     fallback: tuple[str, ...] = _own(
@@ -213,7 +209,6 @@ class Reranking(NamedTuple):
     )
     model: str = _own("", "Which of the provider's models; empty: its default.")
     base_url: str = _own("", "Where the provider is; empty: its own address.")
-    path: str = _own("", "The folder of a local model.")
     key_file: str = _own("", "A file with the provider's key; else its variable.")
     keyring: str = _own("", "The entry of the system keyring with that key.")
     timeout_s: float = _own(5, "Seconds that scoring may take, retries included.", 0.1, 300)
@@ -229,13 +224,8 @@ class Llm(NamedTuple):
     provider: str = _own("none", "Who provides the language model; nothing needs one.")
     model: str = _own("", "The language model, as its provider calls it.")
     base_url: str = _own("", "The address of its server; empty: the provider's own.")
-    path: str = _own("", "The model file of the provider gguf.")
-    command: tuple[str, ...] = _own(
-        (), "The program of the provider command; it never passes a shell.", kind="command"
-    )
     key_file: str = _own("", "A file with its provider's key; else its variable.")
     keyring: str = _own("", "The entry of the system keyring with that key.")
-    context: int = _own(8192, "Tokens a model in this process has room for.", 512, 1_000_000)
     cache: bool = _own(True, "Whether answers of language models are kept for 30 days.")
     max_tokens_a_day: int | None = _own(None, "Tokens language models may take a day.", 0, 10**9)
     max_tokens_a_run: int | None = _own(None, "Tokens language models may take a run.", 0, 10**9)

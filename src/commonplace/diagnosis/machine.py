@@ -67,7 +67,6 @@ EXTRAS: Mapping[str, Library] = {
     "anthropic": Library("anthropic", "anthropic", "0.125"),
     "code": Library("tree-sitter", "tree_sitter", "0.24"),
     "fastembed": Library("fastembed", "fastembed", "0.6"),
-    "gguf": Library("llama-cpp-python", "llama_cpp", "0.3.9"),
     "keyring": Library("keyring", "keyring", "25"),
     "langgraph": Library("langgraph", "langgraph", "1.2"),
     "nanobot": Library("nanobot-ai", "nanobot", "0.3.5"),

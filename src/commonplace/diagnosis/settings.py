@@ -161,7 +161,7 @@ def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
 def _origin(key: Key, winner: str, found: Mapping[str, object]) -> Finding:
     """A finding on one key: its value, what set it, and what would set it to something else."""
     value = found[winner]
-    values = {"key": key.name, "value": shown(key, str(value)), "place": placed(key, winner)}
+    values = {"key": key.name, "value": shown(str(value)), "place": placed(key, winner)}
     others = [placed(key, origin) for origin, other in found.items() if other != value]
     if not others:
         told = message("settings.origin", "{key} = {value} (from {place})", **values)
@@ -180,10 +180,8 @@ def placed(key: Key, origin: str) -> str:
     return f"{path}:{line}" if line else origin
 
 
-def shown(key: Key, value: str) -> str:
+def shown(value: str) -> str:
     """Return a value fit to be shown: no arguments, no user in an address, nothing that looks secret."""
-    if key.kind == "command":
-        return "a program"
     return screen.shorten(screen.one_line(redact(_ADDRESS_USER.sub("//", value))[0]), 80)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from commonplace.base import fork
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.config import credentials, providers
+from commonplace.config import credentials, gone, providers
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.config.providers import Provider as Provider
 
@@ -29,20 +29,16 @@ LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, 
 class Spec:
     """What a model is made from, as the owner configured it; empty fields take the provider's defaults.
 
-    `base_url` is the address of an endpoint, `path` a local file or folder, `command` a local program with
-    its arguments. `dimensions` asks for shorter vectors where a model can give them, `context` is the number
-    of tokens that a language model in this process has room for. `deadline_s` bounds one call for passages
+    `base_url` is the address of an endpoint. `dimensions` asks for shorter vectors where a model can give
+    them. `deadline_s` bounds one call for passages
     with all its retries, `query_deadline_s` one that a question waits for: a vector, or a reranker's scores.
     """
 
     provider: str
     model: str = ""
     base_url: str = ""
-    path: str = ""
     key: Secret = NO_KEY
     dimensions: int | None = None
-    command: tuple[str, ...] = ()
-    context: int = 8192
     deadline_s: float = 120.0
     query_deadline_s: float = 5.0
 
@@ -101,6 +97,8 @@ class Catalog(Generic[T]):
             points = (point.load() for point in entry_points(group=self.group))
             installed = {row.name: row for row in points if isinstance(row, Provider)}
             if name not in installed:
+                if name in gone.PROVIDERS:
+                    raise ConfigError(f"{self.kind}.provider", f"{name} is gone: {gone.PROVIDERS[name]}")
                 known = ", ".join([*self.rows, *installed, "none"])
                 raise ConfigError(f"{self.kind}.provider", f"unknown {self.noun} {name!r}; known: {known}")
             row = installed[name]

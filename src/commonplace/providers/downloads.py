@@ -65,7 +65,7 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
 
 def is_missing(spec: Spec) -> bool:
     """Whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
-    if spec.provider != fastembed.PROVIDER or spec.path:
+    if spec.provider != fastembed.PROVIDER:
         return False
     return not fastembed.is_here(fastembed.find(spec.model))
 

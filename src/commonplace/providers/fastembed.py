@@ -6,7 +6,6 @@ error that says how to get it (`download`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import local, runtime
+from commonplace.providers import runtime
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.embedding import families
 from commonplace.providers.local import LocalEmbedder, LocalReranker, Pairing, Traits
@@ -106,7 +105,7 @@ def download(name: str, kind: Kind = "embedding") -> Path:
                 raise
         finally:
             endpoint.close()
-    return place_of(opened(row, None, kind, fetch=True))
+    return place_of(opened(row, kind, fetch=True))
 
 
 def place_of(model: Any) -> Path:  # noqa: ANN401 - the library has no types
@@ -121,10 +120,10 @@ def check() -> None:
     runtime.check(PROVIDER)
 
 
-def opened(row: Mapping[str, Any], at: Path | None, kind: Kind = "embedding", *, fetch: bool = False) -> Any:  # noqa: ANN401
+def opened(row: Mapping[str, Any], kind: Kind = "embedding", *, fetch: bool = False) -> Any:  # noqa: ANN401
     """Open the model of a row. Raises MissingExtra, ProviderError.
 
-    Its files lie in `at`, or in `folder()`, where `fetch` lets fastembed put them.
+    Its files lie in `folder()`, where `fetch` lets fastembed put them.
     """
     # This package does not set up its sessions; their warnings would go to standard error.
     runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
@@ -139,7 +138,6 @@ def opened(row: Mapping[str, Any], at: Path | None, kind: Kind = "embedding", *,
                 row["model"],
                 cache_dir=str(folder()),
                 local_files_only=not fetch,
-                specific_model_path=str(at) if at else None,
                 **session,
             )
         except ValueError as error:
@@ -191,12 +189,11 @@ def load(spec: Spec) -> LocalEmbedder[Any]:
     """
     check()
     name = spec.model or default("embedding")
-    at = local.location(spec, "a folder") if spec.path else None
     first: list[Any] = []  # a model that was opened to learn where its files lie
 
     def files() -> Sequence[Path]:
         """The files that make a model what it is, in a fixed order."""
-        first.append(opened(find(name), at))
+        first.append(opened(find(name)))
         about, place = first[0].model.model_description, place_of(first[0])
         beside = [place / name for name in _BESIDE if (place / name).is_file()]
         return [place / name for name in (about.model_file, *about.additional_files)] + beside
@@ -212,9 +209,9 @@ def load(spec: Spec) -> LocalEmbedder[Any]:
     settings = tuple(version("fastembed").split(".")[:2])
     return LocalEmbedder(
         Traits(PROVIDER, name, family.scripts, family.max_tokens, family.query, family.passage, settings),
-        f"{name}:{at or ''}:{folder()}",
+        f"{name}::{folder()}",
         files,
-        lambda context: first.pop() if first else opened(find(name), at),
+        lambda context: first.pop() if first else opened(find(name)),
         run,
         spec.dimensions,
     )
@@ -223,17 +220,16 @@ def load(spec: Spec) -> LocalEmbedder[Any]:
 def load_reranker(spec: Spec) -> LocalReranker:
     """Make a reranker by its name in fastembed's table; it is loaded for its first pair.
 
-    `spec.path` may name a folder with its files. Raises MissingExtra, ConfigError for an unknown name,
+    Raises MissingExtra, ConfigError for an unknown name,
     ProviderError for one that is not on this machine.
     """
     row = find(spec.model, "reranking")
     name = str(row["model"])
-    at = Path(os.path.abspath(os.path.expanduser(spec.path))) if spec.path else None
-    if at is None and not is_here(row):
+    if not is_here(row):
         raise absent(name)
 
     def load() -> Pairing:
-        model = opened(row, at, "reranking")
+        model = opened(row, "reranking")
         tokenizer = model.model.tokenizer
         limits = tokenizer.truncation
         room = int(limits["max_length"]) if limits else UNSAID_TOKENS
@@ -245,4 +241,4 @@ def load_reranker(spec: Spec) -> LocalReranker:
 
         return Pairing(tokenizer, room, score, model)
 
-    return LocalReranker(spec, name, f"{name}@{at or ''}", load)
+    return LocalReranker(spec, name, f"{name}@", load)

@@ -68,8 +68,6 @@ def choose(settings: Embedding) -> Choice:
     """
     if settings.provider != AUTO:
         return Choice(settings.provider, settings.model)
-    if settings.path:
-        return Choice("gguf" if settings.path.lower().endswith(".gguf") else "onnx", settings.model)
     if settings.base_url:
         return Choice("ollama" if _is_ollama(settings.base_url) else "compatible", settings.model)
     return _named(settings.model)
@@ -106,7 +104,6 @@ def specs(settings: Embedding) -> list[Spec]:
         chosen.provider,
         chosen.model,
         settings.base_url,
-        settings.path and os.path.abspath(os.path.expanduser(settings.path)),
         credentials.named(settings.key_file, settings.keyring, "embedding"),
         settings.dimensions,
     )
@@ -303,10 +300,7 @@ def llm_spec(chosen: Llm, environ: Mapping[str, str] | None = None) -> Spec:
         chosen.provider,
         chosen.model,
         chosen.base_url,
-        os.path.expanduser(chosen.path),
         key or credentials.named(chosen.key_file, chosen.keyring, "llm"),
-        command=chosen.command,
-        context=chosen.context,
     )
 
 
@@ -386,7 +380,6 @@ def reranker_spec(chosen: Reranking) -> Spec:
         chosen.provider,
         chosen.model,
         chosen.base_url,
-        os.path.expanduser(chosen.path),
         credentials.named(chosen.key_file, chosen.keyring, "reranking"),
         query_deadline_s=chosen.timeout_s,
     )

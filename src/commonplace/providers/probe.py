@@ -5,7 +5,6 @@ The breaker learns how it goes: an answer closes it, another failure does not ke
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -161,21 +160,21 @@ def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | No
 
 
 def model_of(spec: Spec) -> str:
-    """Return what people call the model of a specification: as configured, the file, or the default."""
-    return _name(EMBEDDERS, spec.provider, spec.model, spec.path)
+    """Return what people call the model of a specification: as configured, or the default."""
+    return _name(EMBEDDERS, spec.provider, spec.model)
 
 
 def reranker_model(settings: Settings) -> str:
-    """Return what people call the reranker of the settings: as configured, its folder, or the default."""
+    """Return what people call the reranker of the settings: as configured, or the default."""
     chosen = settings.reranking
     if chosen.provider == LLM:
         return "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
-    return _name(RERANKERS, chosen.provider, chosen.model, chosen.path)
+    return _name(RERANKERS, chosen.provider, chosen.model)
 
 
-def _name(catalog: Catalog[Any], provider: str, model: str, path: str) -> str:
+def _name(catalog: Catalog[Any], provider: str, model: str) -> str:
     try:
-        return model or os.path.basename(path.rstrip("/\\")) or catalog.find(provider).model
+        return model or catalog.find(provider).model
     except ConfigError:
         return ""
 

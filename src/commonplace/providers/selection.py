@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import Embedding, Llm
@@ -15,7 +14,7 @@ from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
 from commonplace.providers.opening import AUTO, NONE
 
 # What belongs to a provider and goes with it when another is chosen.
-_PLACE = ("base_url", "path", "key_file", "keyring")
+_PLACE = ("base_url", "key_file", "keyring")
 OWN: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "dimensions", *_PLACE),
     "llm": ("model", *_PLACE),
@@ -24,12 +23,11 @@ _SERVER: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "dimensions", "base_url", "key_file", "keyring"),
     "llm": ("model", "base_url", "key_file", "keyring"),
 }
-_LOCAL = ("model", "dimensions", "path")
 _TAKES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "embedding": {
-        NONE: (), AUTO: (), "builtin": (), "fake": (), "onnx": _LOCAL, "gguf": _LOCAL, "fastembed": _LOCAL
+        NONE: (), AUTO: (), "builtin": (), "fake": (), "fastembed": ("model", "dimensions")
     },
-    "llm": {NONE: (), "fake": ("model",), "command": ("model",), "gguf": ("model", "path")},
+    "llm": {NONE: (), "fake": ("model",)},
 }  # fmt: skip
 
 
@@ -46,7 +44,7 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     if stays and given.get("model", active.model) == active.model:
         stays |= {"model": active.model, "dimensions": former.dimensions}
     chosen = former._replace(provider=provider, **_values("embedding", stays | given))
-    for key in {"onnx": ("path",), "gguf": ("path",), "compatible": ("base_url", "model")}.get(provider, ()):
+    for key in ("base_url", "model") if provider == "compatible" else ():
         if not getattr(chosen, key):
             raise ConfigError(f"embedding.{key}", f"{provider} needs one; add --{key.replace('_', '-')}")
     others = (n for n in former.fallback if n not in (provider, opening.choose(chosen).shown))
@@ -59,14 +57,10 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     stays = _kept("llm", former, former.provider, provider, given)
     chosen = former._replace(provider=provider, **_values("llm", stays | given))
     row = LLMS.rows.get(provider)
-    needs: tuple[str, ...] = {"command": ("command",), "gguf": ("path",)}.get(provider, ())
-    if row is not None and takes(provider, "llm") == _SERVER["llm"]:
-        needs = ("base_url", "model")
-    for key in needs:
+    served = row is not None and takes(provider, "llm") == _SERVER["llm"]
+    for key in ("base_url", "model") if served else ():
         if not (getattr(chosen, key) or getattr(row, key, "")):
             remedy = {
-                "command": f"needs a program; {remedies.say('llm.command')}",
-                "path": "gguf needs one; add --path",
                 "base_url": f"{provider} needs one; add --base-url",
                 "model": f"{provider} needs one; name it as {provider}/MODEL",
             }
@@ -97,7 +91,7 @@ def _kept(
     kind: str, former: Embedding | Llm, active: str, provider: str, given: Mapping[str, object]
 ) -> dict[str, object]:
     """The place and key that stay with the same provider; a key is for an address, and goes with it."""
-    if active != provider or not given.keys().isdisjoint(("base_url", "path")):
+    if active != provider or not given.keys().isdisjoint(("base_url",)):
         return {}
     return {key: getattr(former, key) for key in _PLACE if key in takes(provider, kind)}
 
@@ -152,7 +146,7 @@ def _unfit_to_stand_in(settings: Embedding) -> str:
     known = opening.choose(settings).provider in EMBEDDERS.rows
     if known and not any(getattr(settings, key) for key in (*_PLACE, "dimensions")):
         return ""
-    return "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
+    return "an address, a key or dimensions of its own cannot be named in embedding.fallback"
 
 
 def _checked(
@@ -171,7 +165,7 @@ def _checked(
     for key, value in given.items():
         if key not in takes(provider, kind):
             raise ConfigError(f"{kind}.{key}", f"{provider} makes no use of it; leave it out")
-        whole = os.path.abspath(os.path.expanduser(str(value))) if key in ("path", "key_file") else value
+        whole = os.path.abspath(os.path.expanduser(str(value))) if key == "key_file" else value
         given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
     return provider, given
 

@@ -105,8 +105,9 @@ def test_vectors_are_those_computed_by_hand() -> None:
 
 
 @needs_fastembed
-def test_the_batch_changes_nothing(tmp_path: Path) -> None:
-    found = model(path=str(write_files(tmp_path)))
+def test_the_batch_changes_nothing() -> None:
+    write_cache()
+    found = model()
     texts = ["tea", "", "milk tea", "unknown words", TEXT, "tea " * 60, "\ud800", "x\x00y"]
     alone = [found.embed([text], "passage")[0].tobytes() for text in texts]
     assert [row.tobytes() for row in found.embed(texts, "passage")] == alone
@@ -114,33 +115,10 @@ def test_the_batch_changes_nothing(tmp_path: Path) -> None:
 
 
 @needs_fastembed
-def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path) -> None:
-    found = model(path=str(write_files(tmp_path)), dimensions=2)
-    assert found.embed([TEXT], "query").shape == (1, 2)
-    assert not fastembed.folder().exists() or not list(fastembed.folder().iterdir())
-
-
-@needs_fastembed
-def test_a_model_that_is_a_table_of_words_needs_no_graph(tmp_path: Path) -> None:
-    import json
-
-    from tests.providers.embedding.graphs import TABLE, ids, unit, write_json, write_tokenizer
-
-    about = {"dtype": "F32", "shape": list(TABLE.shape), "data_offsets": [0, TABLE.nbytes]}
-    header = json.dumps({"embeddings": about}).encode()
-    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + TABLE.tobytes())
-    write_tokenizer(tmp_path / "tokenizer.json")
-    write_json(tmp_path / "config.json", {})
-    found = model("minishlab/potion-base-8M", path=str(tmp_path))
-    row, nothing = found.embed([TEXT, ""], "query")
-    np.testing.assert_allclose(row, unit(TABLE[ids(TEXT, marks=False)].sum(axis=0)), atol=1e-6)
-    assert nothing.tolist() == [1, 0, 0, 0, 0, 0]
-
-
-@needs_fastembed
-def test_a_family_puts_its_prefixes(tmp_path: Path) -> None:
-    path = str(write_files(tmp_path))
-    e5, bare = model(E5, path=path), model(MEAN, path=path)
+def test_a_family_puts_its_prefixes() -> None:
+    for name in (E5, MEAN):
+        write_cache(name)
+    e5, bare = model(E5), model(MEAN)
     assert e5.scripts == {"latin", "cjk"}
     asked, stored = bare.embed(["query: tea", "passage: tea"], "passage")
     assert e5.embed(["tea"], "query")[0].tobytes() == asked.tobytes()
@@ -166,15 +144,15 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
 
 
 @needs_fastembed
-def test_a_broken_model_is_told(tmp_path: Path) -> None:
-    place = write_files(tmp_path)
+def test_a_broken_model_is_told() -> None:
+    place = write_cache()
     (place / "model.onnx").write_bytes(b"no graph")
     with pytest.raises(ProviderError, match="tiny/mean cannot be loaded") as caught:
-        model(path=str(place))
+        model()
     assert "\n" not in str(caught.value)
     (place / "tokenizer_config.json").unlink()
     with pytest.raises(ProviderError, match="tiny/mean cannot be loaded"):
-        model(path=str(place))
+        model()
 
 
 @needs_fastembed
@@ -192,13 +170,11 @@ def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
 
 
 @needs_fastembed
-def test_the_second_time_it_is_known_without_fastembed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = write_files(tmp_path)
-    first = model(path=str(place))
+def test_the_second_time_it_is_known_without_fastembed(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = write_cache()
+    first = model()
     monkeypatch.setattr(local, "open_named", lambda *_: pytest.fail("read again"))
-    second = model(path=str(place))
+    second = model()
     assert (second.fingerprint, second.dimensions) == (first.fingerprint, 6)
     assert not second.shared.loaded
     assert second.embed([TEXT], "query").tobytes() == first.embed([TEXT], "query").tobytes()
@@ -212,7 +188,7 @@ def test_the_second_time_it_is_known_without_fastembed(
 @needs_fastembed
 def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     """Neither onnxruntime nor what fetches models; see the same test of the bundled model."""
-    place = write_files(tmp_path / "model")
+    write_cache()
     program = (
         "import os, sys, time\n"
         "from commonplace.providers import runtime\nfrom commonplace.providers.catalog import EMBEDDERS\n"
@@ -221,7 +197,7 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
         "from fastembed.common.model_description import ModelSource, PoolingType\n"
         f"TextEmbedding.add_custom_model('{MEAN}', PoolingType.MEAN, True, ModelSource(hf='{MEAN}'), 6, 'model.onnx')\n"
         "from commonplace.providers.catalog import Spec\n"
-        f"EMBEDDERS.create(Spec('fastembed', '{MEAN}', path=sys.argv[1])).embed(['tea'], 'query')\n"
+        f"EMBEDDERS.create(Spec('fastembed', '{MEAN}')).embed(['tea'], 'query')\n"
         "time.sleep(0.5)\n"
         "for entry in os.scandir('/proc/self/fd') if os.path.isdir('/proc/self/fd') else ():\n"
         "    print(os.readlink(entry.path) if os.path.islink(entry.path) else '')\n"
@@ -232,8 +208,13 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
         name: value for name, value in os.environ.items() if not name.startswith(("CI", "ORT_", "XDG_"))
     }
     done = subprocess.run(
-        [sys.executable, "-c", program, str(place)],
-        env=unlike_ci | {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-c", program],
+        env=unlike_ci
+        | {
+            "HOME": str(home),
+            "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
         capture_output=True,
         text=True,
         check=True,
@@ -241,7 +222,7 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     assert "socket:" not in done.stdout
     assert done.stderr == ""
     left = {path.relative_to(home).parts[:4] for path in home.rglob("*") if path.is_file()}
-    assert left == {(".cache", "commonplace", "models", "cards")}
+    assert left == set()
 
 
 def test_the_default_model_is_the_one_of_the_table() -> None:

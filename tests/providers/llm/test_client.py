@@ -8,12 +8,10 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.providers.cache import AnswerCache
-from commonplace.providers.catalog import Spec
 from commonplace.providers.costs import Budget, Caps, Ledger
 from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Llm, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
-from commonplace.providers.llm.command import CommandModel
 from commonplace.providers.refusals import TooLarge, Unanswered
 from tests.providers.conftest import PRICES
 from tests.providers.llm.conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
@@ -210,7 +208,6 @@ def test_a_stream_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_pat
 
 def test_it_says_whether_tools_can_be_offered() -> None:
     assert Client(FakeModel([])).calls_tools
-    assert not Client(CommandModel(Spec("command", command=("my-model",)))).calls_tools
 
 
 def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:

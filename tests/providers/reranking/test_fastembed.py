@@ -64,15 +64,6 @@ def test_scores_are_those_computed_by_hand(by_hand: Any) -> None:
 
 
 @needs_fastembed
-def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path, by_hand: Any) -> None:
-    from tests.providers.reranking.graphs import write_model
-
-    found = model(NAME.lower(), path=str(write_model(tmp_path, "onnx/model.onnx")))
-    assert found.score("tea", ["milk"]) == pytest.approx(by_hand("tea", ["milk"]))
-    assert not folder().exists() or not list(folder().iterdir())
-
-
-@needs_fastembed
 def test_a_model_that_is_not_there_says_how_to_get_it() -> None:
     told = rf"{NAME} is not on this machine; fetch {NAME} first"
     with pytest.raises(ProviderError, match=told) as caught:

@@ -32,7 +32,7 @@ QUESTION_TOKENS, TEXT_TOKENS = 500, 1000  # of which so much is shown
 AT_ONCE = 8
 BEST = 10
 # Providers that never tell probabilities, so that nothing is spent to find out.
-SILENT = frozenset({"anthropic", "command", "gguf"})
+SILENT = frozenset({"anthropic"})
 _FRAME = re.compile(r"<(?=/?\s*(?:question|passage)\b)", re.IGNORECASE)
 _GRADES: Schema = {
     "type": "object",
