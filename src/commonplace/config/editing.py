@@ -225,7 +225,7 @@ def add_collection(
     weight: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
-    """Add a folder or a file as a collection: to the workspace's settings if they may name it, else the user's.
+    """Add a folder or file as a collection: to the workspace's settings if they may name it, else the user's.
 
     It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
     `path` is relative to the current folder; `format` is that of transcripts; `weight` is `own` where the
