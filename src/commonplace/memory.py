@@ -310,10 +310,13 @@ class Memory:
         self._store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
-        return correcting.correct(
-            self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
-            dry_run=dry_run, preview=preview,
-        )  # fmt: skip
+        try:
+            return correcting.correct(
+                self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
+                dry_run=dry_run, preview=preview,
+            )  # fmt: skip
+        finally:
+            self._store.written()  # `ask` has compared the files before they were changed
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""

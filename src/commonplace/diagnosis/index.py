@@ -205,7 +205,9 @@ def anew(case: Case) -> str:
 
 def sync(case: Case) -> str:
     """Return what brings the index up to the notes."""
-    is_running = case.workspace is not None and is_held(paths.lock_file(case.workspace, "sync"))
+    workspace = case.workspace
+    locks = [paths.lock_file(workspace, name) for name in ("sync", "vectors-sync")] if workspace else []
+    is_running = any(map(is_held, locks))
     running = message("sync.wait", "a sync is running; look again when it has ended")
     return running if is_running else SYNC
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 # What a search may re-read before it answers; more than this is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
+WRITTEN_WAIT_S = 5.0  # how long a search waits for who writes the index, after a write of this process
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
 RETRY_S = 30.0  # how often one that searches the files themselves looks whether the index can be had again
 # Looking at some thousand files takes as long as a search. Where it took more than the first figure, of this
@@ -445,7 +446,7 @@ class Store:
         A damaged index is told, and one that holds nothing: then only the files can answer.
         """
         try:
-            with self._locked(0):
+            with self._locked(WRITTEN_WAIT_S if self._compared < self._last else 0):
                 work()
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
@@ -465,9 +466,19 @@ class Store:
         return Path(self._lock if path == self._path else f"{path}.lock")
 
     @property
+    def _vectors_lock(self) -> Path:
+        """The lock of those who embed, who write under the other one in between."""
+        return self._own_lock.with_name(f"vectors-{self._own_lock.name}")
+
+    def filling(self) -> AbstractContextManager[None]:
+        """Hold the lock of those who embed. Raises NoteUnreadable where another process keeps it."""
+        return locked(self._vectors_lock, SYNC_WAIT_S)
+
+    @property
     def syncing(self) -> bool:
         """Whether somebody fills the index now, so that there is no need of another sync."""
-        return not self.in_memory and (is_held(self._own_lock) or is_held(f"{self.index.path}.batches"))
+        locks = (self._own_lock, self._vectors_lock, f"{self.index.path}.batches")
+        return not self.in_memory and any(is_held(lock) for lock in locks)
 
     @property
     def few_pending(self) -> bool:
@@ -480,7 +491,11 @@ class Store:
         """Embed the few passages that a search has just read, unless another process is at it."""
         from commonplace.index import sync
 
-        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder, tell, sweep=False))
+        def work() -> None:
+            with locked(self._vectors_lock, timeout_s=0):
+                sync.sync_vectors(self.vectors, embedder, tell, sweep=False)
+
+        return self._attempt(work)
 
     # --- sync ---------------------------------------------------------------------------------------
 
@@ -513,11 +528,16 @@ class Store:
         if embedder is None:
             return replace(report, pending=self.index.vectors.pending())
         came, told = self._by_batches(embedder, progress, stop) if batching(embedder) else (0, "")
-        with self._locked(SYNC_WAIT_S):
+
+        def writing() -> AbstractContextManager[None]:  # a search may read what was written meanwhile
+            return self._locked(SYNC_WAIT_S)
+
+        with self.filling():
             if told:
-                filled = sync.assign_known(self.vectors, embedder)
+                with writing():
+                    filled = sync.assign_known(self.vectors, embedder)
             else:
-                filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
+                filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop, writing=writing)
         return replace(
             report,
             embedded=came + filled.embedded,

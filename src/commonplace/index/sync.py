@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     _Made = tuple[list[bytes], Floats, dict[bytes, bytes] | None]
 
+Writing = Callable[[], AbstractContextManager[object]]
 BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
 SLICE = 16  # texts between two looks at how far it is: less than a second of work
 EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most that Ctrl-C loses
@@ -104,8 +106,11 @@ def sync_vectors(
     stop: Callable[[], bool] = lambda: False,
     *,
     sweep: bool = True,
+    writing: Writing = nullcontext,
 ) -> SyncReport:
     """Embed what lacks a vector; one known for the same text is reused.
+
+    The index is written while `writing` is held, and may be written by others while texts are embedded.
 
     Within a round, texts are embedded in the order of their length. When the model is another than the
     index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
@@ -113,11 +118,11 @@ def sync_vectors(
     without a passage are not looked for among all. Raises ProviderError.
     """
     if vectors.serves(embedder):
-        return _fill(vectors, embedder, progress, stop, sweep=sweep)
-    staged, left = _stage(vectors, embedder, progress, stop)
+        return _fill(vectors, embedder, progress, stop, sweep=sweep, writing=writing)
+    staged, left = _stage(vectors, embedder, progress, stop, writing)
     if left:
         return SyncReport(embedded=staged, pending=left)
-    with vectors.index.transaction():
+    with writing(), vectors.index.transaction():
         report = _fill(vectors, embedder, silent, lambda: False)
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
 
@@ -163,7 +168,7 @@ def assign_known(vectors: Vectors, embedder: Embedder) -> SyncReport:
 
 
 def _stage(
-    vectors: Vectors, embedder: Embedder, progress: Progress, stop: Callable[[], bool]
+    vectors: Vectors, embedder: Embedder, progress: Progress, stop: Callable[[], bool], writing: Writing
 ) -> tuple[int, int]:
     """Embed everything for a new model while the old one's vectors still answer.
 
@@ -182,7 +187,7 @@ def _stage(
             made = _embed(embedder, batch, progress, done, total)
             check_length(made[1], length, shown(vectors.index.path))
             length = made[1].shape[1]
-            with vectors.index.transaction():
+            with writing(), vectors.index.transaction():
                 fresh = vectors.store.add(*made)
             done += sum(p.key in fresh for p in round_)
             progress("vectors", done, total)
@@ -197,38 +202,48 @@ def _fill(
     stop: Callable[[], bool],
     *,
     sweep: bool = True,
+    writing: Writing = nullcontext,
 ) -> SyncReport:
     """Give passages without one their vector, made now or known from elsewhere."""
     index = vectors.index
     sweep = sweep or index.meta.get("model") != embedder.fingerprint  # another's are left over
-    vectors.adopt(embedder)
-    total, length = vectors.settle(embedder), vectors.store.length
-    embedded = reused = done = 0
+    with writing():
+        vectors.adopt(embedder)
+        total, length = vectors.settle(embedder), vectors.store.length
+    embedded = done = 0
     while not stop():
         progress("vectors", done, max(done, total))
-        round_ = vectors.pending(EMBED_BATCH * 4, embedder)
+        with writing(), index.transaction():
+            round_ = vectors.pending(EMBED_BATCH * 4, embedder)
+            known = set(keys := _assign(vectors, round_))
         if not round_:
             break
-        ids = vectors.store.known(pending.key for pending in round_)
-        missing = {p.key: p for p in round_ if p.key not in ids}
-        vectors.store.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
-        done += sum(p.key in ids for p in round_)
+        done += len(keys)
+        missing = {p.key: p for p in round_ if p.key not in known}
         for batch in _by_length(missing):
             made = _embed(embedder, batch, progress, done, total)
             check_length(made[1], length, shown(index.path))
             length = made[1].shape[1]
-            with index.transaction():
-                fresh = vectors.store.add(*made)
-                vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
-            done += sum(p.key in fresh for p in round_)
+            with writing(), index.transaction():
+                vectors.store.add(*made)
+                # Of the passages those that are still there: others may have written meanwhile.
+                done += len(_assign(vectors, vectors.pending(EMBED_BATCH * 4, embedder)))
             progress("vectors", done, max(done, total))
         embedded += len(missing)
-        reused += len(round_) - len(missing)
-    pending = vectors.store.pending()
-    # While some are missing, vectors may be there that are not assigned yet, and were paid for.
-    if not pending and (index.meta.pop("staging", None) is not None or sweep):
-        vectors.prune()
-    return SyncReport(embedded=embedded, reused=reused, pending=pending)
+    with writing():
+        pending = vectors.store.pending()
+        # While some are missing, vectors may be there that are not assigned yet, and were paid for.
+        if not pending and (index.meta.pop("staging", None) is not None or sweep):
+            vectors.prune()
+    return SyncReport(embedded=embedded, reused=max(0, done - embedded), pending=pending)
+
+
+def _assign(vectors: Vectors, found: Sequence[Pending]) -> list[bytes]:
+    """Give passages the vectors that are there; return the key of each."""
+    ids = vectors.store.known(pending.key for pending in found)
+    known = [pending for pending in found if pending.key in ids]
+    vectors.store.assign((pending.passage, ids[pending.key]) for pending in known)
+    return [pending.key for pending in known]
 
 
 def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:

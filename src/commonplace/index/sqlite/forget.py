@@ -79,14 +79,15 @@ def renew(site: Site, open_store: Callable[[], Store]) -> None:
         return
     store = open_store()
     try:
-        store.sync(lambda _: None, drop=(WORKSPACE_COLLECTION,))  # the folder may be empty now
-        index = store.index
-        if index.path != os.fspath(site.index):
-            raise IndexUnavailable(os.fspath(site.index), schema.UNWRITABLE)
-        with index.transaction():
-            index.meta.pop("staging", None)  # vectors made beside the others belong to texts of before
-            index.vectors.prune()
-        rewrite(store.opened.index.connection, site.index)
+        with store.filling():  # what is being embedded may be forgotten
+            store.sync(lambda _: None, drop=(WORKSPACE_COLLECTION,))  # it may be empty now
+            index = store.index
+            if index.path != os.fspath(site.index):
+                raise IndexUnavailable(os.fspath(site.index), schema.UNWRITABLE)
+            with index.transaction():
+                index.meta.pop("staging", None)  # vectors made beside the others belong to texts of before
+                index.vectors.prune()
+            rewrite(store.opened.index.connection, site.index)
     finally:
         store.close()
 
