@@ -87,6 +87,7 @@ if TYPE_CHECKING:
 
     _Found = TypeVar("_Found")
 
+_TITLE = 60  # cells of an entry in the record of changes
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -270,6 +271,7 @@ class Memory:
             times=self.settings.remember.times,
             provenance=provenance,
             tentative=tentative,
+            record=partial(self._note_entry, provenance, datetime.now().astimezone()),
         )
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
@@ -280,6 +282,19 @@ class Memory:
 
         near = resolve.standing(self.workspace, self._answerer, text, written, now.date(), since=number)
         return replace(written, near=near)
+
+    def _note_entry(
+        self, by: Provenance | None, at: datetime, path: str, text: str, sides: tuple[bytes, bytes]
+    ) -> str:
+        """Record an entry so that `undo` takes it back; return the run."""
+        from commonplace.changes import transaction
+        from commonplace.render import screen
+        from commonplace.types.changes import About, Change
+
+        title = f"remember {screen.shorten(screen.one_line(text), _TITLE)}"
+        named = (by.by, by.agent, by.session) if by else ("owner", "", "")
+        about = About("remember", title, "", *named)
+        return transaction.note_entry(self.workspace, Change(path, *sides), about, at)
 
     def correct(
         self,
@@ -400,9 +415,12 @@ class Memory:
 
         self.workspace.check_there()
         planned = undoing.planned(self.workspace, run, since=since)
+        skipped = () if run else tuple(undoing.skipped(self.workspace, planned[-1].run))
         diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
         if dry_run:
-            return Undone(tuple(plan.run for plan in planned), diff, dry_run=True, basis=basis)
+            return Undone(
+                tuple(plan.run for plan in planned), diff, dry_run=True, skipped=skipped, basis=basis
+            )
         self._store.dismiss()
         done = undoing.undo(
             self.workspace,
@@ -415,12 +433,13 @@ class Memory:
         )
         self._store.written()
         withdrawn = tuple((one.kind, one.name) for one in additions.withdraw(self.workspace, done))
-        return Undone(done, diff, withdrawn=withdrawn, lacking=additions.lacking(self.workspace, done))
+        lacking = additions.lacking(self.workspace, done)
+        return Undone(done, diff, withdrawn=withdrawn, lacking=lacking, skipped=skipped)
 
     def log(self, limit: int = 20) -> tuple[Run, ...]:
-        """List generated changes of notes, newest first; `undo` takes one back by its `id`.
+        """List changes of notes, newest first; `undo` takes one back by its `id`.
 
-        Entries that are only appended are not among them. Raises NoteUnreadable.
+        Entries that hooks capture are not among them. Raises NoteUnreadable.
         """
         from itertools import islice
 

@@ -68,6 +68,6 @@ def test_the_next_answer_says_it(web: Http) -> None:
     for hits in _answers(web, "what is the dog called"):
         said = [(hit["text"], hit["labels"]) for hit in hits if "called Pip" in hit["text"]]
         assert all("struck" in labels for _, labels in said), said
-    web.post("/api/entries", {"text": "The lighthouse keeper is Ines Okafor."})
+    assert web.request("POST", "/api/entries", {"text": "The lighthouse keeper is Ines Okafor."})[0] == 201
     for hits in _answers(web, "who is the lighthouse keeper"):
         assert "Ines Okafor" in hits[0]["text"]

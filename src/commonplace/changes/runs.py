@@ -31,7 +31,7 @@ from commonplace.base.records import Aside
 from commonplace.changes import diffs
 from commonplace.redaction import folded
 from commonplace.render import screen
-from commonplace.types.changes import About, Change, ChangedFile, Run
+from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 KIND = "history"
 RECORD = "run.json"
@@ -95,6 +95,7 @@ def begin(
     *,
     keep: bool,
     uncommitted: str = "",
+    state: RunState = "begun",
 ) -> Run:
     """Write down what is about to be changed, with all bytes, before anything is; return the run.
 
@@ -113,7 +114,8 @@ def begin(
     )
     seed = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
     name = _next_name(workspace, now, seed)
-    run = Run(name, about, now.isoformat(timespec="seconds"), files, kept=keep, uncommitted=uncommitted)
+    at = now.isoformat(timespec="seconds")
+    run = Run(name, about, at, files, state, kept=keep, uncommitted=uncommitted)
     folder = workspace.history / f"{name}{_TEMPORARY}"
     paths.prepare_derived(workspace, workspace.history)
     door = workspace.files

@@ -34,6 +34,7 @@ from commonplace.notes import writes
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
+_ENTRIES = 100  # of the newest changes, behind which those of entries are removed
 _ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
@@ -72,6 +73,22 @@ def apply(
         return changes
 
     return rewrite(workspace, compose, about, keep=keep, now=now, settings=settings)
+
+
+def note_entry(workspace: paths.Workspace, change: Change, about: About, now: datetime) -> str:
+    """Record an entry that stands in its note by now; return the run, empty where it cannot be recorded.
+
+    The sides of the change are the lines around the entry alone, which an undo finds in the note.
+    """
+    try:
+        with atomic.locked(_lock(workspace)):
+            for name in runs.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # one is added, so a few go
+                old = runs.load(workspace, name)
+                if old is not None and old.about.kind == about.kind:
+                    runs.remove(workspace, name)
+            return runs.begin(workspace, [change], about, now, keep=True, state="done").id
+    except CommonplaceError:
+        return ""
 
 
 def rewrite(

@@ -6,7 +6,7 @@ changed is taken back, if all of it still stands; everything later stays byte fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
@@ -14,7 +14,7 @@ from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
-from commonplace.types.changes import About, Change, Run
+from commonplace.types.changes import About, Change, ChangedFile, Run
 
 
 class NotUndone(CommonplaceError):
@@ -138,7 +138,7 @@ def net(undoings: Sequence[Undoing]) -> list[Change]:
 
 
 def find(workspace: paths.Workspace, name: str = "") -> Run:
-    """Return a run by the beginning of its name; the newest that is neither undone nor an undoing, for none.
+    """Return a run by the beginning of its name; for none, the newest that stands and can be undone.
 
     Raises NotUndone.
     """
@@ -159,10 +159,38 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
 def _newest(workspace: paths.Workspace) -> Run:
     last = None
     for run in (run for run in runs.newest_first(workspace) if not run.undone):
-        if run.about.kind != "undo":
+        if run.about.kind != "undo" and _lacks(workspace, run) is None:
             return run
-        last = last or run
+        last = last or (run if run.about.kind == "undo" else None)
     raise NothingToUndo(last)
+
+
+def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
+    """Why a run has nothing that could be taken back, whatever becomes of other runs; None where it has."""
+    if not run.kept:
+        return message("undo.not_kept", "a forgetting cannot be undone")
+    if run.files and all(_is_as_before(workspace, file) for file in run.files):
+        return message("undo.as_before", "its files are as they were before it")
+    if run.about.kind == "remember":
+        try:
+            _back(workspace, run, lambda path: runs.read(workspace, path))
+        except NotUndone:
+            return message("undo.edited", "the entry was edited or moved since")
+    return None
+
+
+def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:
+    return bool(file.left) or runs.digest(runs.read(workspace, file.path)) == file.before
+
+
+def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
+    """Name the runs after a run that stand and cannot be undone, newest first, with the reason."""
+    for later in runs.newest_first(workspace):
+        if later.id <= run.id:
+            break
+        if not later.undone and later.about.kind != "undo" and (why := _lacks(workspace, later)):
+            passed = "{run} ({title}) was passed over: {why}"
+            yield message("undo.skipped", passed, run=later.id, title=later.about.title, why=why)
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
@@ -171,8 +199,9 @@ def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
     for later in runs.newest_first(workspace):
         if later.id <= run.id:
             break
-        # One that takes back another of these has no part in it: both together changed nothing.
-        if not (later.undone or later.about.undoes >= run.id):
+        # One that takes back another of these has no part in it: both together changed nothing. Entries
+        # that somebody wrote were not generated.
+        if not (later.undone or later.about.undoes >= run.id or later.about.kind == "remember"):
             standing.append(later)
     return [*standing, run]
 

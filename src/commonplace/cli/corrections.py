@@ -188,9 +188,9 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
 @format_option(("text", "json"))
 @click.pass_context
 def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None:
-    """List generated changes of notes, newest first, or show one of them with its diff.
+    """List changes of notes, newest first, or show one of them with its diff.
 
-    RUN is the first column of the list, or the beginning of it. Entries that are only appended are not here:
+    RUN is the first column of the list, or the beginning of it. Entries that hooks capture are not here:
     their notes say who wrote them.
     """
     from commonplace.base.paths import closed
@@ -240,13 +240,16 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
 @format_option(("text", "json"))
 @click.pass_context
 def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, form: str) -> None:
-    """Take back a generated change: the newest that stands, or RUN, by what `log` calls it.
+    """Take back a change: the newest that stands and can be undone, or RUN, by what `log` calls it.
 
-    What was written after it stays, to the byte. Where that cannot be had nothing is changed, and the message
-    says why, and what to undo first. An undo can be undone, which does the change again.
+    An entry of `remember` is taken out of its note. What was written after it stays, to the byte. Where that
+    cannot be had nothing is changed, and the message says why, and what to undo first. An undo can be undone,
+    which does the change again.
     """
     memory = session.open_memory(ctx)
     planned = _planned(ctx, memory, run, since=since)
+    for passed in planned.skipped:
+        session.note(screen.one_line(passed))
     titles = some([screen.one_line(one.about.title) for one in planned.runs])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:

@@ -13,7 +13,9 @@ from commonplace.base.locks import LOCK_WAIT_S
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
 
+CONTEXT = 3  # lines on either side that tell an entry from others
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
+Sides = tuple[bytes, bytes]  # the lines around an entry without it, and with it
 Placed = tuple[str, str | None]  # the lines of an entry, and the heading they go under, if any
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -24,6 +26,7 @@ class _Append:
     def __init__(self, entry: Placed) -> None:
         self.entry = entry
         self.lines: Lines = (0, 0)
+        self.sides: Sides = (b"", b"")
         self.error: BaseException | None = None
 
 
@@ -47,8 +50,8 @@ def append(
     heading: str | None = None,
     title: str | None = None,
     timeout_s: float = LOCK_WAIT_S,
-) -> Lines:
-    """Append an entry to a note of a workspace; return its first and last line, 1-based.
+) -> tuple[Lines, Sides]:
+    """Append an entry to a note of a workspace; return its first and last line, 1-based, and its sides.
 
     It goes under a heading if one is given. `title` opens a note that is new or blank. Raises AccessDenied,
     NoteUnreadable, LockTimeout.
@@ -66,7 +69,7 @@ def append(
             _write(workspace, path, group, title, timeout_s)
     if own.error is not None:
         raise own.error
-    return own.lines
+    return own.lines, own.sides
 
 
 def _write(
@@ -74,12 +77,13 @@ def _write(
 ) -> None:
     """Append a group of entries in one write, and say to each what came of it."""
     places: dict[int, Lines] = {}
+    made = Document.of("")
 
     def compose(document: Document) -> Document:
-        nonlocal places
+        nonlocal places, made
         entries = {number: one.entry for number, one in enumerate(group)}
-        document, places = _insert(_titled(document, title), entries, {})
-        return document
+        made, places = _insert(_titled(document, title), entries, {})
+        return made
 
     try:
         writes.replace(workspace, path, compose, timeout_s=timeout_s)
@@ -88,7 +92,22 @@ def _write(
             one.error = error
         raise
     for number, one in enumerate(group):
-        one.lines = places[number]
+        one.lines, one.sides = places[number], _sides(made, *places[number])
+
+
+def _sides(document: Document, first: int, last: int) -> Sides:
+    """The lines around an entry without it, and with it: with the blank line before it at the end."""
+    start = first - 1
+    if last == len(document.lines) and start and not document.bare[start - 1].strip():
+        start -= 1
+    around = max(0, start - CONTEXT), last + CONTEXT
+    above, own, below = (
+        document.lines[around[0] : start],
+        document.lines[start:last],
+        document.lines[last : around[1]],
+    )
+    parts = ("".join([*above, *below]), "".join([*above, *own, *below]))
+    return tuple(part.encode("utf-8", "surrogateescape") for part in parts)  # type: ignore[return-value]
 
 
 def append_all(

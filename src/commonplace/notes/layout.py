@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -65,12 +65,14 @@ def remember(
     times: bool = True,
     provenance: Provenance | None = None,
     tentative: bool = False,
+    record: Callable[[str, str, appends.Sides], str] | None = None,
 ) -> Written:
     """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
     Private parts are dropped and secrets redacted before anything is written; `provenance` is written as a
-    comment, as is `tentative`, and with it recalled blocks are left out. Raises ConfigError for an empty text
-    or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
+    comment, as is `tentative`, and with it recalled blocks are left out. `record` is given the note, the text
+    and the lines around the entry; it returns the run that `undo` takes back. Raises ConfigError for an empty
+    text or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
     _check_heading(section, heading, long_term)
@@ -89,10 +91,11 @@ def remember(
     entry = bullet(body, hour)
     entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
     progress.check()
-    start, end = appends.append(workspace, note, entry, title=opening, heading=title or None)
+    (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
+    run = record(shown, body, sides) if record else ""
     warnings = tuple(writes.notices(workspace))
-    return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
+    return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings, run=run)
 
 
 def long_term_tokens(workspace: paths.Workspace) -> int:

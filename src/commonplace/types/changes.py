@@ -37,7 +37,9 @@ class Entry:
     provenance: Provenance | None = None
 
 
-RunKind = Literal["consolidate", "rollup", "correct", "confirm", "forget", "import", "write", "undo"]
+RunKind = Literal[
+    "consolidate", "rollup", "correct", "confirm", "forget", "import", "write", "remember", "undo"
+]
 RunState = Literal["begun", "done", "partial"]
 
 
@@ -203,7 +205,8 @@ class Undone:
     `runs` are the changes that are to be taken back, or, where it is done, those that took them back. `diff`
     is what that changes, as it may be shown. `withdrawn` names the collections and contexts of an import that
     went with it, by kind and name; `lacking` counts those that doing an import again does not bring back.
-    `basis` is what `Memory.undo` reads of a preview that it is given.
+    `skipped` are newer changes that cannot be undone, with the reason. `basis` is what `Memory.undo` reads of
+    a preview that it is given.
     """
 
     runs: tuple[Run, ...]
@@ -211,9 +214,10 @@ class Undone:
     dry_run: bool = False
     withdrawn: tuple[tuple[str, str], ...] = ()
     lacking: int = 0
+    skipped: tuple[str, ...] = ()
     basis: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
-    JSON: ClassVar = "dry_run runs diff withdrawn lacking"
+    JSON: ClassVar = "dry_run runs diff withdrawn lacking skipped"
 
 
 @dataclass(frozen=True, slots=True)

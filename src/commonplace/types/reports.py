@@ -36,7 +36,8 @@ class Written:
     """Where `remember` put an entry, and which kinds of secrets were redacted from it.
 
     `near` are the nearest statements that stand already; nothing was changed for them. `warnings`
-    say which lines another program has overwritten since the last write, and where the copies are.
+    say which lines another program has overwritten since the last write, and where the copies are. `run` is
+    what `undo` takes back; empty where it could not be recorded.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Written:
     redacted: tuple[str, ...] = ()
     near: tuple[Cited, ...] = ()
     warnings: tuple[str, ...] = ()
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,8 @@ class Activities:
                     if most and note.path in newest:
                         yield from _written(stated, note.path)
         yield from self._uses(most)
-        done = (run for run in runs.newest_first(self._workspace) if run.state != "begun")
+        newest_first = runs.newest_first(self._workspace)
+        done = (run for run in newest_first if run.state != "begun" and run.about.kind != "remember")
         yield from map(_of_run, islice(done, most))
 
     # --- the records --------------------------------------------------------------------------------
@@ -197,7 +198,8 @@ class Activities:
         for name in runs.names(self._workspace):
             if name > self._runs and (run := runs.load(self._workspace, name)) and run.state != "begun":
                 self._runs = name
-                yield run
+                if run.about.kind != "remember":  # the note says it
+                    yield run
 
     # --- the notes ----------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ export const ZH = {
   filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", note_exists: "{path} 已经有了，打开的是现有的内容。", made_meanwhile: "在此期间有人建立了同名笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "你和各个智能体最近的提问、阅读和写入，实时更新。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "给出 {n} 个 token，全部笔记共 {all} 个", tokens_of_recall: "给出 {n} 个 token（含标签和说明），全部笔记共 {all} 个",
-  run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_undo: "撤销",
+  run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_remember: "记录", run_undo: "撤销",
   run_reject: "否决", run_of: "{run} {what}", undo_of: "撤销：{what}", not_kept: "改动前的内容没有保留。", and_more: "（另有 {n} 篇）", struck_by: "由{who}划掉",
   why_edited_by_hand: "手工编辑", why_an_agent_edited_its_memory: "智能体编辑自己的记忆", why_an_agent_replaced_it: "智能体重写", why_an_agent_stored_it: "智能体存入", why_the_originals_of_a_month_are_deleted: "删除这个月的原始笔记",
   group_versions: "版本", group_sqlite: "SQLite", group_model: "内置模型", group_settings: "设置", group_providers: "模型服务", group_workspace: "笔记库", group_notes: "笔记", group_index: "索引", group_stores: "记录", group_disk: "磁盘", group_permissions: "权限", group_clients: "客户端", group_schedule: "定时任务",
