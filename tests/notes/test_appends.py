@@ -74,7 +74,7 @@ def crowd(workspace: Workspace, note: Path, calls: Sequence[Callable[[], object]
 
 def test_those_who_wait_share_a_write(workspace: Workspace, note: Path, written: list[Path]) -> None:
     entries = [f"- entry {number}\n  and more" for number in range(12)]
-    calls = [lambda entry=entry: append(workspace, note, entry, title=TITLE) for entry in entries]
+    calls = [lambda entry=entry: append(workspace, note, entry, title=TITLE)[0] for entry in entries]
     with crowd(workspace, note, calls) as futures:
         pass
     lines = note.read_text().split("\n")
@@ -86,7 +86,7 @@ def test_those_who_wait_share_a_write(workspace: Workspace, note: Path, written:
 
 
 def test_the_same_entry_of_two_is_written_twice(workspace: Workspace, note: Path) -> None:
-    with crowd(workspace, note, [lambda: append(workspace, note, "- tea", title=TITLE)] * 3) as futures:
+    with crowd(workspace, note, [lambda: append(workspace, note, "- tea", title=TITLE)[0]] * 3) as futures:
         pass
     assert note.read_text() == f"{TITLE}\n\n- tea\n- tea\n- tea\n"
     assert sorted(future.result() for future in futures) == [(3, 3), (4, 4), (5, 5)]
@@ -98,25 +98,25 @@ def test_two_notes_do_not_wait_for_each_other(workspace: Workspace, note: Path) 
     held = appends._Queue()
     appends._queues[note] = held
     with held.turn, ThreadPoolExecutor(1) as threads:
-        assert threads.submit(append, workspace, other, "- two").result(WAIT_S) == (1, 1)
+        assert threads.submit(append, workspace, other, "- two").result(WAIT_S)[0] == (1, 1)
 
 
 def test_nobody_writes_for_who_may_only_read(workspace: Workspace, note: Path) -> None:
     reader = Workspace(workspace.root, reader="an agent")
-    calls = [lambda: append(workspace, note, "- mine", title=TITLE)] * 2
+    calls = [lambda: append(workspace, note, "- mine", title=TITLE)[0]] * 2
     with crowd(workspace, note, calls), pytest.raises(AccessDenied):
         append(reader, note, "- not mine", title=TITLE)
     assert "not mine" not in note.read_text()
 
 
 def test_all_are_told_of_a_note_that_cannot_be_written(workspace: Workspace, note: Path) -> None:
-    with crowd(workspace, note, [lambda: append(workspace, note, "- x", title=TITLE)] * 4) as futures:
+    with crowd(workspace, note, [lambda: append(workspace, note, "- x", title=TITLE)[0]] * 4) as futures:
         note.mkdir()
     for future in futures:
         with pytest.raises(NoteUnreadable):
             future.result()
     note.rmdir()
-    assert append(workspace, note, "- x", title=TITLE) == (3, 3)
+    assert append(workspace, note, "- x", title=TITLE)[0] == (3, 3)
 
 
 def test_a_lock_that_does_not_come_is_told_to_all(workspace: Workspace, note: Path) -> None:
@@ -133,7 +133,7 @@ def test_many_threads_lose_nothing(workspace: Workspace, note: Path) -> None:
 
     def work(number: int) -> list[tuple[int, int]]:
         start.wait(WAIT_S)
-        return [append(workspace, note, f"- {number} {turn}", title=TITLE) for turn in range(10)]
+        return [append(workspace, note, f"- {number} {turn}", title=TITLE)[0] for turn in range(10)]
 
     with ThreadPoolExecutor(8) as threads:
         places = list(threads.map(work, range(8)))

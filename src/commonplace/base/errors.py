@@ -33,6 +33,14 @@ from commonplace.base.messages import message as said
 class CommonplaceError(Exception):
     """Root of every error raised on purpose; its text is one line with the remedy."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what copies it, in another process too, without composing its text again."""
+        return _copied, (type(self), self.args), self.__dict__
+
+
+def _copied(kind: type[CommonplaceError], args: tuple[object, ...]) -> CommonplaceError:
+    return kind.__new__(kind, *args)
+
 
 class ConfigError(CommonplaceError):
     """A setting, flag or name that is not allowed."""

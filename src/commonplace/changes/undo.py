@@ -157,11 +157,15 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
 
 
 def _newest(workspace: paths.Workspace) -> Run:
-    last = None
+    last = passed = None
     for run in (run for run in runs.newest_first(workspace) if not run.undone):
-        if run.about.kind != "undo" and _lacks(workspace, run) is None:
+        if run.about.kind == "undo":
+            last = last or run
+        elif _lacks(workspace, run) is None:
             return run
-        last = last or (run if run.about.kind == "undo" else None)
+        passed = passed or (run if run.about.kind != "undo" else None)
+    if passed is not None:
+        return passed  # which raises its reason
     raise NothingToUndo(last)
 
 

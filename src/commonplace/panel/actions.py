@@ -76,15 +76,15 @@ async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
     if len(found) == 1:
         return found[0]
     rows = [Row(text.joined((one.citation, "dim"), " ".join(one.text.split())), one) for one in found]
-    picked = await host.push_screen_wait(Choice(title, rows, _meant(found, place)))
+    picked = await host.push_screen_wait(Choice(title, rows, max(0, _meant(found, place))))
     return picked if isinstance(picked, Statement) else None
 
 
 def _meant(found: Sequence[Statement], place: Place) -> int:
-    """Which of several statements a place shows, the first if it shows none of them alone."""
+    """Which of several statements a place shows; -1 if it shows none of them alone."""
     shown = " ".join(place.shown.split())
     texts = [" ".join(statement.text.split()) for statement in found]
-    return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), 0)
+    return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), -1)
 
 
 def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:

@@ -90,7 +90,7 @@ class Choice(Listed[object]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
 
     def __init__(self, title: str, rows: Sequence[Row], at: int = 0) -> None:
-        """Take the rows to choose from, and the one that the cursor is on."""
+        """Take the rows to choose from, and the one that the cursor is on; -1 for none."""
         super().__init__()
         self._title, self._rows, self._at = title, rows, at
 

@@ -81,7 +81,7 @@ class Rows(OptionList):
         return self.row.place if self.row else None
 
     def put(self, rows: Iterable[Row], at: int | None = None) -> None:
-        """Show other rows, the cursor at one of them, or else where it was, by what it stood for."""
+        """Show other rows, the cursor at one of them (-1: at none), or else where it was, by its value."""
         former, place = self.row, self.highlighted or 0
         self.rows = list(rows)
         self._fill()
@@ -91,7 +91,9 @@ class Rows(OptionList):
         elif at is None:
             at = min(place if former else 0, len(self.rows) - 1)
         open_rows = [number for number, value in enumerate(values) if value is not None]
-        if open_rows:
+        if at < 0:
+            self.highlighted = None
+        elif open_rows:
             at = next((number for number in open_rows if number >= at), open_rows[-1])
             self.highlighted = at
 

@@ -48,7 +48,14 @@ def record(required: str = "", /, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False, **needed}
 
 
-SAID = ("message", "reason", "remedy", "told", "warnings")  # properties that hold sentences for people
+SAID = (
+    "message",
+    "reason",
+    "remedy",
+    "skipped",
+    "told",
+    "warnings",
+)  # properties that hold sentences for people
 _CODED = {
     "type": "object",
     "description": "Of those of the sentences that have codes: `code`, which stays the same, and `values`.",

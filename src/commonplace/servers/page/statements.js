@@ -6,7 +6,7 @@ import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
 import { render, title } from "./markdown.js";
 import { barrier } from "./places.js";
-import { named, t, told, warned } from "./words.js";
+import { named, sentences, t, told, warned } from "./words.js";
 
 const SLOW_MS = 400; // after which it is said that something is being done
 
@@ -283,6 +283,7 @@ export function forget(selection = null, { request = "", form: chooser } = {}) {
     kind: "danger",
     preview: async () => {
       const chosen = selection ?? { kind: kind.value, value: value.value };
+      if (!request && !chosen.value) return { content: [], code: "" };
       const answer = await post("/api/forget/preview", request ? { request } : { selections: [chosen] });
       return { content: erased(answer), code: answer.preview };
     },
@@ -290,18 +291,17 @@ export function forget(selection = null, { request = "", form: chooser } = {}) {
   });
 }
 
-/** Erase a statement of the passage at a place, that which says most of `words`, or the passage: as the person chooses. */
+/** Erase a statement of the passage at a place, or the passage, as the person chooses; chosen is at first what says most of `words`. */
 export function forgetAt(reference, { words = [] } = {}) {
   if (!isAllowed("owner", reference)) return null;
   return reading(reference, undefined, (text) => {
     const statements = statementsIn(reference, text);
     const isWhole = statements.length === 1 && statements[0].place === reference;
     const all = isWhole ? statements : [...statements, { place: reference, text, label: t("passage_whole", { place: reference.slice(reference.lastIndexOf("#") + 1) }) }];
-    const best = bestOf(statements, words);
-    const at = best < 0 ? all.length - 1 : best;
+    const at = all.length === 1 ? 0 : bestOf(statements, words); // where no word says which, the person does
     const selection = { kind: "lines" };
     const take = ({ place, text }) => Object.assign(selection, { value: place, seen: undefined, ...seenAs(text) });
-    take(all[at]);
+    if (at >= 0) take(all[at]);
     return forget(selection, all.length === 1 ? {} : { form: choosing(t("which_goes"), all, at, take) });
   });
 }
@@ -357,7 +357,8 @@ export function undo(run = "") {
     yes: t("undo_yes"),
     preview: async () => {
       const answer = await post("/api/undo/preview", run ? { run } : {});
-      return { content: [el("p", { class: "muted" }, t("undoes", { n: answer.runs.length })), diff(answer.diff)], code: answer.preview };
+      const passed = sentences(answer, "skipped").map((one) => el("p", { class: "muted" }, one));
+      return { content: [...passed, el("p", { class: "muted" }, t("undoes", { n: answer.runs.length })), diff(answer.diff)], code: answer.preview };
     },
     carry: async (code) => {
       await post("/api/undo", { preview: code });
@@ -422,7 +423,7 @@ export function remember() {
       });
       box.close();
       const place = `${done.path}#L${done.start_line}`;
-      finished({ message: [t("remembered", { place }), ...redacted(done)].join(" ") });
+      finished({ message: [t("remembered", { place }), ...redacted(done)].join(" "), run: done.run });
       location.hash = `#/note?ref=${encodeURIComponent(place)}`;
     } catch (error) {
       wrong.textContent = explained(error);

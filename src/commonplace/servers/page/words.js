@@ -31,7 +31,10 @@ export const named = (code) => (language === "zh" ? NAMES[code] : undefined);
 export const told = (one, field) => spoken(one.said?.[field], one[field]);
 
 /** The warnings of an answer, each as `told` has a sentence. */
-export const warned = (answer) => answer.warnings.map((text, n) => spoken(answer.said?.warnings?.[n], text));
+export const warned = (answer) => sentences(answer, "warnings");
+
+/** The sentences of a list of an answer, in the language of the page. */
+export const sentences = (answer, list) => answer[list].map((text, n) => spoken(answer.said?.[list]?.[n], text));
 
 function spoken(said, text) {
   const words = language === "zh" && said ? MESSAGES[said.code] : undefined;
