@@ -533,21 +533,25 @@ class Memory:
         expand: bool | None = None,
         as_of: date | str | None = None,
         strict: bool = False,
+        without_session: str = "",
     ) -> Recall:
-        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
+        """Compose the block for a prompt: the best passages for a message, cited, inside `budget` tokens.
 
-        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`,
-        `rerank`, `expand`, `as_of` and `strict` as in `search`. Raises UnknownCollection, ConfigError as
-        `search` does, and for a layer.
+        A message is words: nothing in it is an operator, a filter or an exclusion, and what was pasted into
+        it does not drown what it asks. What was noted of `without_session` is left out. `layer` is `full`
+        (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`, `rerank`, `expand`,
+        `as_of` and `strict` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for a
+        layer.
         """
-        from commonplace.search import pack
+        from commonplace.search import pack, wording
 
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         check_whole("budget", budget)
+        check_text("text", text)
         names = _names(collections)
         request = Request(
-            text,
+            wording.words(text),
             RECALL_CANDIDATES,
             collections=names,
             now=now,
@@ -555,9 +559,11 @@ class Memory:
             expand=expand,
             as_of=_day(as_of, now),
             strict=strict,
+            without_session=without_session,
         )
         result = self._answer(request)
         recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
+        recall = replace(recall, query=text)
         self._journal.asked("recall", recall, self._own_hits(recall.hits), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 

@@ -56,7 +56,8 @@ from commonplace.search import (
 )
 from commonplace.servers import protocol
 from commonplace.transcripts import content, formats, ours, rendering, session
-from commonplace.transcripts.rendering import cleaned, without_injected
+from commonplace.transcripts.injected import without_injected
+from commonplace.transcripts.rendering import cleaned
 from commonplace.types import Hit, Note, SearchResult
 from commonplace.types.changes import Change, Entry, Provenance
 from commonplace.types.events import Call, ToolExecution, Turn
@@ -554,7 +555,7 @@ PARSERS: dict[str, Parser] = {
     "transcripts.ours.parsed": lambda text: ours.parsed(_bytes(text)),
     "transcripts.content.text_of": lambda text: (content.text_of(text), content.time(text), content.day(text)),
     "transcripts.rendering.shortened": lambda text: (rendering.shortened(text, 300), rendering.clean(text)),
-    "transcripts.rendering.without_injected": without_injected,
+    "transcripts.injected.without_injected": without_injected,
     **{
         f"transcripts.{name}": partial(_said, name=name)
         for name in ("ours", "openai", "claude-code", "codex", "openclaw", "nanobot")

@@ -18,7 +18,7 @@ from tests.attacks.parsers import PARSERS, REFUSALS, Parser
 BROAD = (
     "markdown.document.parse", "notes.recalled.strip_blocks", "markdown.comments.take", "markdown.statements.read",
     "markdown.struck.of_lines", "search.wording.read", "revision.sentences.spans", "erasure.cutting.cut",
-    "transcripts.rendering.without_injected",
+    "transcripts.injected.without_injected",
 )  # fmt: skip
 ONCE_BAD = (
     "comment opened", "comment opened, no blank", "heading pinned", "number item", "recalled opened",

@@ -29,7 +29,6 @@ def test_search_prints_place_heading_score_and_passage(run: Run) -> None:
 
 def test_what_answered_stands_below_the_hits(run: Run) -> None:
     assert " · listing · " in run("search", "type:daily").stderr
-    assert " · listing" in run("recall", "type:daily").stderr
     assert "0.00" not in run("search", "type:daily").stdout
     result = run("search", "")
     assert (result.exit_code, result.stdout) == (3, "")

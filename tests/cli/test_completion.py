@@ -51,7 +51,7 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
         (("collection",), "re", ["remove", "rename"]),
         (("search",), "--lex", ["--lexical"]),
         (("search",), "status:", ["status:tentative", "status:superseded"]),
-        (("recall", "tea"), "ta", ["task:open", "task:done"]),
+        (("search", "tea"), "ta", ["task:open", "task:done"]),
         (("search", "tea"), "in:d", ["in:docs"]),
         (("search", "--layer"), "i", ["index"]),
         (("get",), "MEM", ["MEMORY.md"]),

@@ -123,14 +123,20 @@ def test_serving_takes_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_every_caller_names_what_a_request_holds() -> None:
     """The question and its lines are no options; a recall has a number of hits and a threshold of its own."""
-    fields = {*Request._fields} - {"text", "lines", "complete", "since"}
+    fields = {*Request._fields} - {"text", "lines", "complete", "since", "without_session"}
     assert {*inspect.signature(Memory.search).parameters} == fields | {"self", "text"}
     assert {
         name: one.default or None
         for name, one in inspect.signature(Memory.search).parameters.items()
         if name in fields
     } == {name: Request._field_defaults[name] or None for name in fields}
-    recalled = {*inspect.signature(Memory.recall).parameters} - {"self", "text", "budget", "layer"}
+    recalled = {*inspect.signature(Memory.recall).parameters} - {
+        "self",
+        "text",
+        "budget",
+        "layer",
+        "without_session",
+    }
     assert recalled < fields
     shown = {"layer", "full", "explain", "form", "engine"}
     assert {flag.field for flag in flags.FLAGS} == fields | shown

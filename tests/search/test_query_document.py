@@ -115,11 +115,10 @@ def test_a_mistake_is_told_with_its_line(memory: Memory) -> None:
         ("lex: a\nhttp://host/x", "line 2: "),
         ("lex: x\n" * 17, "line 17: more than 16 lines"),
     ]:
-        for ask in (memory.search, memory.recall):
-            with pytest.raises(ConfigError) as caught:
-                ask(text)
-            assert str(caught.value).startswith(told)
-            assert "\n" not in str(caught.value), (text, told)
+        with pytest.raises(ConfigError) as caught:
+            memory.search(text)
+        assert str(caught.value).startswith(told)
+        assert "\n" not in str(caught.value), (text, told)
 
 
 PIECES = st.sampled_from(
@@ -300,7 +299,6 @@ def test_what_every_line_excludes_is_never_shown(tmp_path: Path) -> None:
                 found = texts(memory.search(question, limit=9, min_score=least))
                 assert any("wexol is painted" in text for text in found), (question, least)
                 assert not any("krint" in text for text in found), (question, least, found)
-            assert "krint" not in memory.recall(question).text
         both = texts(memory.search("lex: wexol -krint\nlex: krint -wexol", limit=9, min_score=0.0))
         assert any("Tom" in text for text in both)
         assert not any("wexol and krint" in text for text in both)

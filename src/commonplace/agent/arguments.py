@@ -90,7 +90,10 @@ def unquoted(text: str) -> str:
 
 
 def question(arguments: Mapping[str, Any]) -> str:
-    """Return the question of a search with the filters among its arguments. Raises ConfigError."""
+    """Return the question of a search with the filters among its arguments. Raises ConfigError.
+
+    In its text phrases and exclusions are read as such, and nothing else: a model may hand over a message.
+    """
     filters = []
     if after := day("after", arguments.get("after", "")):
         filters.append(f"after:{after[0]}")
@@ -100,11 +103,13 @@ def question(arguments: Mapping[str, Any]) -> str:
         if '"' in path or "\n" in path:
             raise ConfigError("path", f"{path!r} is not allowed; leave out quotation marks and line breaks")
         filters.append(f'path:"{path}"')
-    query = str(arguments["query"])
-    if not filters:
-        return query
-    from commonplace.search import query_document
+    from commonplace.search import query_document, wording
+    from commonplace.search.query import DIALOGUE_CHARACTERS
 
-    # Before a question: an open quotation mark in it would take in what follows. A document has lines.
-    written = " ".join(filters)
-    return f"{written} {query}" if query_document.parse(query) is None else f"{query}\nlex: {written}"
+    query, written = str(arguments["query"]), " ".join(filters)
+    if query_document.parse(query) is not None:
+        return f"{query}\nlex: {written}" if written else query
+    # Before a question: an open quotation mark in it would take in what follows.
+    room = max(0, DIALOGUE_CHARACTERS - len(written) - 1) if written else len(query)
+    asked = wording.plain(query) if len(query) <= room else wording.words(query, room)
+    return f"{written} {asked}".strip()

@@ -36,8 +36,8 @@ from commonplace.memory import Memory
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Request, counted
 from commonplace.providers.llm.client import Client
-from commonplace.redaction.recalled import strip_blocks
 from commonplace.transcripts import nanobot, openai
+from commonplace.transcripts.injected import typed
 from commonplace.transcripts.session import Transcript, path_of
 from commonplace.types.events import SessionEvent, ToolExecution, Turn
 from commonplace.upkeep.summaries import Conversations, Summarizer
@@ -50,7 +50,6 @@ Source = Memory | str | os.PathLike[str] | None
 Ask = Callable[[Sequence[Mapping[str, str]], int, float], str]
 _FORMS = {"openai": openai.turn, "nanobot": nanobot.turn}
 _BUSY_S = 0.02  # between two attempts where others of this process are being recalled for
-LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
 logger = logging.getLogger("commonplace.attachment")
 
 
@@ -126,7 +125,7 @@ class Attachment:
             self._builder.given(context)
 
     def _prefetch(self, message: object, session: str) -> Prefetch | None:
-        question = strip_blocks(message)[:LONGEST_MESSAGE] if isinstance(message, str) else ""
+        question = typed(message) if isinstance(message, str) else ""
         return prefetch(self._builder, question, session=session) if question.strip() else None
 
     # --- after a tool -------------------------------------------------------------------------------

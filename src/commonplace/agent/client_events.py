@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.seen import Injected
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.tuples import NamedTuple
-from commonplace.redaction.recalled import strip_blocks
+from commonplace.transcripts.injected import typed
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 # Events whose answer the client waits for, with what it puts into the conversation.
 ANSWERED = ("SessionStart", "UserPromptSubmit")
 _ANEW = ("clear", "compact")  # sources of a start whose conversation holds nothing of before
-LONGEST_MESSAGE = 20_000  # characters that are asked with; the rest of a pasted file is no question
 # Where the answers of tools keep what people would call the result, in this order.
 _RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
 _DEEPEST, _PLAIN_LENGTH = 6, 64
+_COMMAND = re.compile(r"/[\w:-]+")
 Later = Callable[[Callable[[], object]], object]
 
 
@@ -132,8 +133,8 @@ class ClientEvents:
     def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
         """What clearly answers the message, and nothing beside it."""
         prompt = event.get("prompt")
-        message = strip_blocks(prompt)[:LONGEST_MESSAGE].strip() if isinstance(prompt, str) else ""
-        if not message or message.startswith("/"):  # a command of the client
+        message = typed(prompt) if isinstance(prompt, str) else ""
+        if not message or _is_command(message):
             return None
         settings = self.memory.settings.prompt
         alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
@@ -240,6 +241,12 @@ def _log(message: str) -> None:
     import logging
 
     logging.getLogger("commonplace.hook").warning(message)
+
+
+def _is_command(message: str) -> bool:
+    """Whether a message calls a command of the client (`/review`, `/plugin:name`); paths begin so too."""
+    name = message.split(maxsplit=1)[0]
+    return bool(_COMMAND.fullmatch(name)) and not os.path.exists(name)
 
 
 def is_transcript(path: str) -> bool:

@@ -20,13 +20,7 @@ from functools import partial
 from commonplace.agent.pieces import Piece, joined, newness_of
 from commonplace.agent.seen import Injected, trimmed
 from commonplace.base import tokens as estimates
-from commonplace.base.errors import (
-    CommonplaceError,
-    ConfigError,
-    NoteNotFound,
-    NoteUnreadable,
-    UnknownCollection,
-)
+from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.base.values import dataclass
 from commonplace.config.settings import Prompt
@@ -322,8 +316,7 @@ class Block:
         # Nobody asked for it, so nothing is given where nothing clearly answers.
         ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
         # What the session itself left in notes stands in its conversation.
-        own = f"-session:{self._session} " if sparing and self._session.replace("-", "").isalnum() else ""
-        recall = self._ask(own + message, ask)
+        recall = self._ask(message, partial(ask, without_session=self._session if sparing else ""))
         if recall is None:
             return
         self._recall = recall
@@ -350,11 +343,7 @@ class Block:
     def _ask(self, message: str, recall: Callable[..., Recall]) -> Recall | None:
         """Recall for a message; None, and a line in the report, where that fails."""
         try:
-            try:
-                return recall(message, layer="full")
-            except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
-                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
-                return recall(" ".join(words.split()), layer="full")
+            return recall(message, layer="full")
         except (CommonplaceError, OSError) as error:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return None

@@ -36,14 +36,16 @@ from typing import Any
 
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
-from commonplace.base.errors import CommonplaceError, ConfigError, UnknownCollection
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.changes import transaction
 from commonplace.memory import Memory, written
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.redaction.redact import public
+from commonplace.search import wording
 from commonplace.types.changes import About, Change
 
 FOLDER = f"{paths.MEMORY_FOLDER}/items"
+MOST_CHARACTERS = 450  # of a question and its folder: a longer text holds no filter
 MOST_HITS = 300  # passages of one search, of which several may be of one item
 MOST_BYTES = 1_000_000  # of a value as JSON
 MOST_PARTS = 32  # of a namespace
@@ -161,17 +163,9 @@ class Items:
                 yield item, score
 
     def _hits(self, query: str, folder: str) -> Iterator[tuple[str, float]]:
-        def ask(words: str) -> Sequence[tuple[str, float]]:
-            question = f'path:"{folder}/**" {words}'
-            result = self._memory.search(question, limit=MOST_HITS, min_score=0.0)
-            return [(hit.path, hit.score) for hit in result.hits]
-
-        try:
-            yield from ask(query)
-        except (ConfigError, UnknownCollection):  # words that read as a mistaken query
-            words = "".join(letter if letter.isalnum() else " " for letter in query).split()
-            if words:
-                yield from ask(" ".join(words))
+        question = f'path:"{folder}/**" {wording.words(query, MOST_CHARACTERS - len(folder))}'
+        result = self._memory.search(question, limit=MOST_HITS, min_score=0.0)
+        yield from ((hit.path, hit.score) for hit in result.hits)
 
     def _names(self, folder: str) -> list[str]:
         try:

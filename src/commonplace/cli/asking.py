@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
 
 _DASHED = "`{0} -- WORDS {1}` leaves that word out, `{0} -- {2}` looks for it"
+_MESSAGE_DASHED = "words with a dash stand after --: `{0} -- {1} …`"
 _BUDGET = keys.find("recall.budget", "as a flag")
 
 
@@ -46,8 +47,8 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
-@command("recall", several=True, dashed=_DASHED)
-@click.argument("query", nargs=-1, required=True, shell_complete=completed("filters"))
+@command("recall", several=True, dashed=_MESSAGE_DASHED)
+@click.argument("message", nargs=-1, required=True)
 @option(
     "--budget",
     type=click.IntRange(int(_BUDGET.low or 0), int(_BUDGET.high or 0)),
@@ -66,23 +67,24 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
 def recall(
     ctx: click.Context,
     /,
-    query: tuple[str, ...],
+    message: tuple[str, ...],
     form: str,
     **options: Any,  # noqa: ANN401 - what `Memory.recall` takes by the same name
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
+
+    A message is words: nothing in it is an operator, a filter or an exclusion.
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
     from commonplace.memory import flowing_lines
 
     memory = session.open_memories(ctx)
-    asked = session.text_argument(query)
-    recalled = memory.recall(asked, **options)
+    recalled = memory.recall(session.text_argument(message), **options)
     if form == "text" and session.is_terminal(sys.stdout):
         picks.keep(session.asking(ctx), picks.references(recalled.hits, memory.name))
-    for message in recalled.warnings:
-        failures.warn(message)
+    for warning in recalled.warnings:
+        failures.warn(warning)
     width = session.screen_of(sys.stdout).width
     block = recalled.text
     if width is not None:  # a person reads it
@@ -136,7 +138,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
         ("--json", "--report"),
         *(("--instructions", one) for one in _PLACED),
     ],
-    dashed="words with a dash stand after --: `{0} -- {1} …`",
+    dashed=_MESSAGE_DASHED,
     several=True,
 )
 @click.argument("message", nargs=-1)

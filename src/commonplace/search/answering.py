@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from commonplace import config
@@ -303,13 +303,16 @@ class Answerer:
         def keys() -> frozenset[str]:
             return facts.keys(index)
 
+        def is_option(word: str, beside: Sequence[str]) -> bool:
+            return pipeline.holds_option(index, word, beside)
+
         if request.lines or text.lstrip()[:6].lower().startswith(query.DOCUMENT):
             from commonplace.search import query_document
 
-            parsed, lines = query_document.read_any(text, keys, as_lines=bool(request.lines))
+            parsed, lines = query_document.read_any(text, keys, is_option, as_lines=bool(request.lines))
             request = request._replace(lines=(*lines, *request.lines))
         else:
-            parsed = query.parse(text, keys)
+            parsed = query.parse(text, keys, is_option)
         if parsed.filters:
             from datetime import date
 

@@ -181,12 +181,6 @@ def _parts(match: re.Match[str]) -> tuple[str, str, str]:
     return match["key"].lower(), match["sign"].replace("：", ":"), value.strip()
 
 
-def asks_for_guesses(text: str) -> bool:
-    """Whether a question asks by a filter for what is tentative."""
-    wanted = (one for one in split(text)[1] if one.key == STATUS and not one.negative)
-    return any(one.value.lower() == STATUSES[0] for one in wanted)
-
-
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
     """Raise ConfigError for a filter that nothing could satisfy, because its value means nothing."""
     for item in filters:
@@ -225,6 +219,11 @@ def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
             continue
         covered &= Not(scope) if negative else scope
     return covered & _of_notes(index, of_notes) if of_notes else covered
+
+
+def without_session(index: Index, session: str) -> Scope:
+    """Everything but what was noted of a session."""
+    return Scope((Not(_said(index, [Filter("session", session, "=")])),))
 
 
 def _of_notes(index: Index, groups: Sequence[Sequence[Filter]]) -> In:

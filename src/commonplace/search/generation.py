@@ -19,7 +19,7 @@ from commonplace.providers.llm.base import Message, without_thoughts
 from commonplace.redaction import recalled
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
-from commonplace.search import pack, query_document
+from commonplace.search import pack, wording
 from commonplace.search.language_model import LanguageModel
 from commonplace.types import Answer, Recall
 
@@ -95,10 +95,9 @@ class Writer:
 
 def messages(recall: Recall, today: date) -> tuple[Message, ...]:
     """Compose what the model is asked: the passages by number, in the frame of a recall, and the question."""
-    question, _ = query_document.subject(recall.query)
     return prompting.load("answer").messages(
         passages=pack.numbered(recall.hits),
-        question=recalled.disarm(question),
+        question=recalled.disarm(wording.asked(recall.query)),
         today=today.isoformat(),
     )
 

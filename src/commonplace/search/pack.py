@@ -70,7 +70,7 @@ def recall(
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
     # Without what is tentative, unless wanted, and what no longer holds, unless nothing else answers.
     guesses = [hit for hit in result.hits if "tentative" in hit.labels]
-    if guesses and (settings.tentative or _asks_for_guesses(result.query)):
+    if guesses and settings.tentative:
         guesses = []
     hits = [hit for hit in result.hits if hit not in guesses]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
@@ -97,12 +97,6 @@ def recall(
         confidence=result.confidence,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
-
-
-def _asks_for_guesses(question: str) -> bool:
-    from commonplace.search import filters, query  # few blocks leave anything out
-
-    return query.may_filter(question) and filters.asks_for_guesses(question)
 
 
 def _says_less(hits: Sequence[Hit], guesses: Sequence[Hit]) -> bool:

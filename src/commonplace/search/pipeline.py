@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
+
+
+OPTIONS = 200  # passages with such a word that are read
 
 
 class Means(NamedTuple):
@@ -266,9 +270,18 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         from commonplace.search import as_of
 
         covered &= as_of.cover(request.as_of, history=request.history)
+    if request.without_session:
+        from commonplace.search import filters
+
+        covered &= filters.without_session(index, request.without_session)
     if asked.only_excludes:
         nothing = "nothing but exclusions: what holds none of them is listed, newest first"
         outcome.warnings.append(message("search.exclusions", nothing))
+    elif asked.unwanted:
+        words, read = ", ".join(asked.unwanted), "read as an exclusion: {words}"
+        outcome.warnings.append(message("search.excluded", read, words=words))
+    if operators := ", ".join(one for one in asked.operators if one != "NOT"):
+        outcome.warnings.append(message("search.read", "read as operators: {operators}", operators=operators))
     if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
@@ -281,6 +294,18 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         whole = "filters hold for the whole question: {operators} beside one counts for nothing"
         outcome.warnings.append(message("search.operators", whole, operators=operators))
     return covered & filters.cover(index, asked.filters, request.now or date.today())
+
+
+def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
+    """Tell whether a note holds a word as an option of a command: a dash before it, behind other words.
+
+    It is one of `beside`, the other words of a question, that must stand in the passage, if there are any.
+    """
+    holding: Scope = Scope((Matches(lexicon.sought(word)),))
+    if others := lexicon.any_of(beside):
+        holding &= Scope((Matches(others),))
+    option = re.compile(rf"(?<=\S) -{re.escape(word)}(?![\w-])")
+    return any(option.search(one.text) for one in index.passages(index.select(holding, OPTIONS)))
 
 
 def _as_far_as_held(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from commonplace import language
 from commonplace.base.expressions import lazy
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.search.filters import Filter
 
     Kind = Literal["lex", "vec", "hyde"]
+    IsOption = Callable[[str, Sequence[str]], bool]
 else:
     Kind = str
 
@@ -35,6 +37,7 @@ MAX_TERMS = 512
 MAX_SPELLINGS = 48
 MAX_ITEMS = 128  # words and operators of a boolean question; FTS5 refuses expressions deeper than 256
 MAX_DEPTH = 16
+MAX_OPTIONS = 16  # exclusions that are looked up among the notes
 DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`query_document.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
@@ -64,7 +67,8 @@ class Query(NamedTuple):
     that a hit must, or must not, match; `words` is the question without operators and filters, for the
     embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
     nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is; `negated`
-    is what it denies in any of its parts; `stray` are operators beside filters that mean nothing there.
+    is what it denies in any of its parts; `stray` are operators beside filters that mean nothing there;
+    `operators` and `unwanted` are the others, and the exclusions, as they were typed.
     """
 
     text: str
@@ -78,6 +82,8 @@ class Query(NamedTuple):
     quoted: tuple[str, ...] = ()
     negated: str | None = None
     stray: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    unwanted: tuple[str, ...] = ()
 
     @property
     def unquoted(self) -> Query:
@@ -240,19 +246,80 @@ def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
     return Line("lex", asked), *([Line("vec", by_meaning)] if by_meaning.words.strip() else [])
 
 
-def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
-    """Parse whatever a person typed; `keys` looks up the front matter's, in lower case, if it matters."""
+def parse(
+    text: str,
+    keys: Callable[[], frozenset[str]] = frozenset,
+    is_option: IsOption = lambda word, beside: False,
+) -> Query:
+    """Parse whatever a person typed.
+
+    Where it matters, `keys` looks up the front matter's, in lower case, and `is_option` whether a note holds
+    a word with a dash before it behind other words, as options of commands stand there.
+    """
     text = clean(text)
     text, found = _filters(text, keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
     items, stray = _beside_filters(items) if found else (items, ())
-    if any(item.operator for item in items):  # every hit must satisfy the question as a whole
-        return _demanding(text, items, listing=bool(found))._replace(filters=found, stray=stray)
+    items = _without_options(_meant(items, filtered=bool(found)), is_option)
+    unlike = tuple(_unwanted(items))
+    if operators := tuple(dict.fromkeys(item.operator for item in items if item.operator)):
+        # Every hit must satisfy the question as a whole.
+        return _demanding(text, items, listing=bool(found))._replace(
+            filters=found, stray=stray, operators=operators, unwanted=unlike
+        )
     unwanted = [item for item in items if item.negative]
     wanted = [item for item in items if not item.negative]
     if not wanted and not found and len(text) > DIALOGUE_CHARACTERS:  # a list of things, not of exclusions
-        wanted, unwanted = items, []
-    return _alternatives(text, wanted, unwanted)._replace(filters=found, stray=stray)
+        wanted, unwanted, unlike = items, [], ()
+    return _alternatives(text, wanted, unwanted)._replace(filters=found, stray=stray, unwanted=unlike)
+
+
+def _meant(items: list[_Item], *, filtered: bool) -> list[_Item]:
+    """Take AND, OR and NOT for words in a sentence, and where they lack an operand.
+
+    A sentence has words that carry it, such as *the* and *is*; one in capitals has words side by side. In a
+    question with filters what lacks an operand lost it to one of these, and is left out.
+    """
+    if not any(item.operator for item in items):
+        return items
+    plain = [not (item.operator or item.quoted or item.text in ("(", ")")) for item in items]
+    words = [item.text for item, is_word in zip(items, plain, strict=True) if is_word]
+    is_loud = " ".join(words).isupper() and any(map(all, pairwise(plain)))
+    is_sentence = is_loud or any(word.lower() in stopwords.ENGLISH for word in words)
+    meant = []
+    for around in zip([_Item("("), *items], items, [*items[1:], _Item(")")], strict=False):
+        item = around[1]
+        if not item.operator or not (is_sentence or _lacks_operand(*around)):
+            meant.append(item)
+        elif is_sentence or not filtered:
+            meant.append(_Item(item.text))
+    return meant
+
+
+def _lacks_operand(before: _Item, item: _Item, after: _Item) -> bool:
+    """Whether an operator does not stand where its operands are; NOT may follow another one, or nothing."""
+    if item.operator == "NEAR":
+        return False
+    is_open = after.text == ")" or after.operator in ("AND", "OR")
+    if item.operator == "NOT":
+        return is_open or "NOT" in (before.operator, after.operator)
+    return is_open or before.text == "(" or before.operator in ("AND", "OR", "NOT")
+
+
+def _without_options(items: list[_Item], is_option: IsOption) -> list[_Item]:
+    """Take exclusions for words that the notes hold as options of commands."""
+    others = [item.text for item in items if not (item.negative or item.operator)]
+    dashed = [item.text for item in items if item.negative and not item.quoted][:MAX_OPTIONS]
+    options = {word for word in dashed if is_option(word, others)}
+    return [item._replace(negative=False) if item.text in options else item for item in items]
+
+
+def _unwanted(items: Sequence[_Item]) -> Iterator[str]:
+    """What a question excludes, as it was typed."""
+    for before, item in zip([_Item(""), *items], items, strict=False):
+        sign = "-" if item.negative else "NOT " if before.operator == "NOT" else ""
+        if sign and item.text != "(":
+            yield f'{sign}"{item.text}"' if item.quoted else f"{sign}{item.text}"
 
 
 def _demanding(text: str, items: Sequence[_Item], *, listing: bool) -> Query:

@@ -22,6 +22,10 @@ from commonplace.markdown import turns
 from commonplace.search import query
 from commonplace.search.query import TYPED, Kind, Line, Query, of_question
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from commonplace.search.query import IsOption
+
 MOST_LINES = 16  # each is a full-text query or a vector of its own
 INTENT = "intent"
 _ROW = re.compile(r"\r\n?|\n")
@@ -86,13 +90,16 @@ def _labelled(number: int, row: str) -> tuple[str, str]:
 
 
 def read(
-    document: Document, keys: Callable[[], frozenset[str]] = frozenset
+    document: Document,
+    keys: Callable[[], frozenset[str]] = frozenset,
+    is_option: IsOption = lambda word, beside: False,
 ) -> tuple[Query, tuple[Line, ...]]:
     """Parse the lines; the question comes as a whole too, with the filters of all of them.
 
-    A line that holds nothing but filters and exclusions searches nothing. `keys` as in `query.parse`.
+    A line that holds nothing but filters and exclusions searches nothing. The lookups are those of
+    `query.parse`.
     """
-    parsed = [(kind, query.parse(text, keys)) for kind, text in document.lines]
+    parsed = [(kind, query.parse(text, keys, is_option)) for kind, text in document.lines]
     lines = tuple(
         Line(kind, one if kind == "lex" else plain(one.text))
         for kind, one in parsed
@@ -100,7 +107,9 @@ def read(
     )
     filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
     excluded = " OR ".join(filter(None, [one.excluded for kind, one in parsed if _covers(kind, one)]))
-    return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
+    unwanted = tuple(word for kind, one in parsed if kind == "lex" for word in one.unwanted)
+    whole = _whole(lines)._replace(filters=filters, excluded=excluded or None, unwanted=unwanted)
+    return whole, lines
 
 
 def _covers(kind: Kind, one: Query) -> bool:
@@ -115,7 +124,11 @@ def _whole(lines: Sequence[Line]) -> Query:
 
 
 def read_any(
-    text: str, keys: Callable[[], frozenset[str]] = frozenset, *, as_lines: bool = False
+    text: str,
+    keys: Callable[[], frozenset[str]] = frozenset,
+    is_option: IsOption = lambda word, beside: False,
+    *,
+    as_lines: bool = False,
 ) -> tuple[Query, tuple[Line, ...]]:
     """Parse a query document, or any other text, which is made of lines if it is to be one of several.
 
@@ -123,8 +136,8 @@ def read_any(
     """
     document = parse(text)
     if document is not None:
-        return read(document, keys)
-    asked = query.parse(text, keys)
+        return read(document, keys, is_option)
+    asked = query.parse(text, keys, is_option)
     return asked, of_question(asked) if as_lines else ()
 
 

@@ -41,7 +41,8 @@ class Request(NamedTuple):
     struck text, `as_of` what held at the end of a day and nothing later. With `strict` nothing is a hit where
     nothing clearly answers. `lines` are those of a question
     that is made of several; they are read from `text`, or added to it by an expansion. `since` is the number
-    of a write (`Store.written`) that has to be found, where later ones need not be.
+    of a write (`Store.written`) that has to be found, where later ones need not be. What was noted of
+    `without_session` is no candidate.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Request(NamedTuple):
     lines: tuple[Line, ...] = ()
     complete: bool = True
     since: int | None = None
+    without_session: str = ""
 
     @property
     def past(self) -> bool:

@@ -1,7 +1,7 @@
 """Claude Code: `~/.claude/projects/FOLDER/ID.jsonl`, an event a line, its message as the API has it.
 
-Left out: what the program itself put in (`isMeta`), the talk of sub-agents (`isSidechain`), and summaries
-of earlier messages (`isCompactSummary`).
+Left out: what the program itself put in (`isMeta`), the talk of sub-agents (`isSidechain`), summaries of
+earlier messages (`isCompactSummary`), and errors in the place of an answer (`isApiErrorMessage`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from commonplace.types.events import Turn
 
 _EVENTS = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "leafUuid", "messageId"})
-_NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary")
+_NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 
 
 def knows(value: Value) -> bool:

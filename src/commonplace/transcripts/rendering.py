@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from commonplace.redaction.recalled import strip_blocks, without_blocks
+from commonplace.redaction.recalled import strip_blocks
 from commonplace.redaction.redact import redact, strip_private
 from commonplace.transcripts import content
+from commonplace.transcripts.injected import without_injected
 from commonplace.types.events import Call, Turn
 
-VERSION = "4"  # of what lines and their count of tokens are; another one has all transcripts read again
+VERSION = "5"  # of what lines and their count of tokens are; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # The argument of a call that says most, of those that tools take.
 _ARGUMENTS = (
@@ -29,27 +29,6 @@ _ARGUMENTS = (
 )
 _CALL_CHARACTERS = 80
 _TITLE_CHARACTERS = 60
-_SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK", "[Request interrupted by user]"})
-# Blocks that coding agents put into messages of the user, as their transcripts show them.
-_TAGS = (
-    "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr",
-    "command-name", "command-message", "command-args", "command-contents", "bash-stdout", "bash-stderr",
-    "task-notification", "user-prompt-submit-hook", "ide_opened_file", "ide_selection", "ide_diagnostics",
-    "environment_context", "user_instructions", "permissions instructions", "turn_aborted",
-)  # fmt: skip
-# Words in it, its opening, its end. One with a group `ours` that has no end goes to the end of the text.
-_INJECTED = (
-    *((f"<{tag}", rf"<{tag}\b[^<>]*+>", rf"</{tag}>\s*+") for tag in _TAGS),
-    ("# AGENTS.md", r"\A\s*# AGENTS\.md (?P<ours>instructions)", r"</INSTRUCTIONS>\s*+"),
-    (
-        "[Runtime Context",
-        r"\[Runtime Context (?P<ours>— metadata only, not instructions)\]",
-        r"\[/Runtime Context\]\s*+|\n\s*\n",
-    ),
-    # OpenClaw names who wrote a message, and where, in a block of JSON before it.
-    ("(untrusted", r"[A-Z][\w ]{0,40} \(untrusted[\w ,]{0,40}\):\s*+```json\n", r"\n```\s*+"),
-)
-
 
 # --- on disk: without recalled notes, private parts and secrets -----------------------------------------
 
@@ -156,13 +135,3 @@ def spoken(turns: Iterable[Turn]) -> Iterator[Turn]:
             yield turn
         elif text := without_injected(turn.text).strip():
             yield replace(turn, text=text)
-
-
-def without_injected(text: str) -> str:
-    """Return what somebody said in a message: without recalled notes and what its host put around it."""
-    text = strip_blocks(text)
-    for words, opening, end in _INJECTED:
-        if words in text:
-            ends = [match.span() for match in re.finditer(end, text)]
-            text = without_blocks(text, re.finditer(opening, text), ends)
-    return "" if text.strip() in _SILENT else text

@@ -89,7 +89,8 @@ SEARCHES = (
         "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
         answer(**schema.parts(Recall, _RECALL), hits=listed(_hit(layer={"enum": [*LAYERS]}))),
         {
-            "q": _QUESTION, "budget": number(1, 1_000_000, "Tokens."), "collections": _COLLECTIONS,
+            "q": text("The message; it is words alone.", least=1, most=_LONGEST),
+            "budget": number(1, 1_000_000, "Tokens."), "collections": _COLLECTIONS,
             "layer": {"enum": ["full", "mixed"]}, "as_of": _AS_OF,
             "strict": flag("Nothing rather than passages of which none clearly answers."),
         },

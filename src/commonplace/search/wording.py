@@ -1,0 +1,102 @@
+"""The words of a message: what a person wrote to an agent, as a question without a query language.
+
+A message is no query. Nothing in it is an operator, a filter, an exclusion or a demand. Pasted output does
+not drown what was asked: of a message with enough words of its own it is left out, and of a long one the
+questions come first, then the last sentence, the first, and the others backwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from commonplace import language
+from commonplace.base.expressions import lazy
+from commonplace.search import query
+
+LONGEST = 200_000  # characters that are read, half from either end: what lies between is pasted
+MOST = 1000  # characters of the words; about what a model reads of a question
+ENOUGH = 2  # terms of its own with which a message needs nothing of what was pasted into it
+MOST_PASTED = 300  # characters of that where it does
+_BLOCK = 5  # lines one after the other of which none ends as a sentence does
+_PROSE = 0.75  # share of letters and blanks from which a line may be written by a person
+_BLANK = str.maketrans("()*", "   ")
+_FENCE = ("```", "~~~")
+_PASTED = (">", "$ ", "\t", "    ", "+++", "---", "@@")
+_ENDS = frozenset(".!?…:;。！？：；")
+_QUESTION = ("?", "？")
+_SENTENCE = lazy(r"(?:[^\n.!?…。！？]|[.!?…](?!\s))+[.!?…。！？]*")
+_MARKS = lazy(r'["“”„«»「」『』]')
+_DASH = lazy(r"(?<!\S)-+(?=\w)")
+_OPERATOR = lazy(r"(?<!\S)(?:AND|OR|NOT)(?!\S)")
+_SIGN = lazy(r"(?<!\S)(-?[^\W\d][\w-]*+(?:>=|<=|[:：><=]))(?=\S)(?!//|[:\\])")
+_DOCUMENT = lazy(rf"\A({'|'.join(query.DOCUMENT)})[ \t]*:", re.IGNORECASE)
+
+
+def words(message: str, most: int = MOST) -> str:
+    """Return the words of a message, about `most` characters, in which `query.parse` finds words alone."""
+    return _DASH.sub("", plain(_MARKS.sub(" ", asked(message, most))))
+
+
+def plain(text: str) -> str:
+    """Return a question in which phrases and exclusions are all that is left of the query language."""
+    text = language.fold_signs(query.clean(text)).translate(_BLANK)
+    text = _OPERATOR.sub(lambda operator: operator[0].lower(), " ".join(text.split()))
+    return _DOCUMENT.sub(r"\1 ", _SIGN.sub(r"\1 ", text))
+
+
+def asked(message: str, most: int = MOST) -> str:
+    """Return what a message asks, about `most` characters: its own words, with pasted ones if it has few."""
+    rows = message.splitlines()
+    if len(message) > LONGEST:  # without the lines that are cut
+        half = LONGEST // 2
+        rows = [
+            *(message[:half].splitlines()[:-1] or rows[:1]),
+            *(message[-half:].splitlines()[1:] or rows[-1:]),
+        ]
+    if len(rows) <= 1 and len(message) <= most:
+        return message
+    own, pasted = _apart(rows)
+    text = _most(_SENTENCE.findall("\n".join(own)), most)
+    if len(query.terms(text)) < ENOUGH:
+        text = f"{text} {_most(pasted, min(most, MOST_PASTED))}".strip()
+    return text
+
+
+def _apart(rows: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The lines that a person wrote, and those pasted: code, quotations, data, blocks without a sentence."""
+    in_block = {at for block in _blocks(rows) for at in block if 0 < at < len(rows) - 1}
+    own: list[str] = []
+    pasted: list[str] = []
+    fenced = False
+    for at, row in enumerate(rows):
+        is_fence = row.lstrip().startswith(_FENCE)
+        fenced ^= is_fence
+        is_pasted = fenced or row.startswith(_PASTED) or at in in_block or not _is_prose(row)
+        if not is_fence:
+            (pasted if is_pasted else own).append(row)
+    return own, pasted
+
+
+def _is_prose(row: str) -> bool:
+    written = sum(map(str.isalpha, row)) + sum(map(str.isspace, row))
+    return written >= _PROSE * len(row) or row.rstrip().endswith(_QUESTION)
+
+
+def _blocks(rows: Sequence[str]) -> Iterator[range]:
+    """Runs of at least `_BLOCK` lines of which none is blank or ends as a sentence does."""
+    first = 0
+    for at, row in enumerate([*rows, ""]):
+        if not row.strip() or row.rstrip()[-1] in _ENDS:
+            if at - first >= _BLOCK:
+                yield range(first, at)
+            first = at + 1
+
+
+def _most(parts: Sequence[str], most: int) -> str:
+    """Join parts of a text: of a long one first the questions, the last part, the first, then backwards."""
+    parts = list(filter(None, (" ".join(part.split()) for part in parts)))
+    if sum(map(len, parts)) + len(parts) > most:
+        questions = [part for part in parts if part.endswith(_QUESTION)]
+        parts = list(dict.fromkeys([*questions, *parts[-1:], *parts[:1], *reversed(parts)]))
+    return " ".join(parts)[:most]
