@@ -55,6 +55,10 @@ class Source(NamedTuple):
         own = self.name == WORKSPACE_COLLECTION
         return self.format if not own or Globs((OWN_SESSIONS,))(path) else ""
 
+    def covers(self, path: str) -> bool:
+        """Whether a file at a path in it belongs to it, if there is one."""
+        return Globs(self.globs)(path) and not Globs(self.ignore)(path)
+
     @property
     def is_file(self) -> bool:
         """Whether it is one file, such as an export that was imported."""

@@ -26,10 +26,18 @@ _WILD = frozenset("*?[")
 
 
 def key_of(store: Store, path: str) -> Key:
-    """Return the collection and the path in it of a path as it is shown."""
+    """Return the collection and the path in it of a path as it is shown.
+
+    Of a file of the workspace and one of a collection, the one that is indexed; the workspace's, if both are.
+    """
     head, _, rest = path.partition("/")
-    own = os.path.lexists(os.path.join(store.sources[0].root, path))
-    if rest and not own and any(source.name == head for source in store.sources[1:]):
+    source = next((source for source in store.sources[1:] if source.name == head), None)
+    if not rest or source is None:
+        return WORKSPACE, path
+    own = store.sources[0]
+    if not os.path.lexists(os.path.join(own.root, path)) or (
+        not own.covers(path) and source.covers(rest) and os.path.lexists(os.path.join(source.root, rest))
+    ):
         return head, rest
     return WORKSPACE, path
 
@@ -43,8 +51,7 @@ def format_of(store: Store, path: str) -> str:
 def is_indexed(store: Store, path: str) -> bool:
     """Whether the settings have the file at a path as it is shown indexed, so that a search may cite it."""
     collection, inner = key_of(store, path)
-    source = _source(store, collection)
-    return Globs(source.globs)(inner) and not Globs(source.ignore)(inner)
+    return _source(store, collection).covers(inner)
 
 
 def find(store: Store, reference: Reference) -> tuple[str, str]:

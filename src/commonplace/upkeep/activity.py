@@ -22,7 +22,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import Document
-from commonplace.notes import scan, watch
+from commonplace.notes import watch
 from commonplace.search import usage
 from commonplace.search.journal import Journal
 from commonplace.types.changes import Run
@@ -246,12 +246,7 @@ class Activities:
         for source in self.sources:
             root = os.path.realpath(source.root)
             inner = os.path.relpath(real, root).replace(os.sep, "/")
-            if (
-                paths.is_within(real, root)
-                and scan.Globs(source.globs)(inner)
-                and not scan.Globs(source.ignore)(inner)
-                and not source.format_of(inner)
-            ):
+            if paths.is_within(real, root) and source.covers(inner) and not source.format_of(inner):
                 return source, inner
         return None, ""
 
