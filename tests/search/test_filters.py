@@ -103,7 +103,7 @@ CASES = [
     ("tag:#home", {"kestrel"}),
     ("tag:work -tag:home", {"owl"}),
     ("tags:HOME", {"kestrel"}),
-    ("links:true", {"guide"}),
+    ("links:yes", {"guide"}),
     ("类型:会议", {"owl"}),
     ("类型：会议", {"owl"}),
 ]

@@ -18,6 +18,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
+from commonplace.markdown import metadata
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import layout, writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
@@ -256,6 +257,7 @@ class Reading(NamedTuple):
     read: int
     of: int
     hidden: Sequence[str] = ()
+    front: Sequence[str] = ()
 
 
 def text(case: Case) -> Iterator[Finding]:
@@ -266,10 +268,12 @@ def text(case: Case) -> Iterator[Finding]:
     found = read([state for state in states if not state.format], READ_S)
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
     hidden = "write </private>, or &lt;private> where it is a mention"
+    quoted = "put the values in quotation marks"
     rows: list[tuple[str, State, Sequence[str], str, str]] = [
         ("readable", "wrong", found.unreadable, "{n:note} cannot be read", "chmod u+r the files"),
         ("encoding", "warning", found.not_utf8, "{n:note} not in UTF-8", "save them as UTF-8"),
         ("secrets", "warning", found.secrets, "{n:line} with what looks like a secret", secrets),
+        ("front", "warning", found.front, "{n:line} of front matter no YAML, read as they stand", quoted),
         ("private", "warning", found.hidden, "{n:private part} never closed, hiding all behind it", hidden),
     ]
     remedy = "export or copy it again; what of it can be read is found"
@@ -303,6 +307,7 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
     not_utf8: list[str] = []
     secrets: list[str] = []
     hidden: list[str] = []
+    front: list[str] = []
     done = 0
     for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
         if time.monotonic() > until:
@@ -321,7 +326,15 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
         secrets += [f"{state.shown}:{line}" for line in secret_lines(note)]
         if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
             hidden.append(f"{state.shown}:{line}")
-    return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden))
+        front += [f"{state.shown}:{line}" for line in faulty_lines(note)]
+    return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden), tuple(front))
+
+
+def faulty_lines(note: str) -> list[int]:
+    """Return the lines of a note's front matter that are no YAML."""
+    lines = note.split("\n", metadata.MOST_LINES) if note.startswith("---") else []
+    block = metadata.front_matter(lines)
+    return [2 + at for at in metadata.read(lines[1 : block[1] - 1]).faulty] if block else []
 
 
 def transcripts(states: Sequence[FileState], limit_s: float) -> list[str]:

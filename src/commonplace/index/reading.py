@@ -178,12 +178,16 @@ class Reader:
         return True
 
     def _look_at_front_matter(self, note: Note, state: FileState) -> None:
-        if note.front_matter and not note.metadata:
-            first, last = note.front_matter
-            if why := metadata.excess(note.lines[first : last - 1]):
-                text = "{path}: its front matter is {why}, so it is read as text; shorten it"
-                told = message("note.front", text, path=shown(state.shown), why=why)
-                self.unsettled.append(told)
+        if not note.front_matter:
+            return
+        first, last = note.front_matter
+        if not note.metadata and (why := metadata.excess(note.lines[first : last - 1])):
+            text = "{path}: its front matter is {why}, so it is read as text; shorten it"
+            self.unsettled.append(message("note.front", text, path=shown(state.shown), why=why))
+        elif faulty := getattr(note.metadata, "faulty", ()):
+            text = "{place}: no YAML, so this line is read as it stands; put its value in quotation marks"
+            place = f"{shown(state.shown)}:{first + 1 + faulty[0]}"
+            self.unsettled.append(message("note.front_line", text, place=place))
 
     def _look_at_grammar(self, path: str) -> None:
         grammar = filetypes.of(path)

@@ -89,6 +89,11 @@ def composed(text: str) -> str:
     return normalize("NFC", text)
 
 
+def caseless(text: str) -> str:
+    """Return a text as names, tags and headings are compared: in NFC, in any case."""
+    return composed(text).casefold()
+
+
 def seen(text: str) -> str:
     """Return a text in NFC without characters that nobody sees."""
     return text if text.isascii() else re.sub(f"[{UNSEEN}]", "", composed(text))

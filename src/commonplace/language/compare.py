@@ -68,7 +68,7 @@ def read(text: str) -> Wording:
 
 
 def _read(text: str) -> Wording:
-    text = language.fold(text).casefold()
+    text = language.caseless(language.fold(text))
     if "’" in text:
         text = text.replace("’", "'")
     if "<!--" in text:

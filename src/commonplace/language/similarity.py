@@ -46,4 +46,4 @@ def within(text: str) -> str:
 
 def folded(text: str) -> str:
     """Return a text as words are looked for in it."""
-    return language.fold(text).casefold()
+    return language.caseless(language.fold(text))

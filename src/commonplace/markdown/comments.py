@@ -300,7 +300,7 @@ def of_front_matter(metadata: Mapping[str, object]) -> dict[str, str]:
         choice, choices = _CHOICES.get(key, ("", ()))
         if key in _KEYS and text:
             annotations[key] = text[: _KEYS[key].longest]
-        elif key in _FLAGS and value is True:
+        elif key in _FLAGS and text.lower() in ("true", "yes", "on"):
             annotations |= [_FLAGS[key]]
         elif text.lower() in choices:
             annotations[choice] = text.lower()

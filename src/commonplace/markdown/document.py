@@ -35,6 +35,7 @@ from functools import cached_property
 from itertools import accumulate, takewhile
 from posixpath import basename, splitext
 
+from commonplace import language
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.lines import recent
@@ -621,8 +622,8 @@ class Document:
         which it is to be made. Blank lines at the end are left out.
         """
         written = self._written_headings
-        titles = [" ".join(text.split()).casefold() for *_, text in written[:-1]]
-        title, made = " ".join((heading or "").split()).casefold(), list[str]()
+        titles = [language.caseless(" ".join(text.split())) for *_, text in written[:-1]]
+        title, made = language.caseless(" ".join((heading or "").split())), list[str]()
         if heading is None:
             start = self.front_matter[1] if self.front_matter else 0
             if written[0][2] == 1 and not "".join(self.bare[start : written[0][0]]).strip():

@@ -7,14 +7,15 @@ more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from posixpath import basename
 
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
-from commonplace.language import fold, rules
+from commonplace.language import composed, fold, rules
 from commonplace.types import NoteKind
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -25,7 +26,16 @@ MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
 DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
 MOST_ALIASES = 50  # each may stand for all that was said before
-_LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
+_LONGEST_NUMBER = 100  # characters
+_DAMAGED = object()
+_KEY = lazy(r"(?P<key>[^\s:#\-?\[\]{},&*!|>%@`][^:\n]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
+_TYPES = (  # of YAML 1.2: the tag, what is of it, and what that begins with
+    ("bool", "(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("null", "(?:~|null|Null|NULL|)$", "~nN"),
+    ("null", "$", ""),
+    ("int", r"-?[0-9]+$", "-0123456789"),
+    ("float", r"-?[0-9]+\.[0-9]+$", "-0123456789"),
+)
 _OPENERS = "[{-?:"  # every collection begins with one of these
 _DAILY = lazy(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
 _MONTHLY = lazy(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
@@ -160,42 +170,92 @@ def excess(lines: Sequence[str]) -> str:
     return ""
 
 
-def read(lines: Sequence[str]) -> dict[str, object]:
-    """Read the lines between the marks; of what is damaged or beyond the bounds nothing is settings.
+class Settings(dict[str, object]):
+    """What front matter says, by key; `faulty` are the lines (from 0) that are no YAML."""
+
+    faulty: tuple[int, ...] = ()
+
+
+def read(lines: Sequence[str]) -> Settings:
+    """Read the lines between the marks; what is beyond the bounds is no settings.
+
+    Of damaged YAML each key is read by itself, and what it says as it is written where it is the damage.
+    """
+    if excess(lines):
+        return Settings()
+    loaded = _load("\n".join(lines))
+    if loaded is not _DAMAGED:
+        return _settings(loaded)
+    found, faulty = Settings(), list[int]()
+    keys = [at for at, line in enumerate(lines) if _KEY.match(line)]
+    for first, last in zip([0, *keys], [*keys, len(lines)], strict=True):
+        loaded = _load("\n".join(lines[first:last]))
+        if loaded is _DAMAGED and (match := _KEY.match(lines[first])):
+            faulty.append(first)
+            loaded = {match["key"].strip("\"' "): _written(match["value"] or "", lines[first + 1 : last])}
+        elif loaded is not None and not isinstance(loaded, Mapping):
+            faulty.append(first)
+        found.update(_settings(loaded))
+    found.faulty = tuple(faulty)
+    return found
+
+
+def _settings(loaded: object) -> Settings:
+    rows = loaded.items() if isinstance(loaded, Mapping) else ()
+    return Settings({composed(str(key)): _plain(value) for key, value in rows})
+
+
+def _load(text: str) -> object:
+    """Read YAML; _DAMAGED for what is none.
 
     What does not fit the tag before it (`!!bool perhaps`) ends PyYAML's own code in all sorts of errors.
     """
     import yaml  # 25 ms, and most notes have no front matter
 
-    if excess(lines):
-        return {}
     try:
-        loaded = yaml.load("\n".join(lines), Loader=_loader())  # noqa: S506 - a safe loader
-        return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
+        return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader
     except (
         yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError
     ):  # fmt: skip
-        return {}
+        return _DAMAGED
+
+
+def _written(value: str, below: Sequence[str]) -> object:
+    """A value as somebody meant it who knows no YAML: a list in brackets or line by line, else text."""
+    items = [line.strip() for line in below if line.strip()]
+    if not value.strip() and items and all(item.startswith("-") for item in items):
+        return [item.lstrip("- ").strip("\"'") for item in items]
+    text = " ".join([value.strip(), *items]).strip()
+    if text[:1] == "[" and text[-1:] == "]" and text[:2] != "[[":
+        return [item for part in text[1:-1].split(",") if (item := part.strip("\"' \t"))]
+    return text.strip("\"'") if text[:1] in "\"'" else text
 
 
 @cache
 def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
-    """PyYAML's safe loader, but `<<` is a key as any other, and a number too long to be one is text."""
+    """PyYAML's safe loader with the types of YAML 1.2, of numbers those that are written as Python does.
+
+    `yes`, `12:30`, `01234` and days are text, and `<<` is a key as any other.
+    """
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
 
-    def short(construct: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
-        def number(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
-            text = loader.construct_scalar(node)
-            return construct(loader, node) if len(text) <= _LONGEST_NUMBER else text
+    def number(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
+        text: str = loader.construct_scalar(node)
+        for kind in (int, float):
+            with suppress(ValueError):
+                if len(text) <= _LONGEST_NUMBER and str(kind(text)) == text:
+                    return kind(text)
+        return text
 
-        return number
-
+    loader.yaml_implicit_resolvers = {}
+    for tag, pattern, first in _TYPES:
+        loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first) or [""])
+    for tag in ("int", "float"):
+        loader.add_constructor(f"tag:yaml.org,2002:{tag}", number)
     loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
-    loader.add_constructor("tag:yaml.org,2002:int", short(base.construct_yaml_int))
-    loader.add_constructor("tag:yaml.org,2002:float", short(base.construct_yaml_float))
     return loader
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, statements, structure
 from commonplace.types import Note
@@ -45,7 +46,7 @@ def said(note: Note) -> dict[str, object]:
     tags, tasks = dict[str, None](), set[str]()
     for line in _text(note):
         if "#" in line and len(tags) < _MOST_TAGS:
-            for match in _TAG.finditer(comments.without_code(line[:_LONGEST_LINE])):
+            for match in _TAG.finditer(language.composed(comments.without_code(line[:_LONGEST_LINE]))):
                 tag = match[1].strip("/")
                 if any(not c.isdecimal() and c not in "/-_" for c in tag):
                     tags[tag] = None
@@ -106,7 +107,7 @@ def _section(note: Note, place: str) -> tuple[int, int] | None:
 
 def _plain(heading: str) -> str:
     """A heading as links compare it: letters and digits alone, in any case."""
-    return " ".join(re.sub(r"[\W_]+", " ", heading).casefold().split())
+    return " ".join(re.sub(r"[\W_]+", " ", language.caseless(heading)).split())
 
 
 def _block(note: Note, name: str) -> tuple[int, int] | None:

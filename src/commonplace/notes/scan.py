@@ -17,6 +17,7 @@ from commonplace.base.paths import reason
 from commonplace.base.root import LIMIT, Root, Unsafe, read_whole
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
+from commonplace.language import composed
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -369,6 +370,7 @@ class Globs:
     """
 
     def __init__(self, globs: Sequence[str]) -> None:
+        globs = tuple(map(composed, globs))
         self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
         endings = {glob: ending for glob in globs if (ending := _ending(glob))}
         rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
@@ -377,10 +379,11 @@ class Globs:
 
     def endings(self, folder: str) -> tuple[str, ...]:
         """Endings of names that are enough for a file of this folder (a slash at its end) to match."""
-        return tuple(ending for above, ending in self._endings if folder.startswith(above))
+        return tuple(ending for above, ending in self._endings if composed(folder).startswith(above))
 
     def __call__(self, path: str) -> bool:
-        """Tell whether a path matches."""
+        """Tell whether a path matches, however its letters are written."""
+        path = composed(path)
         return (
             path in self._names
             or any(path.endswith(ending) and path.startswith(folder) for folder, ending in self._endings)

@@ -27,6 +27,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
+from commonplace.language import caseless
 from commonplace.markdown.comments import FILTERS, STATUSES, TAGS_IN_TEXT, TASKS_IN_TEXT
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -42,6 +43,7 @@ TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
 KEYS = frozenset({*FILTERS, *TAGS, TASKS_IN_TEXT, "project"})
 _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
+_NO_NUMBER = lazy(r"[-+]?0\d")  # what begins with a nought is a code, as those of the post are
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
 }  # fmt: skip
@@ -327,8 +329,8 @@ def _in_front_matter(fact: NoteFacts, item: Filter) -> bool:
 
 def _is_nested(tag: str, item: Filter) -> bool:
     """Whether a tag is one below another (`project/kestrel` below `project`)."""
-    above = item.value.removeprefix("#").casefold()
-    return item.sign == "=" and bool(above) and tag.casefold().startswith(f"{above}/")
+    above = caseless(item.value.removeprefix("#"))
+    return item.sign == "=" and bool(above) and caseless(tag).startswith(f"{above}/")
 
 
 def _tags(value: object) -> list[str]:
@@ -348,11 +350,13 @@ def _compare(value: object, item: Filter) -> bool:
         return compare(number, other)
     if item.sign != "=" and (number is not None or other is not None):
         return False
-    return compare(str(value).strip().casefold(), wanted.casefold())
+    return compare(caseless(str(value).strip()), caseless(wanted))
 
 
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and _NO_NUMBER.match(value):
         return None
     try:
         return float(value)

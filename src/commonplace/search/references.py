@@ -13,6 +13,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
+from commonplace.language import caseless, composed
 from commonplace.notes.scan import Globs, Source
 from commonplace.notes.scan import shown as shown
 
@@ -64,11 +65,27 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
         collection, path = _named_by(store, reference.docid)
         return shown(collection, path), os.path.join(_source(store, collection).root, path)
     collection, path = key_of(store, reference.path)
-    absolute = os.path.join(_source(store, collection).root, path)
+    root = _source(store, collection).root
+    path = as_written(root, path)
+    absolute = os.path.join(root, path)
     outside = ".." in path.split("/") or os.path.isabs(path)
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
         raise _missing(store, path)
-    return reference.path, absolute
+    return shown(collection, path), absolute
+
+
+def as_written(root: str, path: str) -> str:
+    """Return a path below a folder as its names are written there, which may be in NFD."""
+    parts = path.split("/")
+    if path.isascii() or os.path.lexists(os.path.join(root, path)) or ".." in parts or os.path.isabs(path):
+        return path
+    written: list[str] = []
+    for part in parts:
+        with suppress(OSError):
+            names = os.listdir(os.path.join(root, *written))
+            part = next((name for name in names if name == part or composed(name) == composed(part)), part)
+        written.append(part)
+    return "/".join(written)
 
 
 def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
@@ -104,15 +121,15 @@ def linked(store: Store, link: Link) -> str:
     """
     store.freshen()
     rows = {shown(row.collection, row.path): row for row in store.index.notes()}
-    name = link.name.removeprefix("./").strip("/").casefold()
+    name = caseless(link.name.removeprefix("./").strip("/"))
     file = name if name.endswith(".md") else f"{name}.md"
-    found = [path for path in rows if path.casefold() == file or path.casefold().endswith(f"/{file}")]
+    found = [path for path in rows if f"/{caseless(path)}".endswith(f"/{file}")]
     if not found:
         called = {(one.collection, one.path): one.metadata for one in facts.facts(store.index)}
         found = [
             path
             for path, row in rows.items()
-            if name in _aliases(called.get((row.collection, row.path), {})) or row.title.casefold() == name
+            if name in _aliases(called.get((row.collection, row.path), {})) or caseless(row.title) == name
         ]
     found.sort(key=lambda path: (path.count("/"), path))
     shortest = [path for path in found if path.count("/") == found[0].count("/")]
@@ -128,7 +145,7 @@ def _aliases(metadata: Mapping[str, object]) -> set[str]:
     for key in ("aliases", "alias"):
         value = metadata.get(key)
         listed = value if isinstance(value, list) else str(value or "").split(",")
-        names |= {str(one).strip().casefold() for one in listed}
+        names |= {caseless(str(one).strip()) for one in listed}
     return names - {""}
 
 
@@ -189,10 +206,10 @@ def notes(index: Index) -> list[NoteInfo]:
 
 def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
     """Keep the notes of a collection, below a folder, of a path, or that a glob matches; empty: all."""
-    under = under.strip().removeprefix("./").rstrip("/")
+    under = composed(under.strip().removeprefix("./").rstrip("/"))
     matches = Globs([under]) if _is_glob(under) else None
     for note in notes:
-        inside = note.path == under or note.path.startswith(f"{under}/") or note.collection == under
+        inside = f"{composed(note.path)}/".startswith(f"{under}/") or composed(note.collection) == under
         if under in ("", ".") or (matches(note.path) if matches else inside):
             yield note
 

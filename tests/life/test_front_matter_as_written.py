@@ -1,0 +1,76 @@
+"""Front matter says what its writer meant, also where a line of it is no YAML."""
+
+from __future__ import annotations
+
+from tests.life.conftest import Owner
+
+# A line that is no YAML, or that older YAML takes for something else, and what finds its note.
+LINES = {
+    "colon": ("title: Notes: harbour", 'title:"Notes: harbour"'),
+    "colon in a value": ("summary: a: b", 'summary:"a: b"'),
+    "at": ("assignee: @home", "assignee:@home"),
+    "star": ("person: *Lin", "person:*Lin"),
+    "tab": ("crew:\n\t- Ann\n\t- Bo", "crew:Bo"),
+    "tags": ("tags: [#abc, def]", "tag:abc"),
+    "template": ("created_by: {{date}}", 'created_by:"{{date}}"'),
+    "backtick": ("command: `ls -l`", 'command:"`ls -l`"'),
+    "percent": ("share: %20", 'share:"%20"'),
+    "quotation": ('saying: "Never say: never', 'saying:"Never say: never"'),
+    "bracket": ("choice: [open", 'choice:"[open"'),
+    "exclamation": ("mood: !great day", 'mood:"!great day"'),
+    "no such day": ("due_day: 2024-02-30", "due_day:2024-02-30"),
+    "zip": ("zip: 01234", "zip:01234"),
+    "hour": ("start: 12:30", "start:12:30"),
+    "yes": ("draft_state: yes", "draft_state:yes"),
+    "no": ("country: NO", "country:no"),
+    "on": ("heating: on", "heating:on"),
+    "hexadecimal": ("mask: 0xFF", "mask:0xFF"),
+    "octal": ("mode: 0o17", "mode:0o17"),
+    "underscores": ("serial: 1_000", 'serial:"1_000"'),
+    "version": ("release: 1.10", "release:1.10"),
+    "exponent": ("hash: 1e5", "hash:1e5"),
+    "plus": ("phone: +491234", "phone:+491234"),
+}  # fmt: skip
+DAMAGED = list(LINES)[:12]
+
+
+def test_every_line_counts(owner: Owner) -> None:
+    for name, (line, _) in LINES.items():
+        owner.note(f"memory/{name}.md", f"---\nkind_of: boat\n{line}\nstage: 7\n---\n\nThe kayak.\n")
+    memory = owner.memory()
+    for question in ("kind_of:boat", "stage:7"):
+        assert len(memory.search(question, limit=60).hits) >= len(LINES), question
+    for name, (_, question) in LINES.items():
+        assert {hit.path for hit in memory.search(question, limit=60).hits} == {f"memory/{name}.md"}, name
+    assert memory.search("tag:def").hits
+    assert memory.search("crew:Ann").hits
+    assert "Notes: harbour" in {note.title for note in memory.notes()}
+
+
+def test_a_code_is_no_number(owner: Owner) -> None:
+    owner.note("memory/a.md", "---\nzip: 01234\nrooms: 3\nprice: 1.50\n---\n\nThe flat.\n")
+    memory = owner.memory()
+    assert not memory.search("zip:1234").hits
+    assert memory.search("rooms>2").hits
+    assert memory.search("price<2").hits
+    assert not memory.search("price>2").hits
+
+
+def test_the_line_is_named(owner: Owner) -> None:
+    for name, (line, _) in LINES.items():
+        owner.note(f"memory/{name}.md", f"---\nstage: 7\n{line}\n---\n\nThe kayak.\n")
+    told = owner.run("sync").err + owner.run("sync").out
+    assert told.count(".md:3") == 5, told  # and how many more
+    assert f"{len(DAMAGED) - 5} more notes" in told
+    examined = owner.run("doctor").out
+    assert "YAML" in examined
+    assert any(f"memory/{name}.md:3" in examined for name in DAMAGED)
+    owner.note("memory/fine.md", "---\nzip: 01234\ndraft: yes\nstart: 12:30\n---\n\nThe kayak.\n")
+    assert "fine.md" not in owner.run("sync").err
+
+
+def test_what_is_pinned_stays_pinned(owner: Owner) -> None:
+    owner.note("memory/a.md", "---\npinned: yes\nowner: @home\n---\n\n- The boat is red.\n")
+    done = owner.run("--agent", "somebody", "correct", "The boat is red.", "The boat is blue.")
+    assert done.code != 0
+    assert "The boat is red." in owner.read("memory/a.md")
