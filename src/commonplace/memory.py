@@ -239,13 +239,17 @@ class Memory:
         now: datetime | None = None,
         provenance: Provenance | None = None,
         tentative: bool = False,
+        on: date | str | None = None,
+        once: bool = False,
     ) -> Written:
-        """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
+        """Append an entry to the note of a day, or to a section of MEMORY.md if `long_term`.
 
-        Secrets are redacted and private parts dropped before anything touches the disk; `provenance`
-        (`commonplace.types.Provenance`) says in the note who wrote it, `tentative` that it is a guess. Where
-        there is an index, the answer names the nearest statements that stand: which of them no longer hold is
-        for `correct`. Raises ConfigError for empty text, NoteUnreadable if the file cannot be written.
+        The day is today, or the one that it is about: `on` as a date or in words (yesterday, 2026-11-03,
+        昨天). Secrets are redacted and private parts dropped before anything touches the disk; `provenance`
+        (`commonplace.types.Provenance`) says in the note who wrote it, `tentative` that it is a guess. The
+        answer names the nearest statements that stand: which of them no longer hold is for `correct`. With
+        `once`, what that note or MEMORY.md says already is not written again. Raises ConfigError for empty
+        text and for what is no day, NoteUnreadable if the file cannot be written.
         """
         from datetime import datetime
 
@@ -260,7 +264,9 @@ class Memory:
             check_kind("provenance", provenance, Provenance, 'a commonplace.types.Provenance(by="agent")')
         self._store.dismiss()
         now = now or datetime.now()
-        written = layout.remember(
+        day = _one_day(on, now.date())
+        write = partial(
+            layout.remember,
             self.workspace,
             text,
             now=now,
@@ -271,17 +277,33 @@ class Memory:
             times=self.settings.remember.times,
             provenance=provenance,
             tentative=tentative,
+            on=day,
             record=partial(self._note_entry, provenance, datetime.now().astimezone()),
         )
+        written = self._written_once(text, day or now.date(), write) if once else write()
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
         number = self._store.written(written.path)
-        if tentative or not (self._index_path or self.workspace.index).exists():
+        if tentative:
             return written
         from commonplace.edit import resolve
 
-        near = resolve.standing(self.workspace, self._answerer, text, written, now.date(), since=number)
+        is_indexed = (self._index_path or self.workspace.index).exists()
+        answerer = self._answerer if is_indexed else None
+        near = resolve.standing(self.workspace, answerer, text, written, now.date(), since=number)
         return replace(written, near=near)
+
+    def _written_once(self, text: str, day: date, write: Callable[[], Written]) -> Written:
+        """Write an entry unless the note of its day or MEMORY.md says it already."""
+        from commonplace.base.locks import locked
+        from commonplace.edit import resolve
+
+        with locked(paths.lock_file(self.workspace, "once")):
+            for note in (self.workspace.daily(day), self.workspace.memory_file):
+                path = note.relative_to(self.workspace.root).as_posix()
+                if found := resolve.said_already(self.workspace, path, text):
+                    return found
+            return write()
 
     def _note_entry(
         self, by: Provenance | None, at: datetime, path: str, text: str, sides: tuple[bytes, bytes]
@@ -919,6 +941,16 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     from commonplace.search import filters
 
     return filters.day(when, now or date.today())
+
+
+def _one_day(on: date | str | None, today: date) -> date | None:
+    """The day that an entry is about, as seen from `today`. Raises ConfigError for several and for none."""
+    if not isinstance(on, str):
+        check_day("on", on)
+        return on
+    from commonplace.search import filters
+
+    return filters.one_day(on, today)
 
 
 def clear_usage(memory: Memory) -> int:

@@ -285,7 +285,7 @@ def written(entry: Written) -> Answer:
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
     near = "These stand nearby; memory_correct those that no longer hold:"
     text = [
-        f"Written to {screen.name(citation)}.{out}",
+        f"{'Not written again, it stands at' if entry.again else 'Written to'} {screen.name(citation)}.{out}",
         *(f"Warning: {warning}" for warning in entry.warnings),
         *([near, _cited(entry.near)] if entry.near else []),
     ]

@@ -173,6 +173,8 @@ def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answ
         long_term=long_term,
         tentative=arguments.get("tentative", False),
         provenance=caller.provenance(),
+        on=arguments.get("on"),
+        once=True,
         **{"section" if long_term else "heading": arguments.get("heading")},
     )
     return answers.written(written)
@@ -458,6 +460,7 @@ TOOLS: tuple[Tool, ...] = (
             "text",
             text=_text("Markdown", maxLength=MOST_CHARACTERS),
             heading=_text(),
+            on=_text("Day it is about, unless today"),
             long_term=_flag("MEMORY.md: what stays true"),
             tentative=_flag("A guess: found, not recalled"),
         ),

@@ -45,6 +45,7 @@ def init(ctx: click.Context, folder: str | None) -> None:
     shell_complete=completed("sections"),
 )
 @option("--heading", metavar="H", help="Heading in today's note.")
+@option("--on", metavar="DAY", help="The day it is about: yesterday, 2026-11-03, 昨天.")
 @option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
 @option("--tentative", is_flag=True, help="Mark it as a guess: searched, but not recalled until confirmed.")
 @option("--no-redact", is_flag=True, help="Write secrets as they are.")
@@ -54,6 +55,7 @@ def remember(
     text: tuple[str, ...],
     section: str | None,
     heading: str | None,
+    on: str | None,
     long_term: bool,
     tentative: bool,
     no_redact: bool,
@@ -73,6 +75,7 @@ def remember(
         redact=False if no_redact else None,
         provenance=session.provenance(ctx),
         tentative=tentative,
+        on=on,
     )
     place = reports.written_text(written)
     try:

@@ -44,6 +44,7 @@ MOST_NEAR = 5  # near misses that are named
 _MOST_STANDING = 3  # statements that are named beside a new one
 _LOOKED_AT, _LOOKED_AT_ELSEWHERE = 10, 20  # hits
 _MOST_WORDS = 40  # of a text that the index is asked
+_UNINDEXED = 30  # newest lines of a note, which no index may hold yet
 _NEAR = 0.5  # share of the words of the shorter one
 _LONGEST = 200  # characters of a near miss
 _LARGEST, _LARGEST_NOTE = 200_000, 4_000_000  # bytes of a note that is read for a hit; that is looked through
@@ -490,9 +491,20 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
 # --- what stands near -----------------------------------------------------------------------------------
 
 
+def said_already(workspace: paths.Workspace, path: str, text: str) -> Written | None:
+    """Return where a note says just what is to be written, if it stands there; None if it does not."""
+    known, words = _known(workspace, path), compare.read(text)
+    for statement in statements.read(known.note) if known else ():
+        if not (statement.struck or statement.said.get("status")) and compare.read(statement.text) == words:
+            from commonplace.types import Written
+
+            return Written(path, statement.first, statement.last, again=True)
+    return None
+
+
 def standing(
     workspace: paths.Workspace,
-    answerer: Answerer,
+    answerer: Answerer | None,
     text: str,
     written: Written,
     today: date,
@@ -503,14 +515,22 @@ def standing(
 
     Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
     to say. What cannot be asked or read counts as saying nothing, since the entry is written in any case.
-    What is written after the write of that number (`since`) need not be among them.
+    The newest lines of the note, of today's and of MEMORY.md are read, since no index may hold them. What is
+    written after the write of that number (`since`) need not be among the others.
     """
     words = _matter(text)
     newest: dict[frozenset[str], _Near] = {}
     copies: dict[tuple[str, int], _Near] = {}
     known = cache(partial(_known, workspace))  # several hits may stand in one note
-    for hit in filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT, since)):
-        for statement, note in _stated(known(hit.path), hit):
+    hits = filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT, since)) if answerer else ()
+    found = [(hit.path, hit.start_line, hit.end_line) for hit in hits]
+    day = workspace.daily(today).relative_to(workspace.root).as_posix()
+    for path in dict.fromkeys((written.path, day, workspace.memory_file.name)):
+        if note_there := known(path):
+            last = len(note_there.note.lines)
+            found.append((path, max(1, last - _UNINDEXED), last))
+    for path, first_line, last_line in found:
+        for statement, note in _stated(known(path), first_line, last_line):
             lines = range(written.start_line, written.end_line + 1)
             is_new = statement.path == written.path and statement.first in lines
             if is_new or not _holds(statement, today):
@@ -593,16 +613,16 @@ def _read(data: bytes, path: str) -> _Known:
 _recent = recent(32, _read)  # the next entry is often near to the same notes
 
 
-def _stated(known: _Known | None, hit: Hit) -> Iterator[tuple[Statement, Note]]:
-    """The statements of a hit, with their note.
+def _stated(known: _Known | None, first: int, last: int) -> Iterator[tuple[Statement, Note]]:
+    """The statements of some lines, with their note.
 
     In a conversation they are what the owner says: nobody corrects what others said.
     """
     if known is None:
         return
-    stated = statements.read(known.note, range(hit.start_line, hit.end_line + 1))
-    for statement in _on(stated, hit.start_line, hit.end_line):
-        is_turn = any(first <= statement.first <= last for first, last in known.chats)
+    stated = statements.read(known.note, range(first, last + 1))
+    for statement in _on(stated, first, last):
+        is_turn = any(start <= statement.first <= end for start, end in known.chats)
         if not is_turn or turns.speaker(statement.text, chat=True) in turns.OWNER:
             yield statement, known.note
 

@@ -65,17 +65,18 @@ def remember(
     times: bool = True,
     provenance: Provenance | None = None,
     tentative: bool = False,
+    on: date | None = None,
     record: Callable[[str, str, appends.Sides], str] | None = None,
 ) -> Written:
     """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
     Private parts are dropped and secrets redacted before anything is written; `provenance` is written as a
     comment, as is `tentative`, and with it recalled blocks are left out. `record` is given the note, the text
-    and the lines around the entry; it returns the run that `undo` takes back. Raises ConfigError for an empty
-    text or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
-    NoteUnreadable.
+    and the lines around the entry; it returns the run that `undo` takes back. `on` is the day of the note;
+    an entry of another day has no hour. Raises ConfigError for an empty text or a heading of the wrong kind,
+    OutsideRoots where the note is a link that leaves the workspace, NoteUnreadable.
     """
-    _check_heading(section, heading, long_term)
+    _check_heading(section, heading, long_term, on)
     check_closed(text, "text")
     provenance = dated(provenance, now)
     body, kinds = own_words(text, provenance, redact)
@@ -84,8 +85,9 @@ def remember(
     if long_term:
         note, opening, under, hour = workspace.memory_file, MEMORY_TITLE, section or DEFAULT_SECTION, None
     else:
-        note, opening, under = workspace.daily(now.date()), f"# {now:%Y-%m-%d}", heading or ""
-        hour = f"{now:%H:%M}" if times else None
+        day = on or now.date()
+        note, opening, under = workspace.daily(day), f"# {day:%Y-%m-%d}", heading or ""
+        hour = f"{now:%H:%M}" if times and day == now.date() else None
     title, title_kinds = _title(under, provenance, redact)
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, hour)
@@ -220,11 +222,13 @@ def _title(text: str, provenance: Provenance | None, redact: bool) -> tuple[str,
     return text, kinds
 
 
-def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:
+def _check_heading(section: str | None, heading: str | None, long_term: bool, on: date | None) -> None:
     if section and not long_term:
         raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
     if heading and long_term:
         raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
+    if on and long_term:
+        raise ConfigError("on", "goes with daily notes; long-term memory has no day")
 
 
 def _clean(text: str, redact: bool, *, personal: bool = False) -> tuple[str, tuple[str, ...]]:

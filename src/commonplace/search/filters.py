@@ -294,6 +294,16 @@ def day(text: str, now: date) -> date:
     return date.fromisoformat(_span(Filter(AS_OF, text), now)[1])
 
 
+def one_day(text: str, now: date) -> date:
+    """The day that a text names. Raises ConfigError for a time of several days, and for none."""
+    from datetime import date
+
+    first, last = _span(Filter("on", text), now)
+    if first != last:
+        raise ConfigError("on", message("date.several", "{value!r} is more than one day", value=text))
+    return date.fromisoformat(first)
+
+
 def _dated(item: Filter, now: date) -> Scope:
     """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
     first, last = _span(item, now)

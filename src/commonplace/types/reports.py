@@ -37,7 +37,8 @@ class Written:
 
     `near` are the nearest statements that stand already; nothing was changed for them. `warnings`
     say which lines another program has overwritten since the last write, and where the copies are. `run` is
-    what `undo` takes back; empty where it could not be recorded.
+    what `undo` takes back; empty where it could not be recorded. `again` says that the entry stood there
+    already and was not written again.
     """
 
     path: str
@@ -47,6 +48,7 @@ class Written:
     near: tuple[Cited, ...] = ()
     warnings: tuple[str, ...] = ()
     run: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def _remember(call: Call) -> object:
     values = call.values
     written = call.memory.remember(
         values["text"], provenance=call.provenance,
-        **call.given("heading", "section", "long_term", "tentative"),
+        **call.given("heading", "section", "long_term", "tentative", "on"),
     )  # fmt: skip
     return Reply(written, 201)
 
@@ -127,6 +127,7 @@ OPERATIONS = (
             "text", text=text("Markdown.", least=1, most=_MOST_CHARACTERS),
             heading=text("In today's note.", most=200), section=text("Of MEMORY.md.", most=200),
             long_term=flag("Write to MEMORY.md."), tentative=flag("A guess: found, not recalled."),
+            on=text("The day it is about, today if not given: 2026-11-03, yesterday.", most=100),
         ),
         refusals=(409,), lane="entry", created=True,
     ),
