@@ -22,6 +22,7 @@ from commonplace.base.errors import (
     OutsideRoots,
     UnknownCollection,
 )
+from commonplace.base.messages import message
 from commonplace.base.root import is_hidden
 from commonplace.index.base import DOCID
 from commonplace.index.store import Store
@@ -763,6 +764,7 @@ class Memory:
             *pulled,
             *self._renew_records(),
             *report.warnings,
+            *([] if patient else left_aside(self)),
             *filter(None, [self._current.trouble]),
         ]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
@@ -778,7 +780,8 @@ class Memory:
                 raise error.remedied() from error
         states, failures = self._ask_others(Memory.status)
         told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
-        return replace(state, others=tuple(self._others), warnings=(*state.warnings, *told, *failures))
+        warnings = (*state.warnings, *left_aside(self), *told, *failures)
+        return replace(state, others=tuple(self._others), warnings=warnings)
 
     def usage(self, days: int | None = None) -> Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -951,6 +954,18 @@ def _one_day(on: date | str | None, today: date) -> date | None:
     from commonplace.search import filters
 
     return filters.one_day(on, today)
+
+
+def left_aside(memory: Memory) -> list[str]:
+    """Say which Markdown of the workspace is not searched, unless the owner has chosen what is."""
+    settings = memory.settings
+    if settings.index.include != config.keys.find("index.include").default:
+        return []
+    if not (names := scan.left_aside(sources(memory), settings.prompt.file_names)):
+        return []
+    aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
+    first, remedy = paths.shown(names[0]), remedies.say("index.include")
+    return [message("notes.aside", aside, n=len(names), first=first, remedy=remedy)]
 
 
 def clear_usage(memory: Memory) -> int:

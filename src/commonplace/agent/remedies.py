@@ -21,6 +21,7 @@ WORDS: Mapping[str, str] = {
     "forget.what": "memory_forget with the lines {0}",
     "forget.words": "memory_forget with their words, as text",
     "index.anew": "ask the user to delete {0}*, then to run `commonplace sync`",
+    "index.include": _ASK.format("config set --in-workspace index.include '**/*.md'") + " to search them",
     "models.fetch": _ASK.format("models pull {0}"),
     "models.llm.named": _ASK.format("models use --llm PROVIDER/MODEL"),
     "models.use": _ASK.format("models use {0}"),

@@ -41,6 +41,7 @@ WORDS: Mapping[str, str] = {
     "forget.text": "words are forgotten as text",
     "forget.what": "forget {0} as well",
     "forget.words": "forget their words as text",
+    "index.include": "set index.include to ['**/*.md'] to search them",
     "index.anew": "delete {0}*, and sync: it is made anew from the notes",
     "init": "make one first",
     "init.elsewhere": "~/notes",

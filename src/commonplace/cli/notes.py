@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from commonplace.base.errors import NoteUnreadable
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.cli import failures, picks, session
 from commonplace.cli.options import command, completed, format_option, option
 from commonplace.config import workspaces
@@ -24,7 +25,7 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 @click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
-    from commonplace.memory import create
+    from commonplace.memory import Memory, create, left_aside
 
     session.check_owner(ctx)
     root = os.path.abspath(folder or session.workspace(ctx) or ".")
@@ -34,6 +35,9 @@ def init(ctx: click.Context, folder: str | None) -> None:
     except NoteUnreadable as error:
         failures.warn(f"{error}, so --all-workspaces does not find it")
     session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
+    with suppress(CommonplaceError), Memory.open(root, agent="") as memory:
+        for line in left_aside(memory):
+            session.note(line)
 
 
 @command("remember", dashed="words with a dash stand after --: `{0} -- {1} …`")

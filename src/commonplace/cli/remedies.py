@@ -33,6 +33,7 @@ WORDS: Mapping[str, str] = {
     "forget.what": "commonplace forget '{0}'",
     "forget.words": "commonplace forget --text, with their words",
     "index.anew": "delete {0}*, then `commonplace sync`: it is made anew from the notes",
+    "index.include": "`commonplace config set --in-workspace index.include '**/*.md'` includes them",
     "init": "make one with `commonplace init`",
     "init.elsewhere": "commonplace init ~/notes",
     "keyring": "the system keyring (`commonplace config key NAME`)",

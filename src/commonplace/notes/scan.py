@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _WILD = "*?["
+_MOST_ASIDE = 20_000  # files and folders that are looked at for Markdown in no collection
 _MOST_DEEP = 2  # places of a glob where any folders may stand; one with more matches nothing
 
 # Bare tuples by folder, since a search makes one for every file it compares.
@@ -201,6 +202,23 @@ def look(sources: Sequence[Source]) -> list[Listing]:
             listing = listing.without(Globs(source.ignore))
         listings.append(_unshared(listing.once(), listings))
     return listings
+
+
+def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
+    """Return the Markdown of the workspace that is in no collection and not ignored, but for `known` names.
+
+    A large folder is looked through as far as its first thousands of files.
+    """
+    own, others = sources[0], {os.path.realpath(source.root) for source in sources[1:]}
+    chosen, found, left = Globs((*own.globs, *own.ignore, *known)), list[str](), _MOST_ASIDE
+    for folder, names, files in os.walk(own.root):
+        hidden = {name for name in names if name[0] == "." or f"{folder}/{name}" in others}
+        names[:] = [name for name in names if name not in hidden | IGNORED_FOLDERS]
+        paths = [os.path.relpath(f"{folder}/{name}", own.root) for name in files if name.endswith(".md")]
+        found += [path for path in paths if path[0] != "." and "/." not in path and not chosen(path)]
+        if (left := left - len(files) - len(names)) < 0:
+            break
+    return sorted(found)
 
 
 def _real(path: str) -> str:
