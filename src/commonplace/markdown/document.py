@@ -40,7 +40,17 @@ from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
-from commonplace.markdown import comments, fences, metadata, references, stamps, statements, struck, structure
+from commonplace.markdown import (
+    comments,
+    encoded,
+    fences,
+    metadata,
+    references,
+    stamps,
+    statements,
+    struck,
+    structure,
+)
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, cite
@@ -168,7 +178,7 @@ def public(text: str, path: str, *, redacted: bool = True) -> str:
 
 def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     """The lines of a text without their comments, and its blocks; of code its name, too."""
-    text = public(text, path, redacted=redacted)
+    text = public(encoded.left_out(text), path, redacted=redacted)
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
