@@ -41,6 +41,7 @@ _TEMPORARY = ".tmp"
 # The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
+_ALWAYS_KEPT = 200  # runs, whatever a clock says
 _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
 MOST = 20_000  # characters that somebody reads through before a yes
 _MOST_LINES = 2_000  # of one side of a diff, whose time grows with their product
@@ -305,12 +306,10 @@ def remove(workspace: paths.Workspace, name: str) -> None:
 def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
     """Remove the runs that are older than so many days, but none that is begun.
 
-    Where even the last one before now is older, the clock may be wrong: the next run decides.
+    The newest stay at any age: the clock may be wrong.
     """
-    known = names(workspace)
+    known = names(workspace)[:-_ALWAYS_KEPT]
     cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
-    if len(known) > 1 and known[-2] < cutoff:
-        return
     for name in known[: bisect_left(known, cutoff)]:
         run = _loaded(workspace, name)
         if isinstance(run, str) and run:

@@ -402,7 +402,9 @@ class History(NamedTuple):
         "Whether generated changes are committed (auto) where the workspace is in a git repository.",
         choices=("auto", "off"),
     )
-    keep_days: int = _key(365, "Days that generated changes can be undone.", 1, 36_500)
+    keep_days: int = _key(
+        365, "Days that generated changes can be undone; the newest 200 can at any age.", 1, 36_500
+    )
 
 
 class Forget(NamedTuple):
