@@ -968,6 +968,13 @@ def left_aside(memory: Memory) -> list[str]:
     return [message("notes.aside", aside, n=len(names), first=first, remedy=remedy)]
 
 
+def overwritten(memory: Memory) -> list[str]:
+    """Say what other programs have overwritten in notes since the last write or sync; each is said once."""
+    from commonplace.notes import writes
+
+    return writes.warnings(memory.workspace)
+
+
 def clear_usage(memory: Memory) -> int:
     """Delete the record of what was asked and opened; return how many questions it held.
 

@@ -178,8 +178,8 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
         editor.write("- theirs\n")
     (told,) = remember(workspace, "three")
     assert "lacks a line that another program saved while it was replaced (- theirs)" in told
-    (copy,) = (tmp_path / ".commonplace" / "overwritten").iterdir()
-    assert copy.read_text() == "- theirs\n"
+    (copy,) = (tmp_path / ".commonplace" / "overwritten").glob("*.md")
+    assert copy.read_text() == "# 2026-02-13\n\n- 12:00 one\n- theirs\n"
     assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
 
@@ -190,9 +190,9 @@ def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     for place in range(number):
         remember(workspace, f"line {place} " + "x" * 100)
     folder = tmp_path / ".commonplace" / "writes"
-    assert len(list(folder.iterdir())) <= 3
+    assert len(list(folder.iterdir())) <= 30
     assert max(path.stat().st_size for path in folder.glob("*.json")) < 100_000
     assert writes.check(workspace) == []
-    assert [path.suffix for path in folder.iterdir() if path.suffix != ".new"] == [".json"]
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".z"}
     shutil.rmtree(folder)  # as everything below `.commonplace/` it may go
     assert remember(workspace, "still") == ()

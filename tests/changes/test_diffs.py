@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -146,10 +147,10 @@ def test_no_line_is_lost_or_doubled(before: bytes, after: bytes, now: bytes) -> 
         result = diffs.revert(before, after, now)
     except diffs.Overlap:
         return
-    wanted = Counter(diffs.split(now))
-    wanted.subtract(Counter(diffs.split(after)))
-    wanted.update(diffs.split(before))
-    found = Counter(diffs.split(result))
+    wanted = Counter(now.splitlines())
+    wanted.subtract(Counter(after.splitlines()))
+    wanted.update(before.splitlines())
+    found = Counter(result.splitlines())
     assert {line: n for line, n in wanted.items() if n} == dict(found)
 
 
@@ -194,3 +195,36 @@ def test_untouched_it_comes_back_whatever_it_is_where_it_is_plain(before: bytes,
         for line in diffs.split(after)[hunk.other_first : hunk.other_last]
     ]
     assert len(made) == added
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=6)
+
+
+@given(WORDS, WORDS, WORDS, st.integers(0, 7))
+def test_the_end_of_the_last_line_changes_nothing_else(
+    before: list[str], after: list[str], now: list[str], ends: int
+) -> None:
+    """With or without a last line end, a change comes back as with all of them, or not at all."""
+
+    def bare(lines: list[str], has_end: bool) -> bytes:
+        return ("\n".join(lines) + "\n" * (has_end and bool(lines))).encode()
+
+    texts = [bare(lines, bool(ends >> n & 1)) for n, lines in enumerate((before, after, now))]
+    try:
+        result = diffs.revert(*texts)
+    except diffs.Overlap:
+        return
+    assert (
+        result.splitlines() == diffs.revert(*(bare(one, True) for one in (before, after, now))).splitlines()
+    )
+
+
+@given(WORDS, WORDS, WORDS)
+def test_a_merge_keeps_what_either_side_put_in(base: list[str], ours: list[str], theirs: list[str]) -> None:
+    rows = diffs.merge(base, ours, theirs)
+    merged = Counter(ours[place] if is_ours else theirs[place] for is_ours, place in rows)
+    for side in (ours, theirs):
+        assert not (Counter(side) - Counter(base)) - merged
+    assert [side[place] for side, place in ((ours, n) if o else (theirs, n) for o, n in rows)] == (
+        theirs if ours == base else ours if theirs == base else mock.ANY
+    )

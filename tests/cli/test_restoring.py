@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -19,18 +18,16 @@ NOTE = "memory/2026-02-14.md"
 
 @pytest.fixture
 def lost(workspace: Path) -> list[str]:
-    """Copies of a line that an old buffer overwrote, and of one that was taken out."""
+    """Copies of two versions that old buffers overwrote."""
     found, note = paths.Workspace(workspace), workspace / NOTE
     buffer = note.read_text()
     layout.remember(found, "the walnut desk is upstairs", now=NOW)
     note.write_text(buffer + "- of the owner")
     assert len(writes.check(found)) == 1
     layout.remember(found, "it \x1b[31mrained", now=NOW)
-    note.write_text(
-        "".join(line for line in note.read_text().splitlines(keepends=True) if "rained" not in line)
-    )
-    assert writes.check(found) == []
-    return [name.removesuffix(".md") for name in writes.listed(found, writes.COPIES)]
+    note.write_text(buffer + "- of the owner")
+    assert len(writes.check(found)) == 1
+    return writes.copy_names(found)
 
 
 def test_nothing_was_overwritten(run: Run) -> None:
@@ -54,10 +51,10 @@ def test_the_command_that_is_named_can_be_pasted(run: Run, workspace: Path) -> N
 
 
 def test_copies_are_listed_and_put_back(run: Run, workspace: Path, lost: list[str]) -> None:
-    one, other = sorted(lost, key=lambda name: name.endswith(".taken"))
+    one, other = lost
     listed = run("restore").stdout
     assert f"{one}: {NOTE}, 1 line overwritten\n  - 12:00 the walnut desk is upstairs\n" in listed
-    assert f"{other}: {NOTE}, 1 line taken out, nothing else was changed\n" in listed
+    assert f"{other}: {NOTE}, 1 line overwritten\n" in listed
     assert "\x1b" not in listed
     result = run("restore", one)
     assert (result.exit_code, result.stdout) == (0, f"{NOTE}: 1 line put back\n")
@@ -72,9 +69,9 @@ def test_copies_are_listed_and_put_back(run: Run, workspace: Path, lost: list[st
 
 def test_what_stands_again_is_not_written_twice(run: Run, workspace: Path, lost: list[str]) -> None:
     with open(workspace / NOTE, "a") as file:
-        file.write("- 12:00 the walnut desk is upstairs\n")
-    result = run("restore", *sorted(lost, key=lambda name: name.endswith(".taken"))[:1])
-    assert result.stdout == f"{NOTE}: 0 lines put back\n"
+        file.write("\n- 12:00 the walnut desk is upstairs\n")
+    assert f"{lost[0]}: {NOTE}, 0 lines overwritten\n" in run("restore").stdout
+    assert run("restore", lost[0]).stdout == f"{NOTE}: 0 lines put back\n"
     assert (workspace / NOTE).read_text().count("walnut") == 1
 
 
@@ -84,16 +81,15 @@ def test_copies_are_deleted(run: Run, workspace: Path, lost: list[str]) -> None:
     assert list((workspace / writes.COPIES).iterdir()) == []
 
 
-def test_a_note_that_is_gone_is_made_anew_while_the_record_names_it(
+def test_a_note_that_is_gone_is_made_anew_and_whose_note_is_not_known_is_copied_by_hand(
     run: Run, workspace: Path, lost: list[str]
 ) -> None:
     (workspace / NOTE).unlink()
     assert run("restore", lost[0]).stdout == f"{NOTE}: 1 line put back\n"
     assert len((workspace / NOTE).read_text().splitlines()) == 1
-    (workspace / NOTE).unlink()
-    shutil.rmtree(workspace / writes.FOLDER)
-    assert "a note that is gone, 1 line" in run("restore").stdout
+    (workspace / f"{writes.COPIES}/{lost[1]}.told").unlink()
+    assert "an unknown note, 1 line" in run("restore").stdout
     result = run("restore", lost[1])
     assert result.exit_code == 1
-    assert "its note is gone; copy what you miss by hand" in result.stderr
+    assert "its note is not known; copy what you miss by hand" in result.stderr
     assert len(list((workspace / writes.COPIES).glob("*.md"))) == 1

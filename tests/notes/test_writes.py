@@ -1,12 +1,12 @@
-"""What became of our lines: what is told, what is not, and that it is told once."""
+"""The versions of notes: which are kept, what is found by them, and what damages them.
+
+What is said and restored is in `tests/life/test_overwritten.py`.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.notes import layout, writes
-from commonplace.types import Entry, Selection
+from commonplace.types import Selection
 
 NOW = datetime(2026, 2, 13, 12)
 
@@ -36,71 +36,64 @@ def note(workspace: paths.Workspace) -> Path:
     return workspace.daily(NOW.date())
 
 
-def edit(workspace: paths.Workspace, old: str, new: str) -> None:
-    """Save in place, as an editor that has read the note."""
-    text = note(workspace).read_text()
-    assert old in text
-    note(workspace).write_text(text.replace(old, new))
-
-
 def copies(workspace: paths.Workspace) -> list[Path]:
     return sorted((workspace.root / writes.COPIES).glob("*.md"))
 
 
-def test_an_old_buffer_is_told_once_and_put_back_by_the_command(workspace: paths.Workspace) -> None:
-    remember(workspace, "one")
+def versions(workspace: paths.Workspace) -> list[bytes]:
+    record = writes.guard(workspace, note(workspace))
+    return [record._version(version) or b"" for version in record.record.versions]
+
+
+def test_some_twenty_versions_are_kept_the_first_always(workspace: paths.Workspace) -> None:
+    note(workspace).write_text("# first\n")
+    for number in range(400):
+        remember(workspace, f"line {number}")
+    kept = versions(workspace)
+    assert 15 < len(kept) < 25
+    assert kept[0] == b"# first\n"
+    assert [data.count(b"\n") for data in kept][-5:] == [398, 399, 400, 401, 402]
+    on_disk = {path.name for path in (workspace.root / writes.FOLDER).glob("*.z")}
+    assert len(on_disk) == len(kept) + 1  # and the lines of others
+
+
+def test_the_room_of_versions_is_bounded(workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "_MOST_BYTES", 3_000)
+    for number in range(20):
+        remember(workspace, f"{number} " + "x" * 500)
+    assert len(versions(workspace)) == 2
     buffer = note(workspace).read_text()
-    remember(workspace, "the cat's dish is blue")
-    note(workspace).write_text(buffer + "- of the owner\n")
-    (told,) = remember(workspace, "three")
-    assert "another program saved memory/2026-02-13.md without a line" in told
-    (copy,) = copies(workspace)
-    assert copy.read_text() == "- the cat's dish is blue\n"
-    note(workspace).write_text(note(workspace).read_text().rstrip("\n"))  # a note may end without a newline
-    assert copy.stem in told
-    command = [sys.executable, "-m", "commonplace", "-w", workspace.root, "restore", copy.stem]
-    subprocess.run(command, check=True)
-    assert note(workspace).read_text().endswith("- of the owner\n- three\n- the cat's dish is blue\n")
-    assert copies(workspace) == []
-    assert remember(workspace, "four") == ()
-    assert writes.check(workspace) == []
-
-
-def test_a_sync_tells_as_well(workspace: paths.Workspace) -> None:
-    with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
-        memory.capture([Entry("one", NOW)])
-        buffer = note(workspace).read_text()
-        memory.capture([Entry("two", NOW), Entry("three", NOW)])
-        note(workspace).write_text(buffer)  # saved just as it was read
-        (told,) = memory.sync().warnings
-        assert "without 2 lines of this memory" in told
-        assert memory.sync().warnings == ()
-
-
-def test_nothing_is_said_of_what_the_owner_saw(workspace: paths.Workspace) -> None:
-    for text in ("one", "two", "three"):
-        remember(workspace, text)
-    edit(workspace, "- two\n", "")  # a later line still stands
-    assert remember(workspace, "four") == ()
-    edit(workspace, "# 2026-02-13\n", "# A day\n")
-    assert writes.check(workspace) == []  # which sees it with the line
-    edit(workspace, "- four\n", "")
-    assert remember(workspace, "five") == ()
-    edit(workspace, "- five", "- fives")  # which is an edit of the line
-    assert remember(workspace, "six") == ()
-    assert copies(workspace) == []
-
-
-def test_who_appends_has_seen_nothing(workspace: paths.Workspace) -> None:
-    remember(workspace, "one")
-    buffer = note(workspace).read_text()
-    remember(workspace, "two")
-    with open(note(workspace), "a") as file:
-        file.write("- appended\n")
-    assert writes.check(workspace) == []
+    remember(workspace, "the walnut desk is upstairs")
     note(workspace).write_text(buffer)
-    (told,) = writes.check(workspace)
-    assert "(- two)" in told
+    assert len(writes.check(workspace)) == 1
+
+
+def test_a_damaged_version_is_none(workspace: paths.Workspace) -> None:
+    remember(workspace, "one")
+    remember(workspace, "two")
+    for path in (workspace.root / writes.FOLDER).glob("*.z"):
+        path.write_bytes(b"x" * 100)
+    note(workspace).write_text("- of the owner\n")
+    assert writes.check(workspace) == []
+    assert remember(workspace, "three") == ()
+
+
+def test_copies_are_bounded(workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "_MOST_COPIES", 3)
+    for number in range(5):
+        remember(workspace, f"line {number}")
+        note(workspace).write_text("# A day\n")
+        assert len(writes.check(workspace)) == 1
+    assert len(copies(workspace)) == 3
+    assert len(list((workspace.root / writes.COPIES).iterdir())) == 9
+
+
+def test_a_note_that_is_gone_is_not_missed(workspace: paths.Workspace) -> None:
+    remember(workspace, "one")
+    note(workspace).unlink()
+    assert writes.check(workspace) == []
+    assert remember(workspace, "two") == ()
+    assert note(workspace).read_text() == "# 2026-02-13\n\n- two\n"
 
 
 def test_what_we_take_out_ourselves_is_not_missed(workspace: paths.Workspace) -> None:
@@ -112,33 +105,6 @@ def test_what_we_take_out_ourselves_is_not_missed(workspace: paths.Workspace) ->
         assert memory.sync().warnings == ()
         assert memory.remember("next", now=NOW).warnings == ()
     assert copies(workspace) == []
-
-
-def test_what_is_forgotten_goes_from_records_and_copies(workspace: paths.Workspace) -> None:
-    with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
-        memory.remember("one", now=NOW)
-        buffer = note(workspace).read_text()
-        memory.remember('Quuxley said "tea", 张三 heard it', now=NOW)
-        memory.remember("It rained", now=NOW)
-        note(workspace).write_text(buffer)
-        assert memory.sync().warnings
-        memory.remember("Quuxley again", now=NOW)
-        memory.remember("last", now=NOW)
-        erasure = memory.forget(Selection("person", "Quuxley"))
-        assert erasure.left == ()
-        assert {place.where for place in erasure.places} >= {"notes", "copies"}
-    (copy,) = copies(workspace)
-    assert copy.read_text() == "- 12:00 It rained\n"
-    for path in workspace.root.rglob("*"):
-        assert not path.is_file() or b"Quuxley" not in path.read_bytes(), path
-
-
-def test_a_note_that_is_gone_is_not_missed(workspace: paths.Workspace) -> None:
-    remember(workspace, "one")
-    note(workspace).unlink()
-    assert writes.check(workspace) == []
-    assert remember(workspace, "two") == ()
-    assert note(workspace).read_text() == "# 2026-02-13\n\n- two\n"
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"\xff\xfe", b"0" * 32 + b"\n{}", b'{"note": 1}'])
@@ -155,9 +121,7 @@ def test_what_others_put_into_the_folders_is_not_told(workspace: paths.Workspace
     for path in (folder, told):
         path.mkdir(parents=True)
     (folder / f"{writes.key_of('memory/x.md')}.json").write_text(json.dumps({"note": "memory/x.md"}))
-    (told / "a.json").write_text(
-        json.dumps({"note": "x", "copy": "y", "lines": 1, "late": 0, "first": "Obey."})
-    )
+    (told / "a.json").write_text(json.dumps({"note": "x", "copy": "y", "lines": 1, "late": 0, "first": 0}))
     (folder / "x.kept").write_text("Obey.\n")
     assert writes.check(workspace) == []
     assert list(folder.iterdir()) == list(told.iterdir()) == []
@@ -170,56 +134,6 @@ def test_a_note_on_another_disk_is_written_all_the_same(
     monkeypatch.setattr(writes.Writes, "_take", lambda self, folder, name, kept: None)
     remember(workspace, "two")
     assert sorted(path.name for path in workspace.memory_dir.iterdir()) == ["2026-02-13.md"]
-
-
-def test_the_record_is_bounded(workspace: paths.Workspace) -> None:
-    layout.capture(workspace, [Entry(f"line {n} " + "x" * 500, NOW) for n in range(1500)])
-    (record,) = (workspace.root / writes.FOLDER).glob("*.json")
-    assert record.stat().st_size < 100_000
-
-
-def taken_out(workspace: paths.Workspace) -> list[str]:
-    return [path.read_text() for path in copies(workspace) if path.name.endswith(".taken.md")]
-
-
-EDITS = {
-    "deleted": ("sed -i /walnut/d {}", ["- 12:00 the walnut desk is upstairs\n"]),
-    "deleted in place": ('text=$(grep -v walnut {}); echo "$text" > {}', ["- 12:00 the walnut desk is upstairs\n"]),
-    "a word": ("sed -i s/upstairs/downstairs/ {}", []),
-    "some words": ("sed -i 's/walnut desk is/oak table was carried/' {}", ["- 12:00 the walnut desk is upstairs\n"]),
-    "all but its time": ("sed -i 's/the walnut.*/bo/' {}", ["- 12:00 the walnut desk is upstairs\n"]),
-    "added to": ("sed -i 's/$/, where Mira works on Mondays and sometimes on Thursdays/' {}", []),
-    "indented": ("sed -i 's/^- 12:00 the walnut/  - 12:00 the walnut/' {}", []),
-    "moved": ("text=$(grep walnut {}); sed -i -e /walnut/d -e \"1a $text\" {}", []),
-    "by ed": ("printf '%s\\n' /walnut/d w q | ed -s {}", ["- 12:00 the walnut desk is upstairs\n"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_what_the_owner_edits_at_once_is_no_alarm(workspace: paths.Workspace, edit: str) -> None:
-    layout.remember(workspace, "Mira likes tea", now=NOW)
-    layout.remember(workspace, "the walnut desk is upstairs", now=NOW)
-    command, kept = EDITS[edit]
-    if "ed -s" in command and not shutil.which("ed"):
-        pytest.skip("ed is not installed")
-    subprocess.run(command.replace("{}", str(note(workspace))), shell=True, check=True)
-    assert writes.check(workspace) == []
-    assert remember(workspace, "next") == ()
-    if kept:
-        assert taken_out(workspace) == kept
-    else:
-        assert all("walnut" in copy for copy in taken_out(workspace))
-
-
-@pytest.mark.parametrize("change", ["- of the owner\n", ""])
-def test_an_old_buffer_with_changes_of_its_own_is_told(workspace: paths.Workspace, change: str) -> None:
-    note(workspace).write_text("# A day\n\n- what stood there\n- and this\n")
-    buffer = note(workspace).read_text()
-    remember(workspace, "the walnut desk is upstairs")
-    note(workspace).write_text(buffer + change if change else buffer.replace("- and this\n", ""))
-    (told,) = writes.check(workspace)
-    assert "without a line of this memory (- the walnut desk is upstairs)" in told
-    assert taken_out(workspace) == []
 
 
 def test_a_clock_that_jumps_ahead_drops_nothing(

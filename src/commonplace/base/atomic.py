@@ -2,7 +2,8 @@
 
 A file is read once nobody is in the middle of writing it, and exchanged with its next content at one instant.
 If somebody opened it for writing until then, or put another file in its place, what was there is put back,
-waited for and composed upon again. A guard may keep what was replaced, for those that write into it later.
+waited for and composed upon again. A file that is written for seconds is left alone. A guard keeps versions,
+and what was replaced, for those that write into it later.
 """
 
 from __future__ import annotations
@@ -29,15 +30,20 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["LOCK_WAIT_S", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace"]
+__all__ = ["LOCK_WAIT_S", "Busy", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace"]
 
 _ATTEMPTS = 50  # a file that an editor changes this often in a row is not ours to fight over
-_PATIENCE_S = 2.0  # how long a program may keep a file open for writing until it is exchanged all the same
+_PATIENCE_S = 2.0  # how long a program that writes a file is waited for
 _MOMENT_S = 0.1  # after it truncated a file, or moved it away, an editor has begun to write it anew
+_GROWING_S = 0.5  # a file that is shorter than it was, and younger than this, may be written piece by piece
 _LOOK_S = 0.03  # between two looks at a file, where the system does not say who writes it
 _PAUSE_S = 0.002  # between two questions for a lease
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+class Busy(NoteUnreadable):
+    """Another program is writing a file, and did not end in time; the file is as that program left it."""
 
 
 class Guard(Protocol):
@@ -50,13 +56,17 @@ class Guard(Protocol):
     def wrote(self, data: bytes) -> bool:
         """Tell whether these are the bytes that we wrote last."""
 
-    def prepare(
-        self, before: bytes | None, status: os.stat_result | None, after: bytes | None, inode: int
-    ) -> None:
-        """Note what is about to replace what, by a file of this inode; called again for each attempt."""
+    def is_shorter(self, data: bytes) -> bool:
+        """Tell whether a file lacks bytes that it had, as one that is being written anew does."""
 
-    def hid(self, theirs: bytes, ours: bytes) -> None:
-        """Note what others had put in place, and could not be seen for a moment, in which ours could."""
+    def prepare(
+        self,
+        before: bytes | None,
+        old: os.stat_result | None,
+        after: bytes | None,
+        new: os.stat_result | None,
+    ) -> None:
+        """Note what is about to replace what, with the files' status; called again for each attempt."""
 
     def keep(self, folder: int | None, name: str, base: bytes) -> None:
         """Take over what was replaced, of which `base` was read; the name is free afterwards."""
@@ -111,7 +121,6 @@ class _Original:
 
     def __init__(self, data: bytes = b"", status: os.stat_result | None = None, descriptor: int = -1) -> None:
         self.data, self.status, self.descriptor = data, status, descriptor
-        self.is_busy = False  # somebody has it open for writing, and was waited for in vain
 
     @property
     def bytes_or_none(self) -> bytes | None:
@@ -239,7 +248,7 @@ def _placed(path: Path, within: Path | None, *, make: bool = False) -> Iterator[
 
 @contextmanager
 def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
-    """Read a file once nobody is in the middle of writing it, as far as the system says; or after a while."""
+    """Read a file once nobody is in the middle of writing it, as far as the system says. Raises Busy."""
     began = time.monotonic()
     last: os.stat_result | None = None
     while True:
@@ -247,10 +256,11 @@ def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
         try:
             waited = time.monotonic() - began
             pause = _pause(original, last, guard, waited)
-            if not pause or waited > _PATIENCE_S:
-                original.is_busy = bool(pause)
+            if not pause:
                 yield original
                 return
+            if waited > _PATIENCE_S:
+                raise Busy(paths.shown(place.path), "another program is writing it; try again")
             last = original.status
         finally:
             original.close()
@@ -268,9 +278,11 @@ def _pause(original: _Original, last: os.stat_result | None, guard: Guard | None
         return _PAUSE_S
     if alone:
         swap.end_lease(original.descriptor)
-    if not original.data:
-        return _PAUSE_S if 0 <= time.time() - status.st_mtime < _MOMENT_S else 0
-    if alone or guard is None or guard.wrote(original.data):
+    is_shorter = guard is not None and guard.is_shorter(original.data)
+    young = _GROWING_S if is_shorter else 0 if original.data else _MOMENT_S
+    if 0 <= time.time() - status.st_mtime < young:
+        return _LOOK_S if is_shorter else _PAUSE_S
+    if not original.data or alone or guard is None or guard.wrote(original.data):
         return 0
     stands = last is not None and _marks(last) == _marks(status)
     return 0 if stands else _LOOK_S
@@ -332,15 +344,19 @@ class _Swap:
         self, place: _Place, original: _Original, names: _Names, guard: Guard | None, mode: int = 0
     ) -> None:
         self.place, self.original, self.names, self.guard, self.mode = place, original, names, guard, mode
-        self.inode = 0  # of the new file
+        self.new: os.stat_result | None = None  # of the new file
         self.is_leased = False
+
+    @property
+    def inode(self) -> int:
+        return self.new.st_ino if self.new else 0
 
     def run(self, after: bytes | None) -> bool:
         """Do it; false if somebody has changed what was read, and then it is as if nothing was done."""
         place, names = self.place, self.names
         try:
             if after is not None:
-                self.inode = _write(place, names.fresh, after, self.original.status, self.mode)
+                self.new = _write(place, names.fresh, after, self.original, self.mode)
             return self._prepare(after) and self._displace(after)
         finally:
             with suppress(OSError):
@@ -351,7 +367,7 @@ class _Swap:
     def _prepare(self, after: bytes | None) -> bool:
         """Keep others from opening what is about to be replaced, where the system can; tell the guard."""
         original, place = self.original, self.place
-        if original.status is not None and not original.is_busy:
+        if original.status is not None:
             lease = swap.lease(original.descriptor)
             if lease is False:
                 return False
@@ -359,7 +375,7 @@ class _Swap:
         if not self._is_alone(place.name):
             return False
         if self.guard:
-            self.guard.prepare(original.bytes_or_none, original.status, after, self.inode)
+            self.guard.prepare(original.bytes_or_none, original.status, after, self.new)
         return place.inode(place.name) == original.inode
 
     def _is_alone(self, name: str) -> bool:
@@ -429,9 +445,6 @@ class _Swap:
                 return
             self._release(old, original.data)  # somebody made a new file, which stays
         elif old == names.old:
-            if self.guard and place.inode(old) != original.inode:
-                with open(open_regular(place.folder, old, os.O_RDONLY, 0, old), "rb") as file:
-                    self.guard.hid(file.read(), after)
             swap.exchange(place.folder, old, place.name)
             if place.inode(old) != self.inode:  # others have put a newer file in the place of ours: it stays
                 swap.exchange(place.folder, old, place.name)
@@ -443,12 +456,13 @@ class _Swap:
             while (data := _contents(original.descriptor)) != last:
                 last = data
                 time.sleep(_LOOK_S)
-            _write(place, names.fresh, data, original.status)
+            _write(place, names.fresh, data, original)
             os.replace(names.fresh, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 
-def _write(place: _Place, name: str, data: bytes, status: os.stat_result | None, mode: int = 0) -> int:
-    """Write a new file through to the disk, like the old one or with a mode; return its number."""
+def _write(place: _Place, name: str, data: bytes, original: _Original, mode: int = 0) -> os.stat_result:
+    """Write a new file through to the disk, like the old one or with a mode; return its status."""
+    status = original.status
     mode = mode & 0o777 or PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
     descriptor = open_regular(place.folder, name, _CREATE, mode, str(place.path))
     with open(descriptor, "wb") as file:
@@ -459,5 +473,11 @@ def _write(place: _Place, name: str, data: bytes, status: os.stat_result | None,
                 with suppress(PermissionError):  # only root may give a file away
                     os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, mode)
+        if sys.platform == "linux" and status is not None:
+            with suppress(OSError):  # access lists are such attributes; a disk may have none
+                for attribute in os.listxattr(original.descriptor):
+                    value = os.getxattr(original.descriptor, attribute)
+                    with suppress(OSError):  # some are the system's own
+                        os.setxattr(descriptor, attribute, value)
         os.fsync(descriptor)
-        return os.fstat(descriptor).st_ino
+        return os.fstat(descriptor)

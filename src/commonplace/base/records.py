@@ -72,9 +72,8 @@ PLACES = (
     Place("batches", r"batches\.json", "signed"),  # hashes; the provider has the texts (`residue`)
     Place("request", r"requests/[^/]+\.json", "signed", "requests"),
     Place("writes", r"writes/[^/]+\.json", "own", "copies"),
-    Place("writes", r"writes/[^/]+\.kept", "bound", "copies"),
+    Place("writes", r"writes/[^/]+\.(?:kept|z)", "bound", "copies"),
     Place("overwritten", r"overwritten/[^/]+", "data", "copies"),
-    Place("editing", r"editing/[^/]+", "data", "editing"),
     Place("log", r"(?:schedule|server)\.log", "data", "logs"),
     Place("redaction", r"redaction", "data"),  # a digest
     Place("usage", r"usage\.missed", "data"),  # a byte for each question

@@ -1,4 +1,4 @@
-"""Files compared: what changed between two texts, a change taken back out of a third, and unified diffs.
+"""Files compared: what changed between two texts, a change taken back out of a third, merges, unified diffs.
 
 A diff shows what reading shows: private parts are blank, secrets redacted.
 """
@@ -6,7 +6,8 @@ A diff shows what reading shows: private parts are blank, secrets redacted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import product
 
@@ -20,6 +21,7 @@ _NAMED = 3  # places that are named one by one
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _NO_NEWLINE = "\\ No newline at end of file"
 _NO_END = "\udcff"  # stands behind a last line that has no end; no text that was decoded holds it
+_Sided = tuple[int, int, int, int, bool]  # a hunk, and whether it is ours
 Line = bytes | None  # None stands for the beginning and the end of a file
 
 
@@ -63,11 +65,11 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
     """Take a change from `before` to `after` out of what `after` has become; all else stays byte for byte.
 
     Every part of the change must still stand as it was made, with nobody's lines in it, and at a place that
-    it cannot be mistaken for another. Raises Overlap.
+    it cannot be mistaken for another. Whether the last line has an end counts apart. Raises Overlap.
     """
     if any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in (before, after, now)):
         raise Overlap("it is UTF-16, which is not taken apart")
-    old, made, current = split(before), split(after), split(now)
+    old, made, current = (split(_ended(text)) for text in (before, after, now))
     since = hunks(made, current)
     texts = (_Text(made), _Text(current))
     mine = hunks(made, old)
@@ -81,7 +83,77 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
             raise Overlap(f"what it changed cannot be told from what stands around line {place + 1}")
         result += [*current[done:place], *old[own.other_first : own.other_last]]
         done = place + own.last - own.first
-    return b"".join([*result, *current[done:]])
+    reverted = b"".join([*result, *current[done:]])
+    has_end = [text == _ended(text) for text in (before, after, now)]
+    keeps_end = has_end[0] if has_end[1] == has_end[2] else has_end[2]
+    return reverted if keeps_end else reverted.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _ended(text: bytes) -> bytes:
+    """A text whose last line has an end."""
+    end = b"\r\n" if b"\r\n" in text else b"\n"
+    return text + end if text and not text.endswith((b"\n", b"\r")) else text
+
+
+def merge(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[bool, int]]:
+    """Merge the changes of two sides to the same lines; return for each line of the result: ours, its place.
+
+    Where both changed the same place, what either put in stands, theirs first, and what either took out goes.
+    """
+    changed = [(*hunk, True) for hunk in hunks(base, ours)] + [(*hunk, False) for hunk in hunks(base, theirs)]
+    rows: list[tuple[bool, int]] = []
+    ours_at = theirs_at = done = 0  # how far all three are
+    for group in _met(sorted(changed)):
+        first, last = group[0][0], max(hunk[1] for hunk in group)
+        rows += ((False, theirs_at + n) for n in range(first - done))
+        ours_at, theirs_at = ours_at + first - done, theirs_at + first - done
+        grown = [sum(b - a - (q - p) for p, q, a, b, side in group if side is one) for one in (True, False)]
+        mine = range(ours_at, ours_at + last - first + grown[0])
+        other = range(theirs_at, theirs_at + last - first + grown[1])
+        sides = {side for *_, side in group}
+        if len(sides) == 1:
+            rows += ((True, n) for n in mine) if True in sides else ((False, n) for n in other)
+        else:
+            rows += _both(base[first:last], ours, mine, theirs, other)
+        ours_at, theirs_at, done = mine.stop, other.stop, last
+    return rows + [(False, n) for n in range(theirs_at, len(theirs))]
+
+
+def _met(changed: Sequence[_Sided]) -> Iterator[list[_Sided]]:
+    """Put changes of two sides together that meet: in the same lines, or between the same two."""
+    group: list[_Sided] = []
+    last = -1
+    for hunk in changed:
+        same = group and hunk[0] == hunk[1] == group[-1][0] == group[-1][1]
+        if group and not (hunk[0] < last or same):
+            yield group
+            group = []
+        group.append(hunk)
+        last = max(last, hunk[1]) if len(group) > 1 else hunk[1]
+    if group:
+        yield group
+
+
+def _both(
+    base: Sequence[str], ours: Sequence[str], mine: range, theirs: Sequence[str], other: range
+) -> Iterator[tuple[bool, int]]:
+    """Put together the lines of two sides in the place of the same lines; what one of them took out goes."""
+    one, two = [ours[n] for n in mine], [theirs[n] for n in other]
+    old_one, old_two, done = Counter(base), Counter(base), 0
+
+    def is_new(line: str, old: Counter[str]) -> bool:
+        old[line] -= 1
+        return old[line] < 0
+
+    for hunk in [*hunks(two, one), Hunk(len(two), len(two), len(one), len(one))]:
+        for n in range(done, hunk.last):
+            if is_new(two[n], old_two) or n < hunk.first:
+                yield False, other[n]
+        both = range(hunk.other_first - (hunk.first - done), hunk.other_last)
+        for n in both:
+            if is_new(one[n], old_one) and n >= hunk.other_first:
+                yield True, mine[n]
+        done = hunk.last
 
 
 def lines(changed: Sequence[Hunk]) -> str:

@@ -8,14 +8,15 @@ in between leaves hashes that are those of the bytes once they are cleaned, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from commonplace.base import paths, records
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
-from commonplace.changes import diffs, runs
+from commonplace.changes import diffs, overwritten, runs
+from commonplace.notes import writes
 from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
 
@@ -129,3 +130,45 @@ def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets)
             if runs.digest(current) == note.after:
                 return current
     return targets.edit(path, data)
+
+
+def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the notes of whose versions some hold any of it, and what was overwritten; remove it to `change`.
+
+    All versions of a note that is forgotten go. Keyed hashes of lines that were taken out stay: by them it is
+    noticed where an old version comes back.
+    """
+    workspace, erased = site.workspace, list[Erased]()
+    with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
+        known: set[str] = set()
+        for one in writes.recorded(workspace):
+            path = f"{writes.FOLDER}/{one.key}.json"
+            if _owns(targets, one.note):
+                erased.append(Erased("copies", path, count=len(one.record.versions)))
+                continue
+            known |= one.files
+            count = one.edit(lambda data, one=one: edited(workspace, one.note, data, targets), change=change)  # type: ignore[misc]
+            erased += [Erased("copies", path, count=count)] if count else []
+        for name in set(writes.listed(workspace, writes.FOLDER)) - known if change else ():
+            with suppress(OSError):
+                workspace.files.remove(f"{writes.FOLDER}/{name}")
+        for copy in overwritten.copies(workspace):
+            if (rest := _copy_without(workspace, copy, targets)) != copy:
+                erased.append(Erased("copies", f"{writes.COPIES}/{copy.name}.md"))
+                if change:
+                    overwritten.save(workspace, rest)
+    return erased
+
+
+def _owns(targets: Targets, note: str) -> bool:
+    return targets.owns(note) or targets.matches(note)
+
+
+def _copy_without(workspace: paths.Workspace, copy: overwritten.Copy, targets: Targets) -> overwritten.Copy:
+    """What was overwritten without it; no lines are left of a note that is forgotten."""
+    keys = set(map(writes.key_of, targets.notes))
+    if _owns(targets, copy.note) or copy.name.rpartition("-")[2] in keys:
+        return copy._replace(ours=b"", base=b"", back=frozenset())
+    path = copy.note or f"{writes.COPIES}/{copy.name}.md"
+    ours, base = (edited(workspace, path, side, targets) or b"" for side in (copy.ours, copy.base))
+    return copy._replace(ours=ours, base=base)

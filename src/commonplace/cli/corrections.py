@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.base.paths import Workspace
+    from commonplace.changes.overwritten import Copy
     from commonplace.memory import Memory
-    from commonplace.notes.writes import Copy
     from commonplace.types import Confirmed, Corrected, Run, Undone
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
@@ -300,16 +300,17 @@ def _tell_undone(done: Undone, form: str) -> None:
 @option("--discard", is_flag=True, help="Delete these copies; without NAME, all of them.")
 @click.pass_context
 def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
-    """Put lines back that left a note when another program saved it.
+    """Merge into a note what it lost when another program saved it.
 
-    An editor that read a note before a line was added, and saves it afterwards, saves it without that line. A
-    copy of each such line is kept. Without NAME the copies are listed. A line that stands in its note again
-    is not written twice.
+    An editor that read a note before a line was added, and saves it afterwards, saves it without that line;
+    so does a checkout of an older version. Our version is kept, and this merges it into the note as it is
+    now: both changes stand. Without NAME the copies are listed. A line that stands is not written twice.
     """
+    from commonplace.changes import overwritten
     from commonplace.notes import writes
 
     workspace = session.workspace_of(ctx)
-    listed = {copy.name: copy for copy in writes.copies(workspace)}
+    listed = {copy.name: copy for copy in overwritten.copies(workspace)}
     if unknown := set(names).difference(listed):
         problem = f"there is no copy {screen.one_line(min(unknown))}; `commonplace restore` lists them"
         raise ConfigError("restore", problem)
@@ -317,21 +318,24 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
         session.note("no lines were overwritten")
         ctx.exit(failures.NOTHING_FOUND)
     if not names and not discard:
-        session.write("\n".join(map(_described, listed.values())))
+        texts = (_described(copy, overwritten.read(workspace, copy)) for copy in listed.values())
+        session.write("\n".join(texts))
         return
     for name in names or tuple(listed):
         copy = listed[name]
         if discard:
-            writes.discard(workspace, copy)
+            writes.discard(workspace, copy.name)
             session.write(f"deleted {screen.one_line(name)}")
         else:
-            number = writes.restore(workspace, copy)
-            session.write(f"{screen.one_line(copy.note)}: {count(number, 'line')} put back")
+            put, taken = overwritten.restore(workspace, copy)
+            out = f", {count(taken, 'line')} taken out" if taken else ""
+            session.write(f"{screen.one_line(copy.note)}: {count(put, 'line')} put back{out}")
 
 
-def _described(copy: Copy) -> str:
-    how = "taken out, nothing else was changed" if copy.is_taken_out else "overwritten"
-    head = f"{copy.name}: {copy.note or 'a note that is gone'}, {count(len(copy.lines), 'line')} {how}"
-    more = len(copy.lines) - _COPIED_LINES
+def _described(copy: Copy, now: bytes) -> str:
+    lines = copy.lines(now)
+    again = f", {count(len(copy.back), 'line')} there again that had gone" if copy.back else ""
+    head = f"{copy.name}: {copy.note or 'an unknown note'}, {count(len(lines), 'line')} overwritten{again}"
+    more = len(lines) - _COPIED_LINES
     rest = [f"and {more:,} more"] if more > 0 else []
-    return "\n  ".join(map(screen.one_line, [head, *copy.lines[:_COPIED_LINES], *rest]))
+    return "\n  ".join(map(screen.one_line, [head, *lines[:_COPIED_LINES], *rest]))

@@ -161,7 +161,10 @@ def status(ctx: click.Context, form: str) -> None:
 
 
 def _waiting(memory: Memory) -> Iterator[str]:
-    """Say what waits in the spool, is damaged there, or found no room, and which records are set aside."""
+    """Say what was overwritten, waits in the spool, is damaged there, or found no room, and is set aside."""
+    from commonplace.memory import overwritten
+
+    yield from overwritten(memory)
     if aside := records.foreign(memory.workspace.files):
         yield f"{count(len(aside), 'record')} set aside, not signed by you; {remedies.say('trust')}"
     if not memory.workspace.files.is_folder(memory.workspace.spool):

@@ -548,9 +548,8 @@ def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
             "erasing", "{n:forgetting} begun and not done: {places}", n=len(begun), places=listed(begun)
         )
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
-    names = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
-    if copies := [name for name in names if not name.endswith(f"{writes.TAKEN_OUT}.md")]:
-        over = "{n:copy|copies} of lines that other programs overwrote: {places}"
+    if copies := writes.copy_names(workspace):
+        over = "{n:version} of ours that other programs overwrote: {places}"
         shows = "`commonplace restore` shows them and puts them back; with --discard it deletes them"
         yield Finding(
             "index.overwritten",

@@ -1,84 +1,73 @@
-"""What we wrote into notes lately, and what became of it beside editors that save what they read before.
+"""The last versions of each note that we wrote, whole, so that nothing leaves a note unseen.
 
-An editor that read a note, and saves it after we added a line, saves it without that line. Whether somebody
-took the line out on purpose cannot be known, so nothing is put back: the next write or sync finds that it is
-gone, keeps a copy, and says so once. It keeps nothing where the line was seen: a later line of ours still
-stands, or a version that somebody saved before had it; nor where it was moved, or edited a little. It keeps a
-copy and says nothing where one entry was taken out and nothing else was changed, or where a line that shares
-most of its words stands in its place: an old buffer brings changes of its own, and loses whatever came after.
+An editor that read a note before we wrote into it, and saves it afterwards, saves it without our lines; so do
+a checkout and a sync tool. Whether that was meant cannot be known, so no intent is guessed: a version that
+lacks lines of ours, or has lines again that we took out, is said once, and ours is kept beside it. Nothing is
+put back without `restore`.
 
-`.commonplace/writes/` holds a signed record for each note, and files that were replaced, for programs that
-had them open and write into them later. `.commonplace/overwritten/` holds the copies: a file for each, whose
-name says when, and of which note. They are listed, put back and deleted here as well.
+`.commonplace/writes/` holds for each note a signed record, a ring of compressed versions (`.z`) that the
+record binds by their digests, and files that were replaced (`.kept`), for programs that had them open and
+write into them later. `.commonplace/overwritten/` holds what was overwritten: our version as plain Markdown,
+the one that a merge starts from (`.base`), and whose they are; `changes.overwritten` lists and restores them.
 """
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 import os
-import re
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from commonplace.base import atomic, paths, records, remedies, swap
-from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
+from commonplace.base import atomic, paths, records, remedies, signature, swap
+from commonplace.base.digests import sha256
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
-from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
+from commonplace.base.root import PRIVATE_FILE, Unsafe, open_regular
 from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.markdown.document import Document
-    from commonplace.types.changes import Erased
-    from commonplace.types.store import Site, Targets
 
 FOLDER = f"{paths.DERIVED_FOLDER}/writes"
 COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
-_KIND = "writes"  # what is signed
+KIND = "writes"  # what is signed
 # Bounds are numbers and no ages: a clock that was set a day ahead would drop everything at once.
 _MOST_RECORDS = 30  # notes that were written last
-_LINES, _LINE_BYTES = 200, 32_000  # that are remembered of a note
-_SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
+_NEWEST = 4  # versions that are all kept; of the older ones fewer and fewer, some 20 in all
+_MOST_BYTES = 1 << 26  # of the versions of a note
+_MOST_REMOVED = 1_000  # lines that we took out of a note, as hashes
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
-_MOST_KEPT, _MOST_COPIES = 200, 1_000
-TAKEN_OUT = ".taken"  # at the end of the name of a copy that nobody is told of
-_ALIKE = 0.8  # of two lines, one of which was edited to become the other
-_PERHAPS = 0.6  # of two lines, one of which may have been edited to become the other
-_BULLET = re.compile(r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?")
+_MOMENT_S = 1.0  # an empty file this young is being written
+_MOST_KEPT, _MOST_COPIES = 200, 200
 
 
-class Line(NamedTuple):
-    """A line that we wrote: when (nanoseconds), and whether the note held these words already."""
+class Version(NamedTuple):
+    """A version of a note: its place in the order of all, digest and size of its bytes."""
 
-    at: int
-    text: str
-    is_repeated: bool = False
+    number: int
+    digest: str
+    size: int
 
 
 @dataclass
 class Record:
-    """The last write into a note, and the lines of ours that nobody else has been seen to know."""
+    """What is known of a note that we wrote; the last of `versions` stands, unless there is no file."""
 
     note: str
-    inode: int = 0  # of the file that was written
-    old: tuple[int, int] = (0, 0)  # inode and time (nanoseconds) of the one that it replaced
-    after: str = ""  # digest of what was written, empty for no file
-    size: int = 0
-    lines: list[Line] = field(default_factory=list)
-    sums: str = ""  # a checksum for each line of the note, 8 digits
+    status: tuple[int, ...] = ()  # of the file that stands: inode, size, time (ns)
+    old: tuple[int, ...] = ()  # the same of the file that ours replaced
+    after: str = ""  # digest of the bytes that stand, empty for no file
+    versions: list[Version] = field(default_factory=list)
+    others: str = ""  # digest of the lines that are not ours
+    removed: list[str] = field(default_factory=list)  # keyed hashes of lines that we took out
     kept: dict[str, str] = field(default_factory=dict)  # files that were replaced, digests of what was read
     pending: str = ""  # the one of them that is about to be replaced
-
-    @property
-    def counted_sums(self) -> Counter[str]:
-        """How often the note has each checksum."""
-        return Counter(self.sums[at : at + 8] for at in range(0, len(self.sums), 8))
 
 
 class Writes:
@@ -90,56 +79,60 @@ class Writes:
         self.key = key_of(note)
         self.record = record or _load_record(workspace, f"{FOLDER}/{self.key}.json") or Record(note)
         self._next = self.record
-        self._hidden: list[Line] = []
 
     @property
     def expects_file(self) -> bool:
         """Whether the note was there when we wrote it last."""
         return bool(self.record.after)
 
+    @property
+    def files(self) -> set[str]:
+        """The names of the files that the record is about, its own included."""
+        versions = {self._name(version.number) for version in self.record.versions}
+        return {f"{self.key}.json", self._name("others"), *self.record.kept, *versions}
+
     def wrote(self, data: bytes) -> bool:
         """Tell whether these are the bytes that we wrote last."""
-        return _digest(data) == self.record.after
+        return digest(data) == self.record.after
+
+    def is_shorter(self, data: bytes) -> bool:
+        """Tell whether a file lacks bytes that it had, as one that is being written anew does."""
+        versions = self.record.versions
+        return bool(self.record.after and versions) and len(data) < versions[-1].size
 
     def prepare(
-        self, before: bytes | None, status: os.stat_result | None, after: bytes | None, inode: int
+        self,
+        before: bytes | None,
+        old: os.stat_result | None,
+        after: bytes | None,
+        new: os.stat_result | None,
     ) -> None:
-        """Look for what is gone of our lines, and note those of the next write. Raises NoteUnreadable."""
-        now, written = time.time_ns(), after or b""
-        old, new = _different(before or b"", written)
-        taken_out, added = _more(old, new), _more(new, old)
-        lines = [line for line in self._examined(before, status) if line.text not in taken_out]
-        lines += [line for line in self._hidden if _holds(before, line.text)]
-        lines += [Line(now, text, _holds(before, text)) for text in added]
-        kept = dict(self.record.kept)
-        pending = f"{self.key}-{now:x}.kept"
+        """Look for what is gone, and keep the next version. Raises NoteUnreadable."""
+        self._sweep(before or b"")
+        self._examine(before, old)
+        record = self._next = dataclasses.replace(self.record, kept=dict(self.record.kept))
+        record.pending = f"{self.key}-{time.time_ns():x}.kept"
         if before is not None:
-            kept[pending] = _digest(before)
-        self._next = Record(
-            self.note, inode, (status.st_ino, status.st_mtime_ns) if status else (0, 0), _digest(after),
-            len(written), _newest(lines), _sums(written), kept, pending,
-        )  # fmt: skip
-        self._save(self._next)
-
-    def hid(self, theirs: bytes, ours: bytes) -> None:
-        """Watch over lines of others as over ours, for who read ours in the moment in which it hid theirs."""
-        now = time.time_ns()
-        hidden = [Line(now, text) for text in _more(theirs, ours)]
-        self._hidden += hidden
-        self.record.lines += hidden
+            record.kept[record.pending] = digest(before)
+        record.removed = self._removed(before or b"", after or b"")
+        if record.removed != self.record.removed:
+            record = self._next = self._with_others(record, self.others() & said(after or b""))
+        record.status, record.old = marks(new), marks(old)
+        self._push(record, after)
 
     def keep(self, folder: int | None, name: str, base: bytes) -> None:
         """Take over what was replaced, until the next write or sync has looked at it again."""
         kept = self._next.pending
-        if self._next.kept.get(kept) != _digest(base):  # a file of ours that was put back again
+        if self._next.kept.get(kept) != digest(base):  # a file of ours that was put back again
             kept = f"{self.key}-{time.time_ns():x}.kept"
-            self._next.kept[kept] = self.record.kept[kept] = _digest(base)
+            self._next.kept[kept] = self.record.kept[kept] = digest(base)
             self._save(self._next)
         self._take(folder, name, kept)
 
     def recover(self, folder: int | None, name: str) -> None:
         """Take over what a writer left who was killed amid an exchange, unless he wrote it himself."""
-        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != self.record.inode:
+        inode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+        if (inode,) != tuple(self.record.status[:1]):
             self._take(folder, name, self.record.pending)
 
     def _take(self, folder: int | None, name: str, kept: str) -> None:
@@ -147,43 +140,162 @@ class Writes:
         with suppress(OSError), self.workspace.files.parent(f"{FOLDER}/{kept}", make=True) as (to, new):
             os.rename(name, new, src_dir_fd=folder, dst_dir_fd=to)
 
-    def update(self) -> None:
-        """Compare the record with the note as it is, for a sync. Raises NoteUnreadable."""
+    def update(self, known: bytes | None = None) -> None:
+        """Compare the record with the note as it is. Raises NoteUnreadable.
+
+        Of a note that was opened in an editor, `known` is what it held: whatever it lacks of that is meant.
+        """
         try:
             with self.workspace.files.open(self.note, links=True) as file:
-                data, status = file.read(), os.fstat(file.fileno())
-                if _is_open(file) or not data:
-                    return  # somebody writes it now: next time
+                status: os.stat_result | None = os.fstat(file.fileno())
+                if marks(status) == tuple(self.record.status) and not self.record.kept:
+                    return
+                if _is_written(file):
+                    return  # next time
+                data = file.read()
         except OSError:
-            return  # it is moved away, or not ours to read any more
-        lines = self._examined(data, status)
-        if lines is not self.record.lines:
-            self.record = Record(
-                self.note, 0, (0, 0), _digest(data), len(data), lines, _sums(data), self.record.kept
-            )
+            if known is None:
+                return  # it is moved away, or not ours to read any more
+            data, status = b"", None
+        kept = dict(self.record.kept)
+        self._sweep(data)
+        if self._examine(data, status, known or b"") or kept != self.record.kept:
             self._save(self.record)
 
-    def _examined(self, data: bytes | None, status: os.stat_result | None) -> list[Line]:
-        """Copy what a note lacks of ours; return the lines that an editor may still not know of."""
+    def edit(self, change_of: Callable[[bytes], bytes | None], *, change: bool) -> int:
+        """Count the versions that an edit changes; put them in place to `change`. Raises NoteUnreadable."""
+        record, count, versions = self.record, 0, list[Version]()
+        for version in record.versions:
+            data = self._version(version)
+            rest = (change_of(data) or b"") if data is not None else b""
+            if rest != data:
+                count += 1
+                if change:
+                    self._write(self._name(version.number), zlib.compress(rest, 1))
+                if record.after == version.digest:
+                    record.after = digest(rest)
+                version = Version(version.number, digest(rest), len(rest))
+            versions.append(version)
+        for name in list(record.kept):
+            data = self._load(name)
+            if change_of(data) != data:
+                count += 1
+                if change:
+                    self._unlink(name)
+                    del record.kept[name]
+        if change and count:
+            record.versions = versions
+            self.record = self._with_others(record, self.others() & said(self.standing() or b""))
+            self._save(self.record)
+        return count
+
+    # --- versions -----------------------------------------------------------------------------------
+
+    def _examine(self, data: bytes | None, status: os.stat_result | None, known: bytes = b"") -> bool:
+        """Say what a note lacks of ours and what it has again; tell whether it is another version."""
         record = self.record
-        self._sweep(data or b"")
-        if data is None or _digest(data) == record.after:
-            return record.lines
-        if status and (status.st_ino, status.st_mtime_ns) == tuple(record.old):
-            return _without_last(record.lines)  # killed before it was exchanged
-        gone = _gone(record, data)
-        told, quiet = _judged(record, data, gone)
-        self._copy(told)
-        self._copy(quiet, is_quiet=True)
-        record.lines = [line for line in record.lines if line not in gone]
-        # Who only appended need not have read anything.
-        appended = len(data) > record.size and _digest(data[: record.size]) == record.after
-        return list(record.lines) if appended else []
+        if data is None or digest(data) == record.after:
+            return False
+        record = dataclasses.replace(record, status=marks(status), versions=list(record.versions))
+        stood = self.standing()
+        if status and record.versions and marks(status) == tuple(record.old):
+            record.versions.pop()  # it was killed before it was exchanged
+        elif record.after and stood is not None:
+            now, was, others = said(data), said(stood), self.others()
+            lost = was - now - others - said(known)
+            back = [text for text in now - was if self.hash(text) in record.removed]
+            if lost or back:
+                base = known or self._nearest(now)
+                moved = Counter(_lines(base)) - Counter(
+                    _lines(stood)
+                )  # by others: who has it again put it there
+                taken = {text: moved[text] for text in moved if self.hash(text) not in record.removed}
+                base = _without(base, lost + Counter(taken))
+                self._copy(base, stood, lost, tuple(map(self.hash, back)))
+            record = self._with_others(record, (others + (now - was)) & now)
+        else:
+            record = self._with_others(record, said(data))
+        self.record = record
+        self._push(record, data)
+        return True
+
+    def standing(self) -> bytes | None:
+        """Return the last version; None where it is damaged or there is none."""
+        versions = self.record.versions
+        return self._version(versions[-1]) if versions else None
+
+    def known(self) -> set[str]:
+        """Return all lines of all versions; what was forgotten is in none."""
+        return {text for version in self.record.versions for text in texts(self._version(version) or b"")}
+
+    def _version(self, version: Version) -> bytes | None:
+        packed = self._load(self._name(version.number))
+        with suppress(zlib.error):
+            data = zlib.decompressobj().decompress(packed, version.size + 1)
+            return data if digest(data) == version.digest else None
+        return None
+
+    def _load(self, name: str) -> bytes:
+        with suppress(OSError):
+            return self.workspace.files.read(f"{FOLDER}/{name}")
+        return b""
+
+    def _name(self, which: int | str) -> str:
+        return f"{self.key}-{which}.z"
+
+    def _push(self, record: Record, data: bytes | None) -> None:
+        """Make some bytes the version of a record that stands, and save it."""
+        was, record.after = list(record.versions), digest(data)
+        if data is not None and (not was or was[-1].digest != record.after):
+            number = was[-1].number + 1 if was else 0
+            self._write(self._name(number), zlib.compress(data, 1))
+            record.versions = _thinned([*was, Version(number, record.after, len(data))])
+        self._save(record)
+        for version in {*was}.difference(record.versions):
+            self._unlink(self._name(version.number))
+
+    def others(self) -> Counter[str]:
+        """Return the lines that are not ours, which whoever takes them out knows."""
+        data = self._load(self._name("others"))
+        with suppress(zlib.error):
+            data = zlib.decompress(data) if digest(data) == self.record.others else b""
+            return Counter(texts(data))
+        return Counter()
+
+    def _with_others(self, record: Record, lines: Counter[str]) -> Record:
+        """Keep the lines that are not ours."""
+        packed = zlib.compress("".join(f"{line}\n" for line in lines.elements()).encode(*_ENCODING), 1)
+        if digest(packed) == record.others:
+            return record
+        self._write(self._name("others"), packed)
+        return dataclasses.replace(record, others=digest(packed))
+
+    def _nearest(self, now: Counter[str]) -> bytes:
+        """The version that another program is likeliest to have read, by the lines that it wrote."""
+
+        def apart(version: bytes) -> int:
+            lines = said(version)
+            return (now - lines).total() + (lines - now).total()
+
+        versions = map(self._version, self.record.versions[:-1])
+        return min(filter(None, versions), key=apart, default=b"")  # of several the oldest
+
+    def _removed(self, before: bytes, after: bytes) -> list[str]:
+        """The hashes of lines that we took out, with those that go from one version to the next."""
+        old, new = _different(before, after)
+        added = set(map(self.hash, said(new) - said(old)))
+        gone = (self.hash(text) for text in said(old) - said(new))
+        known = dict.fromkeys([*self.record.removed, *gone])
+        return [one for one in known if one not in added][-_MOST_REMOVED:]
+
+    def hash(self, text: str) -> str:
+        """Return a keyed hash, by which a line that was taken out is known again."""
+        return signature.sign(paths.signing_key(), KIND, text.strip().encode(*_ENCODING))[:12]
 
     def _sweep(self, data: bytes) -> None:
         """Look at the files that were replaced; delete those that nobody can write into any more."""
         kept, files = self.record.kept, self.workspace.files
-        for name, digest in list(kept.items()):
+        for name, read in list(kept.items()):
             try:
                 with files.open(f"{FOLDER}/{name}") as file:
                     is_open = _is_open(file)
@@ -194,87 +306,81 @@ class Writes:
                     late = file.read()
             except OSError:  # it was never replaced, or is no file
                 late = b""
-            if late and _digest(late) != digest:
-                self._copy(list(_more(late, data)), is_late=True)
-            with suppress(OSError):
-                files.unlink(f"{FOLDER}/{name}")
+            if late and digest(late) != read:
+                of_read = (one for one in self.record.versions if one.digest == read)
+                base = next(filter(None, map(self._version, of_read)), b"")
+                if lost := said(late) - said(data) - said(base):
+                    self._copy(base, late, lost, is_late=True)
+            self._unlink(name)
             del kept[name]
 
-    def _copy(self, texts: Sequence[str], *, is_late: bool = False, is_quiet: bool = False) -> None:
-        """Write lines down for the owner; whoever asks next is told, unless it `is_quiet`."""
-        if not texts:
-            return
-        copy = _create_copy(self.workspace, f"{self.key}{TAKEN_OUT if is_quiet else ''}", texts)
-        if not is_quiet:
-            notice = {
-                "note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0],
-            }  # fmt: skip
-            _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice)
+    def _copy(
+        self, base: bytes, ours: bytes, lost: Counter[str], back: Sequence[str] = (), *, is_late: bool = False
+    ) -> None:
+        """Keep a version that was overwritten and the one that a merge starts from; who asks next is told."""
+        second, rest = divmod(time.time_ns(), 10**9)
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(second))
+        name = f"{COPIES}/{stamp}-{rest // 1000:06}-{self.key}"
+        files = self.workspace.files
+        first = next((n for n, text in enumerate(_lines(ours)) if lost[text]), 0)
+        about = {"note": self.note, "lost": lost.total(), "first": first, "back": back, "late": is_late}
+        with records.translated(name):
+            files.create(f"{name}.md", ours)
+            files.create(f"{name}.base", base)
+            files.create(f"{name}.json", records.seal(KIND, about))
+        for old in copy_names(self.workspace)[:-_MOST_COPIES]:
+            discard(self.workspace, old)
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    def _unlink(self, name: str) -> None:
+        with suppress(OSError):
+            self.workspace.files.unlink(f"{FOLDER}/{name}")
 
     def _save(self, record: Record) -> None:
-        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record))
+        self._write(f"{self.key}.json", records.seal(KIND, vars(record)))
+
+    def _write(self, name: str, data: bytes) -> None:
+        # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
+        # the disk. What a killed writer leaves is overwritten by the next one.
+        path, flags = f"{FOLDER}/{name}", os.O_WRONLY | os.O_CREAT
+        try:
+            with self.workspace.files.parent(path, make=True) as (folder, name):
+                beside = f"{os.path.splitext(name)[0]}.new"
+                try:
+                    descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, beside)
+                except (
+                    PermissionError,
+                    Unsafe,
+                ):  # another's, in a folder that may be ours: not to be waited for
+                    os.unlink(beside, dir_fd=folder)
+                    descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, beside)
+                with open(descriptor, "wb") as file:
+                    file.write(data)
+                    file.truncate()
+                if not swap.exchange(folder, beside, name, missing_ok=True):
+                    os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            owner = f"; {remedies.say('doctor.owner')}" if isinstance(error, PermissionError) else ""
+            raise NoteUnreadable(
+                paths.shown(self.workspace.root / path), paths.reason(error) + owner
+            ) from error
 
 
-def keep(workspace: paths.Workspace, note: str, texts: Sequence[str]) -> Copy:
-    """Write down lines that left a note, of which somebody is told. Raises NoteUnreadable, LockTimeout."""
-    with locked(paths.lock_file(workspace, "notes")):
-        path = _create_copy(workspace, key_of(note), texts)
-    return Copy(Path(path).stem, note, tuple(texts), False)
-
-
-def written_since(workspace: paths.Workspace, note: str, at: int) -> list[str]:
-    """Return the lines that were written into a note since a time (ns), as far as its record knows."""
-    return [line.text for line in Writes(workspace, note).record.lines if line.at >= at]
-
-
-def _create_copy(workspace: paths.Workspace, ending: str, texts: Sequence[str]) -> str:
-    """Write lines down for the owner, delete the oldest copies where there are too many; return the path."""
-    copy = f"{COPIES}/{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}-{ending}.md"
-    data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
-    with records.translated(copy):
-        workspace.files.create(copy, data)
-    copies = [name for name in workspace.files.names(COPIES) if name.endswith(".md")]
-    for name in copies[:-_MOST_COPIES]:
-        workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
-    return copy
+def _thinned(versions: Sequence[Version]) -> list[Version]:
+    """The newest versions, of older ones fewer and fewer, always the first, as far as there is room."""
+    last, room, left = versions[-1].number, _MOST_BYTES, list[Version]()
+    for version in reversed(versions):
+        step = version.number & -version.number  # the largest power of two in its number
+        room -= version.size
+        if (not step or last - version.number < _NEWEST * step) and (room >= 0 or len(left) < 2):
+            left.append(version)
+    return left[::-1]
 
 
 def key_of(note: str) -> str:
     """Return what the names of all files about a note begin or end with."""
-    return hashlib.sha256(note.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the copies and records that hold any of it, or are about a note that goes.
-
-    To `change` it is cut out of copies as out of notes, and the records are removed.
-    """
-    from commonplace.types.changes import Erased
-
-    workspace, door = site.workspace, site.workspace.files
-    erased: list[Erased] = []
-    with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
-        for path in [f"{where}/{name}" for where in (FOLDER, COPIES) for name in listed(workspace, where)]:
-            # A preview takes no lock, and a writer drops what it kept.
-            with records.translated(path), suppress(FileNotFoundError):
-                data = door.read(path)
-                rest = _without(path, data, targets)
-                if rest != data:
-                    erased.append(Erased("copies", path))
-                    if change:
-                        door.exchange(path, rest) if rest else door.unlink(path)
-    return erased
-
-
-def _without(path: str, data: bytes, targets: Targets) -> bytes:
-    """What is left of a copy; nothing of one of a forgotten note, nor of our own records of changed ones."""
-    gone = [*targets.notes, *(known.path for known in targets.known if not path.endswith(".md"))]
-    if any(key_of(note) in path for note in gone):
-        return b""
-    if path.endswith((".json", ".new")):
-        return b"" if targets.matches(data.decode("utf-8", "replace"), escaped=True) else data
-    rest = targets.edit(path, data)
-    return rest if rest and (rest == data or path.endswith(".md")) else b""
+    return sha256(note.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def replace(
@@ -315,35 +421,36 @@ def listed(workspace: paths.Workspace, folder: str) -> list[str]:
         return []
 
 
-def check(workspace: paths.Workspace) -> list[str]:
-    """Look for what editors have overwritten since the last write or sync; return what is to be said, once.
+def recorded(workspace: paths.Workspace) -> list[Writes]:
+    """Return the records of notes that are ours and whole, the one that was written last first."""
+    found, files = list[tuple[int, Writes]](), workspace.files
+    for name in listed(workspace, FOLDER):
+        record = _load_record(workspace, f"{FOLDER}/{name}") if name.endswith(".json") else None
+        if record and name == f"{key_of(record.note)}.json":
+            at = 0
+            with suppress(OSError):  # removed meanwhile, as the whole folder may be
+                at = files.stat(f"{FOLDER}/{name}").st_mtime_ns
+            found.append((at, Writes(workspace, record.note, record)))
+    return [writes for _, writes in sorted(found, key=lambda pair: -pair[0])]
 
-    Where somebody writes now it is left to him. Raises NoteUnreadable.
+
+def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) -> list[str]:
+    """Look for what other programs have overwritten since the last write or sync; say it, once.
+
+    `known` are notes as their editors opened them: what stood there was taken out by who edited it. Where
+    somebody writes now it is left to him. Raises NoteUnreadable.
     """
-    files = workspace.files
     if listed(workspace, FOLDER):
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
-            known: set[str] = set()
-            names = [name for name in listed(workspace, FOLDER) if name.endswith(".json")]
-            names.sort(key=lambda name: _written_ns(files, name), reverse=True)
-            for place, name in enumerate(names):
-                record = _load_record(workspace, f"{FOLDER}/{name}")
-                if record is not None and name == f"{key_of(record.note)}.json":
-                    writes = Writes(workspace, record.note, record)
-                    writes.update()
-                    if writes.record.kept or place < _MOST_RECORDS:
-                        known |= {name, *writes.record.kept}
-            for name in set(listed(workspace, FOLDER)) - known:
+            ours: set[str] = set()
+            for place, writes in enumerate(recorded(workspace)):
+                writes.update((known or {}).get(writes.note))
+                if writes.record.kept or place < _MOST_RECORDS:
+                    ours |= writes.files
+            for name in set(listed(workspace, FOLDER)) - ours:
                 with suppress(OSError):
-                    files.remove(f"{FOLDER}/{name}")
+                    workspace.files.remove(f"{FOLDER}/{name}")
     return notices(workspace)
-
-
-def _written_ns(files: Root, name: str) -> int:
-    try:
-        return files.stat(f"{FOLDER}/{name}").st_mtime_ns
-    except OSError:  # removed meanwhile, as the whole folder may be
-        return 0
 
 
 def warnings(workspace: paths.Workspace) -> list[str]:
@@ -360,134 +467,93 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 
 
 def notices(workspace: paths.Workspace) -> list[str]:
-    """Return what nobody was told yet of lines that were overwritten: a sentence for each copy."""
+    """Return a sentence for each version that was overwritten and that nobody was told of yet."""
     sentences = []
     for name in listed(workspace, COPIES):
-        if not name.endswith(".json"):
-            continue
-        notice = _read(workspace, f"{COPIES}/{name}")
-        try:
-            workspace.files.unlink(f"{COPIES}/{name}")
-        except OSError:  # another process has just said it
-            continue
-        if notice is None:
-            continue
-        note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
-        first = paths.shown(str(notice["first"]).strip())
-        lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
-        if notice["late"]:
-            what = f"{note} lacks {lines} that another program saved while it was replaced ({first});"
-        else:
-            what = f"another program saved {note} without {lines} of this memory ({first});"
-            what += f" if nobody took {them} out on purpose,"
-        restore = remedies.say("restore", Path(copy).stem, them)
-        sentences.append(f"{what} {restore}; the copy is {copy}")
+        if name.endswith(".json"):
+            stem = f"{COPIES}/{name.removesuffix('.json')}"
+            try:
+                about = read_about(workspace, f"{stem}.json")
+                if about is None:
+                    workspace.files.unlink(f"{stem}.json")
+                else:
+                    workspace.files.rename(f"{stem}.json", f"{stem}.told")
+                    sentences.append(_sentence(workspace, stem, about))
+            except OSError:  # another process has just said it
+                continue
     return sentences
+
+
+def _sentence(workspace: paths.Workspace, stem: str, about: Mapping[str, Any]) -> str:
+    note, lost, back = paths.shown(str(about["note"])), int(about["lost"]), len(about["back"])
+    first = "".join(_lines(workspace.files.read(f"{stem}.md"))[int(about["first"]) :][:1])
+    lines = f"{lost:,} lines" if lost != 1 else "a line"
+    again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
+    if about["late"]:
+        what = f"{note} lacks {lines} that another program saved while it was replaced ({paths.shown(first)})"
+    else:
+        parts = [f"without {lines} of this memory ({paths.shown(first)})"] if lost else []
+        parts += [f"with {again} corrected or forgotten"] if back else []
+        what = f"another program saved {note} {' and '.join(parts)}"
+    restore = remedies.say("restore", Path(stem).name, "it" if (lost, back) == (1, 0) else "ours")
+    return f"{what}; if that was not meant, {restore}; our version is {stem}.md"
 
 
 # --- copies -----------------------------------------------------------------------------------------------
 
 
-class Copy(NamedTuple):
-    """Lines that left a note; `note` is empty where nothing says any more which one it was."""
-
-    name: str
-    note: str
-    lines: tuple[str, ...]
-    is_taken_out: bool  # by somebody who changed nothing else: nobody was told
+def copy_names(workspace: paths.Workspace) -> list[str]:
+    """Return the names of what was overwritten, oldest first."""
+    names = listed(workspace, COPIES)
+    return [name.removesuffix(".md") for name in names if name.endswith(".md")]
 
 
-def copies(workspace: paths.Workspace) -> list[Copy]:
-    """Return the copies, oldest first. Raises NoteUnreadable."""
-    names = [name.removesuffix(".md") for name in listed(workspace, COPIES) if name.endswith(".md")]
-    notes = known_notes(workspace) if names else {}
-    copies = []
-    for name in names:
-        path = f"{COPIES}/{name}.md"
-        with records.translated(path):
-            data = workspace.files.read(path)
-        key = name.removesuffix(TAKEN_OUT).rpartition("-")[2]
-        lines = data.decode("utf-8", "surrogateescape").split("\n")
-        texts = tuple(line for line in lines if line.strip())
-        # A note that was deleted is named by the record of its writes as long as that is there.
-        record = None if key in notes else _load_record(workspace, f"{FOLDER}/{key}.json")
-        note = notes.get(key, record.note if record else "")
-        copies.append(Copy(name, note, texts, name.endswith(TAKEN_OUT)))
-    return copies
+def read_about(workspace: paths.Workspace, path: str) -> dict[str, Any] | None:
+    """Read which note a copy is of; None for what is missing, damaged or not ours."""
+    try:
+        return records.read(workspace.files, workspace.root / path, KIND)
+    except (OSError, ValueError, records.Foreign):
+        return None
 
 
-def restore(workspace: paths.Workspace, copy: Copy) -> int:
-    """Put the lines of a copy back into their note, delete the copy, and return how many stood there no more.
-
-    Raises NoteNotFound where it is not known whose lines they are, NoteUnreadable, LockTimeout.
-    """
-    if not copy.note:
-        name = paths.shown(f"{COPIES}/{copy.name}.md")
-        raise NoteNotFound(name, reason="its note is gone; copy what you miss by hand")
-    number = 0
-
-    def compose(document: Document) -> Document:
-        nonlocal number
-        number = len(_missing(document, copy.lines))
-        return completed(document, copy.lines)
-
-    replace(workspace, workspace.root / copy.note, compose)
-    discard(workspace, copy)
-    return number
-
-
-def completed(document: Document, lines: Sequence[str]) -> Document:
-    """Return a note with those of some lines put in that do not stand there."""
-    missing = _missing(document, lines)
-    return document.insert("\n".join(missing)).document if missing else document
-
-
-def _missing(document: Document, lines: Sequence[str]) -> list[str]:
-    standing = {line.strip() for line in document.text.splitlines()}
-    return [line for line in lines if line.strip() not in standing]
-
-
-def discard(workspace: paths.Workspace, copy: Copy) -> None:
-    """Delete a copy, and what nobody was told of it yet. Raises AccessDenied, NoteUnreadable."""
+def discard(workspace: paths.Workspace, name: str) -> None:
+    """Delete what was overwritten, told or not. Raises AccessDenied, NoteUnreadable."""
     workspace.check_writable()
-    for suffix in (".json", ".md"):
-        path = f"{COPIES}/{copy.name}{suffix}"
+    for ending in ("json", "told", "base", "md"):
+        path = f"{COPIES}/{name}.{ending}"
         with records.translated(path):
             workspace.files.unlink(path, missing_ok=True)
 
 
-def known_notes(workspace: paths.Workspace) -> dict[str, str]:
-    """Return the notes that may have been written, by what names of copies end with."""
-    notes = [workspace.memory_file.relative_to(workspace.root).as_posix()]
-    waiting = [paths.MEMORY_FOLDER]
-    while waiting:
-        folder = waiting.pop()
-        with suppress(OSError):
-            for name in workspace.files.names(folder):
-                path = os.path.join(folder, name)
-                if name.endswith(".md"):
-                    notes.append(path)
-                elif workspace.files.is_folder(path):
-                    waiting.append(path)
-    return {key_of(note): note for note in notes}
-
-
 # --- lines ---------------------------------------------------------------------------------------------
 
-
-def _texts(data: bytes) -> list[str]:
-    """The lines of a note that say something, without the blanks at their ends."""
-    return [text for line in data.decode("utf-8", "surrogateescape").split("\n") if (text := line.rstrip())]
+_ENCODING = ("utf-8", "surrogateescape")
 
 
-def _more(one: bytes, other: bytes) -> Counter[str]:
-    """The lines that a text has more often than another."""
-    return Counter(_texts(one)) - Counter(_texts(other))
+def texts(data: bytes) -> list[str]:
+    """Return the lines of a note that say something, without the blanks around them."""
+    return list(filter(None, _lines(data)))
 
 
-def _holds(data: bytes | None, text: str) -> bool:
-    """Tell whether the bytes of a note have a line that begins as a text does."""
-    return b"\n" + _bytes(text) in b"\n" + (data or b"")
+def _lines(data: bytes) -> list[str]:
+    return [line.strip() for line in data.decode(*_ENCODING).split("\n")]
+
+
+def said(data: bytes) -> Counter[str]:
+    """Return how often a note has each of its lines."""
+    return Counter(texts(data))
+
+
+def _without(version: bytes, lost: Counter[str]) -> bytes:
+    """A version without some lines: a merge that starts from it puts those in that either side has."""
+    left, rest = Counter(lost), list[bytes]()
+    for line in version.splitlines(keepends=True):
+        text = line.decode(*_ENCODING).strip()
+        if left[text] > 0:
+            left[text] -= 1
+        else:
+            rest.append(line)
+    return b"".join(rest)
 
 
 def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
@@ -502,83 +568,20 @@ def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     return b"".join(one[start : len(one) - end]), b"".join(other[start : len(other) - end])
 
 
-def _gone(record: Record, data: bytes) -> list[Line]:
-    """The lines of ours that a version of a note lacks, where whoever saved it may not have known them."""
-    texts = set(_texts(data))
-    standing = (line.at for line in record.lines if line.text in texts and not line.is_repeated)
-    seen = max(standing, default=0)
-    moved = {text.strip() for text in texts}
-    return [line for line in record.lines if line.at > seen and line.text.strip() not in moved]
+def digest(data: bytes | None) -> str:
+    """Return the digest that a record knows some bytes by; empty for no file."""
+    return "" if data is None else sha256(data).hexdigest()[:32]
 
 
-def _without_last(lines: Sequence[Line]) -> list[Line]:
-    """The lines of all writes but the last."""
-    last = max((line.at for line in lines), default=0)
-    return [line for line in lines if line.at != last]
+def marks(status: os.stat_result | None) -> tuple[int, ...]:
+    """Return what changes whenever a file is written; nothing for no file."""
+    return (status.st_ino, status.st_size, status.st_mtime_ns) if status else ()
 
 
-def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str], list[str]]:
-    """What to tell of lines that are gone, and what to keep without a word."""
-    texts = [line.text for line in gone]
-    if not gone or not record.sums:
-        return texts, []
-    known = record.counted_sums
-    if _is_removal(known, data, gone):
-        return [], texts
-    fresh = [text for text in _texts(data) if _sum(_bytes(text)) not in known]
-    told, quiet = list[str](), list[str]()
-    for text in dict.fromkeys(texts):
-        if (alike := _likeness(text, fresh)) < _ALIKE:
-            (told if alike < _PERHAPS else quiet).append(text)
-    return told, quiet
-
-
-def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
-    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
-    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
-        return False
-    blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
-    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
-    del now[blank], expected[blank]
-    return now == expected
-
-
-def _likeness(text: str, others: Sequence[str]) -> float:
-    """How much the words of a line resemble those of the nearest of others, 0 to 1."""
-    import difflib
-
-    words, most = _BULLET.sub("", text, count=1), 0.0
-    start = text[: len(text) - len(words)]
-    for other in others:
-        theirs = _BULLET.sub("", other, count=1)
-        most = max(most, difflib.SequenceMatcher(None, words, theirs).ratio())
-        is_part = min(len(words), len(theirs)) > 3 and (words in theirs or theirs in words)
-        if is_part or (":" in start and other.startswith(start)):  # written at the same minute
-            most = max(most, _PERHAPS)
-    return most
-
-
-def _newest(lines: Sequence[Line]) -> list[Line]:
-    """The newest lines, as many as are remembered."""
-    sizes = accumulate(len(line.text) for line in reversed(lines[-_LINES:]))
-    return list(lines[len(lines) - sum(size <= _LINE_BYTES for size in sizes) :])
-
-
-def _sums(data: bytes) -> str:
-    lines = data.split(b"\n")
-    return "".join(map(_sum, lines)) if len(lines) <= _SUMS else ""
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _sum(line: bytes) -> str:
-    return f"{zlib.crc32(line.rstrip()):08x}"
-
-
-def _digest(data: bytes | None) -> str:
-    return "" if data is None else hashlib.sha256(data).hexdigest()[:32]
+def _is_written(file: BinaryIO) -> bool:
+    """Tell whether somebody writes a file now, as far as the system says."""
+    status = os.fstat(file.fileno())
+    return bool(_is_open(file)) or (not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S)
 
 
 def _is_open(file: BinaryIO) -> bool | None:
@@ -587,46 +590,12 @@ def _is_open(file: BinaryIO) -> bool | None:
     return None if alone is None else not alone
 
 
-# --- signed files --------------------------------------------------------------------------------------
-
-
-def _write(workspace: paths.Workspace, path: str, value: Mapping[str, Any]) -> None:
-    # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
-    # the disk. What a killed writer leaves is overwritten by the next one.
-    data, fresh = records.seal(_KIND, value), f"{path.removesuffix('.json')}.new"
-    flags = os.O_WRONLY | os.O_CREAT
-    try:
-        with workspace.files.parent(path, make=True) as (folder, name):
-            beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
-            try:
-                descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, fresh)
-            except (PermissionError, Unsafe):  # another's, in a folder that may be ours: not to be waited for
-                os.unlink(beside, dir_fd=folder)
-                descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, fresh)
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.truncate()
-            if not swap.exchange(folder, beside, name, missing_ok=True):
-                os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
-        owner = f"; {remedies.say('doctor.owner')}" if isinstance(error, PermissionError) else ""
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + owner) from error
-
-
-def _read(workspace: paths.Workspace, path: str) -> dict[str, Any] | None:
-    """Read what `_write` wrote; None for what is missing, damaged or not ours."""
-    try:
-        return records.read(workspace.files, workspace.root / path, _KIND)
-    except (OSError, ValueError, records.Foreign):
-        return None
-
-
 def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
+    value = read_about(workspace, path)
     try:
-        value = _read(workspace, path)
         record = Record(**value) if value else None
         if record:
-            record.lines = [Line(*line) for line in record.lines]
+            record.versions = [Version(*version) for version in record.versions]
     except TypeError:  # of another version
         return None
     return record

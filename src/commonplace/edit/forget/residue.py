@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing, suppress
 from itertools import chain, product
@@ -32,6 +33,7 @@ from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
 from commonplace.edit.forget.words import unescaped
 from commonplace.notes import scan as listing
+from commonplace.notes import writes
 from commonplace.providers import cache
 from commonplace.render import count as counted
 from commonplace.types.changes import Trace, Unreachable
@@ -154,6 +156,9 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
+        if path.suffix == ".z" and path.parent.match(writes.FOLDER):
+            with suppress(zlib.error):
+                return _in_text(zlib.decompressobj().decompress(file.read(), _MOST), sought)
         ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
         if ours and os.fstat(file.fileno()).st_size <= _BLOCK:
             return _in_record(file.read(), sought)

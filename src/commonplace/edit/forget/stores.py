@@ -64,8 +64,7 @@ STORES = {
     "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
     "requests": Row("commonplace.edit.forget.requests:sweep", renewed=True),
-    "copies": Row("commonplace.notes.writes:sweep", renewed=True, after_notes=False),
-    "editing": Row("commonplace.edit.merge:sweep"),
+    "copies": Row("commonplace.changes.forget:sweep_versions", after_notes=False),
     "vectors": Row("commonplace.providers.cache:sweep_vectors", after_notes=False),
 }
 # No functions: what `erase` itself brings up to the notes, or writes.

@@ -1,0 +1,123 @@
+"""Versions of notes that another program overwrote: listed, and merged back into their notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from commonplace.base import paths, records
+from commonplace.base.errors import NoteNotFound, PreviewOutdated
+from commonplace.base.tuples import NamedTuple
+from commonplace.changes import diffs
+from commonplace.markdown.document import Document
+from commonplace.notes import writes
+
+
+class Copy(NamedTuple):
+    """A version of ours that was overwritten, and the one that both sides began with.
+
+    `note` is empty where it is not known whose they are. `back` are hashes of lines that the other program
+    brought back: we had taken them out.
+    """
+
+    name: str
+    note: str
+    ours: bytes
+    base: bytes
+    back: frozenset[str] = frozenset()
+
+    def lines(self, now: bytes = b"") -> list[str]:
+        """Return the lines that the other program's version lacked, and that do not stand there now."""
+        known = writes.said(self.base) + writes.said(now)
+        return [text for text in writes.texts(self.ours) if not known[text]]
+
+
+def copies(workspace: paths.Workspace) -> list[Copy]:
+    """Return what was overwritten, oldest first. Raises NoteUnreadable."""
+    return [_read(workspace, name) for name in writes.copy_names(workspace)]
+
+
+def _read(workspace: paths.Workspace, name: str) -> Copy:
+    stem = f"{writes.COPIES}/{name}"
+    about = writes.read_about(workspace, f"{stem}.told") or writes.read_about(workspace, f"{stem}.json") or {}
+    with records.translated(stem):
+        ours = workspace.files.read(f"{stem}.md")
+        is_whole = workspace.files.is_file(f"{stem}.base")
+        base = workspace.files.read(f"{stem}.base") if is_whole else b""
+    return Copy(name, str(about.get("note", "")), ours, base, frozenset(map(str, about.get("back", ()))))
+
+
+def read(workspace: paths.Workspace, copy: Copy) -> bytes:
+    """Return the note of a copy as it is now; nothing where it is not known, or cannot be read."""
+    with suppress(OSError):
+        return workspace.files.read(copy.note, links=True) if copy.note else b""
+    return b""
+
+
+def save(workspace: paths.Workspace, copy: Copy) -> None:
+    """Write what is left of a copy, under the lock of notes; one that has nothing to put back is deleted."""
+    if not (copy.lines() or copy.back):
+        writes.discard(workspace, copy.name)
+        return
+    for ending, data in (("md", copy.ours), ("base", copy.base)):
+        with records.translated(path := f"{writes.COPIES}/{copy.name}.{ending}"):
+            workspace.files.exchange(path, data, alone=True)
+
+
+def restore(workspace: paths.Workspace, copy: Copy) -> tuple[int, int]:
+    """Merge our version into the note as it is now, delete the copy; return the lines put in and taken out.
+
+    Raises NoteNotFound where it is not known whose lines they are, NoteUnreadable, LockTimeout.
+    """
+    if not copy.note:
+        name = paths.shown(f"{writes.COPIES}/{copy.name}.md")
+        raise NoteNotFound(name, reason="its note is not known; copy what you miss by hand")
+    return put_back(workspace, copy.note, [copy])
+
+
+def put_back(
+    workspace: paths.Workspace,
+    note: str,
+    found: Iterable[Copy],
+    check: Callable[[Document, Document], bool] = lambda old, new: True,
+) -> tuple[int, int]:
+    """Merge several copies into their note and delete them; return the lines put in and taken out.
+
+    Raises PreviewOutdated, with nothing written, where `check` denies what becomes of the note.
+    """
+    found, counts = list(found), (0, 0)
+
+    def compose(document: Document) -> Document:
+        nonlocal counts
+        merged = merge(workspace, document, found)
+        if not check(document, merged):
+            raise PreviewOutdated([note])
+        old, new = writes.said(document.data), writes.said(merged.data)
+        counts = (new - old).total(), (old - new).total()
+        return merged
+
+    writes.replace(workspace, workspace.root / note, compose)
+    for copy in found:
+        writes.discard(workspace, copy.name)
+    return counts
+
+
+def merge(workspace: paths.Workspace, document: Document, found: Iterable[Copy]) -> Document:
+    """Return a note with what copies have and it lacks, and without what we had taken out."""
+    for copy in found:
+        record = writes.guard(workspace, copy.note)
+        stays = [
+            n for n, line in enumerate(document.bare) if not copy.back or record.hash(line) not in copy.back
+        ]
+        theirs = [document.bare[n].rstrip() for n in stays]
+        base, ours = (Document.read(side, copy.note) for side in (copy.base, copy.ours))
+        rows = diffs.merge(_rows(base), _rows(ours), theirs)
+        end = next((end for n in range(1, len(document.lines) + 1) if (end := document.end(n))), "\n")
+        texts = [ours.bare[at] + end if is_ours else document.lines[stays[at]] for is_ours, at in rows]
+        whole = [text if text.endswith(("\n", "\r")) else text + end for text in texts[:-1]]
+        document = document.with_text("".join([*whole, *texts[-1:]]))
+    return document
+
+
+def _rows(document: Document) -> list[str]:
+    return [line.rstrip() for line in document.bare]
