@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory
@@ -200,6 +200,7 @@ def test_untouched_it_comes_back_whatever_it_is_where_it_is_plain(before: bytes,
 WORDS = st.lists(st.sampled_from("abcd"), max_size=6)
 
 
+@settings(max_examples=2_000)
 @given(WORDS, WORDS, WORDS, st.integers(0, 7))
 def test_the_end_of_the_last_line_changes_nothing_else(
     before: list[str], after: list[str], now: list[str], ends: int
