@@ -535,14 +535,17 @@ class Memory:
         answers from what works; `level` and `warnings` say what did. Raises UnknownCollection, ConfigError
         for a mode, threshold, filter or reranker that there is not, and a query document with a mistake.
         """
+        from commonplace.redaction.redact import public
+
         request = Request(
-            text, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
+            public(text) if isinstance(text, str) else text,
+            limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
             now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now), strict=strict,
         )  # fmt: skip
         started = time.perf_counter()
         result = self._answer(request)
         self._journal.asked("search", result, self._own_hits(result.hits), started)
-        return replace(result, warnings=(*result.warnings, *self._due_records()))
+        return replace(result, query=text, warnings=(*result.warnings, *self._due_records()))
 
     def recall(
         self,

@@ -23,6 +23,7 @@ from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import attempts, refusals
 from commonplace.providers.attempts import ATTEMPTS
 from commonplace.providers.refusals import Unanswered, Unreachable
+from commonplace.redaction.redact import public
 from commonplace.render import screen
 
 if TYPE_CHECKING:
@@ -42,6 +43,23 @@ _KEEP_ALIVE_S = 30.0
 def as_dict(value: object) -> dict[str, Any]:
     """Return JSON that is an object, and an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def outgoing(text: str) -> str:
+    """Return a text as any provider may get it: without private parts and secrets.
+
+    Whatever is sent passes here: each text of a request of `Endpoint`, each value of `Prompt.messages`.
+    """
+    return public(text)
+
+
+def _outgoing(value: object) -> object:
+    """JSON whose texts may leave this machine."""
+    if isinstance(value, str):
+        return outgoing(value)
+    if isinstance(value, Mapping):
+        return {key: _outgoing(one) for key, one in value.items()}
+    return [*map(_outgoing, value)] if isinstance(value, list | tuple) else value
 
 
 class Answer(NamedTuple):
@@ -130,7 +148,7 @@ class Endpoint:
         Raises ProviderError when it cannot be had before the deadline, refusals.TooLarge for a request that
         is longer than the provider takes.
         """
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
         headers = {"Content-Type": "application/json"}
         how = {"attempts": attempts, "max_bytes": max_bytes, "silence_s": silence_s}
         return self.parse(self.send("POST", path, deadline, content, headers, **how))  # type: ignore[arg-type]
@@ -199,7 +217,7 @@ class Endpoint:
 
         Whoever reads keeps to the deadline (`attempts.relayed`). Raises ProviderError.
         """
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
         request = self._request("POST", path, content, max_bytes, {"Content-Type": "application/json"})
         with self._answer(replace(request, silence_s=silence_s), deadline) as response:
             content_type = response.headers.get("content-type", "")

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from commonplace.markdown import comments
+from commonplace.providers.http import outgoing
 from commonplace.providers.refusals import TooLarge
 
 BYTES_PER_TOKEN = 3
@@ -42,7 +44,8 @@ def tokens(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """Return a text that JSON can hold: half a surrogate pair is none."""
+    """Return a text as it may leave: without private parts, secrets and comments, and fit for JSON."""
+    text = comments.without(outgoing(text))
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -69,7 +69,7 @@ def search(
     except OSError:  # it is gone
         folder = os.path.expanduser("~")
     try:
-        printed = _run([_COMMANDS[mode], *options, "--", question], folder, home, timeout_s)
+        printed = _run([_COMMANDS[mode], *options, "--", public(question)], folder, home, timeout_s)
     except TimeoutError as error:
         help_ = "its full text alone answers at once (--lexical)" if mode != "lexical" else "try again"
         reason = f"took longer than {timeout_s:g} s; has it fetched its models (`qmd pull`)? {help_}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from commonplace import language
 from commonplace.base.expressions import lazy
+from commonplace.redaction.redact import public
 from commonplace.search import query
 
 LONGEST = 200_000  # characters that are read, half from either end: what lies between is pasted
@@ -40,13 +41,14 @@ def words(message: str, most: int = MOST) -> str:
 
 def plain(text: str) -> str:
     """Return a question in which phrases and exclusions are all that is left of the query language."""
-    text = language.fold_signs(query.clean(text)).translate(_BLANK)
+    text = language.fold_signs(query.clean(public(text))).translate(_BLANK)
     text = _OPERATOR.sub(lambda operator: operator[0].lower(), " ".join(text.split()))
     return _DOCUMENT.sub(r"\1 ", _SIGN.sub(r"\1 ", text))
 
 
 def asked(message: str, most: int = MOST) -> str:
     """Return what a message asks, about `most` characters: its own words, with pasted ones if it has few."""
+    message = public(message)  # whole: of its words alone nobody could tell which of them are secret
     rows = message.splitlines()
     if len(message) > LONGEST:  # without the lines that are cut
         half = LONGEST // 2

@@ -145,7 +145,8 @@ class RemoteEmbedder:
     def prepare(self, text: str, kind: Kind) -> str:
         """Return what is sent for a text: its prefix, and as much of it as the model takes."""
         prefix = self.family.prefix(kind)
-        text = packing.clean(text) if text.strip() else BLANK
+        text = packing.clean(text)
+        text = text if text.strip() else BLANK
         return prefix + packing.cut(text, self.input_tokens - packing.tokens(prefix))
 
     def checked(self, vectors: Sequence[object], count: int, expected: int = 0) -> Floats:

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.providers.http import outgoing
 from commonplace.providers.llm.base import Message, Role
 
 SHIPPED = Path(__file__).with_name("prompts")
@@ -43,7 +44,9 @@ class Prompt:
             raise ConfigError(
                 f"prompt {self.name}", f"takes {_listed(self.variables)}, got {_listed(values)}"
             )
-        return tuple(Message(role, _MARKER.sub(lambda m: values[m[1]], text)) for role, text in self.parts)
+        # Each by itself: a private part that is never closed hides the rest of a value, not of the prompt.
+        given = {name: outgoing(value) for name, value in values.items()}
+        return tuple(Message(role, _MARKER.sub(lambda m: given[m[1]], text)) for role, text in self.parts)
 
 
 def names() -> tuple[str, ...]:
