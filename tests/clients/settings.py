@@ -1,4 +1,4 @@
-"""Settings files as users have them: JSON with comments in any layout, and TOML, for property tests."""
+"""Settings files as users have them: JSON in any layout, and TOML, for property tests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ _KEYS = st.one_of(
     st.sampled_from(["hooks", "mcpServers", "servers", "mcp", "tools", "memory", "Stop", "args"]), _WORDS
 )
 _SPACE = st.sampled_from(["", "", " ", "\n", "\n  ", "\r\n\t", "  ", "\n\n    "])
-_COMMENT = st.sampled_from(["/* a comment */", "// , } ]\n", "/* \" ' \n { */", "//\r\n", "/***/"])
 
 
 @st.composite
-def trivia(draw: st.DrawFn, comments: bool = True) -> str:
-    """White space, and comments where the form has them."""
-    before, after = draw(_SPACE), draw(_SPACE)
-    if comments and draw(st.integers(0, 5)) == 0:
-        return before + draw(_COMMENT) + after
-    return before
+def trivia(draw: st.DrawFn) -> str:
+    """White space."""
+    return draw(_SPACE)
 
 
 @st.composite
-def written(draw: st.DrawFn, value: object, comments: bool = True) -> str:
-    """A value as JSON in some layout, perhaps with comments and a comma behind the last member."""
-    gap = trivia(comments)
+def written(draw: st.DrawFn, value: object) -> str:
+    """A value as JSON in some layout."""
+    gap = trivia()
     if isinstance(value, dict | list):
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         parts = []
@@ -37,8 +33,8 @@ def written(draw: st.DrawFn, value: object, comments: bool = True) -> str:
                 else ""
             )
             inner = value[one] if isinstance(value, dict) else one
-            parts.append(f"{draw(gap)}{head}{draw(written(inner, comments))}{draw(gap)}")
-        last = f",{draw(gap)}" if parts and comments and draw(st.booleans()) else draw(gap)
+            parts.append(f"{draw(gap)}{head}{draw(written(inner))}{draw(gap)}")
+        last = draw(gap)
         return f"{opening}{','.join(parts)}{last}{closing}"
     return json.dumps(value, ensure_ascii=draw(st.booleans()))
 
@@ -59,7 +55,7 @@ _GROUPS = st.lists(st.fixed_dictionaries({"hooks": st.lists(_CALLED, max_size=2)
 
 
 @st.composite
-def client_settings(draw: st.DrawFn, keys: tuple[str, ...] = ("mcpServers",), comments: bool = True) -> str:
+def client_settings(draw: st.DrawFn, keys: tuple[str, ...] = ("mcpServers",)) -> str:
     """Settings of a client, whose table of servers and hooks are as it takes them, and all else is anything."""
     value = dict(draw(OBJECTS))
     for key in (keys[0], "hooks"):
@@ -74,5 +70,5 @@ def client_settings(draw: st.DrawFn, keys: tuple[str, ...] = ("mcpServers",), co
             st.dictionaries(st.sampled_from(["Stop", "PostToolUse", "Other"]), _GROUPS, max_size=3)
         )
     order = draw(st.permutations(sorted(value)))
-    text = draw(written({key: value[key] for key in order}, comments))
-    return draw(st.sampled_from(["", "\ufeff"])) + draw(trivia(comments)) + text + draw(trivia(comments))
+    text = draw(written({key: value[key] for key in order}))
+    return draw(st.sampled_from(["", "\ufeff"])) + draw(trivia()) + text + draw(trivia())

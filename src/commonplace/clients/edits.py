@@ -11,7 +11,7 @@ from pathlib import Path
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
-from commonplace.clients import entries, jsonc, toml
+from commonplace.clients import entries, strict, toml
 from commonplace.clients.entries import Door, Taken
 from commonplace.clients.files import Edit
 from commonplace.clients.table import Place, Scope, Site, Target
@@ -72,7 +72,7 @@ def ours(edit: Edit, target: Target) -> dict[str, list[str]]:
         return {}
     with edit.translated():
         if edit.what == "server":
-            settings = toml.value(text) if target.form == "toml" else jsonc.value(text)
+            settings = toml.value(text) if target.form == "toml" else strict.value(text)
             return entries.ours_in(target, settings)
         if edit.what == "hooks":
             return entries.hooked(text)

@@ -16,7 +16,7 @@ from typing import Any
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
-from commonplace.clients import jsonc
+from commonplace.clients import strict
 from commonplace.clients.table import Hook, Target
 
 SERVE, HOOK = "mcp", "hook"
@@ -107,26 +107,30 @@ def refuse_taken(target: Target, value: object, name: str) -> None:
 
 def add_server(text: str, target: Target, door: Door) -> str:
     """Enter a server into a JSON text, in the place of the former one. Raises Broken, Taken."""
-    value = jsonc.value(text)
+    try:
+        value = strict.value(text)
+    except strict.Broken as error:
+        entry = json.dumps(json.loads(pasted(target, door)), ensure_ascii=False)
+        raise strict.Broken(f"{error}: {entry}") from error
     refuse_taken(target, value, door.name)
     for name in ours_in(target, value):
         if name != door.name:
-            text = jsonc.remove(text, (*target.keys, name))
-    return jsonc.assign(text, (*target.keys, door.name), server(target, door))
+            text = strict.remove(text, (*target.keys, name))
+    return strict.assign(text, (*target.keys, door.name), server(target, door))
 
 
 def remove_server(text: str, target: Target) -> str:
     """Take our servers out of a JSON text, and what is empty without them. Raises Broken."""
-    for name in ours_in(target, jsonc.value(text)):
-        text = jsonc.remove(text, (*target.keys, name))
+    for name in ours_in(target, strict.value(text)):
+        text = strict.remove(text, (*target.keys, name))
         text = _without_empty(text, target.keys)
     return text
 
 
 def _without_empty(text: str, keys: Sequence[str]) -> str:
     """A text without the table of these keys, and those above it, as far as they are empty."""
-    while keys and (node := jsonc.get(text, keys)) is not None and not node.members:
-        text, keys = jsonc.remove(text, keys), keys[:-1]
+    while keys and strict.get(text, keys) in ({}, []):
+        text, keys = strict.remove(text, keys), keys[:-1]
     return text
 
 
@@ -147,7 +151,7 @@ def add_hooks(text: str, target: Target, door: Door) -> str:
         entry = group(hook, door)
         groups = _groups(text, hook.event)
         if [groups[outer] for outer, _ in _called(groups)] != [entry]:
-            text = jsonc.append(_without_hooks(text, hook.event), (HOOKS, hook.event), entry)
+            text = strict.append(_without_hooks(text, hook.event), (HOOKS, hook.event), entry)
     return remove_hooks(text, [hook.event for hook in target.events])  # those that are not called any more
 
 
@@ -171,21 +175,19 @@ def hooked(text: str) -> dict[str, list[str]]:
 
 def _events(text: str) -> list[str]:
     """The events at which something is called. Raises Broken for what is no object."""
-    whole, node = jsonc.read(text), jsonc.get(text, (HOOKS,))
-    for wrong in (whole, node):
-        if wrong is not None and not isinstance(wrong.value, dict):
-            raise jsonc.Broken(text, wrong.start, "is no object")
-    return list(node.value) if node else []
+    events = strict.get(text, (HOOKS,))
+    for table in (strict.value(text), events):
+        if table is not None and not isinstance(table, dict):
+            raise strict.Broken("the whole, or hooks, is no object")
+    return list(events or ())
 
 
 def _groups(text: str, event: str) -> list[Any]:
     """What is called at an event. Raises Broken for what is no list."""
-    node = jsonc.get(text, (HOOKS, event))
-    if node is None:
-        return []
-    if not isinstance(node.value, list):
-        raise jsonc.Broken(text, node.start, f"{HOOKS}.{event} is no array")
-    return node.value
+    groups = strict.get(text, (HOOKS, event))
+    if groups is not None and not isinstance(groups, list):
+        raise strict.Broken(f"{HOOKS}.{event} is no array")
+    return groups or []
 
 
 def _called(groups: Sequence[object]) -> list[tuple[int, int]]:
@@ -210,7 +212,7 @@ def _without_hooks(text: str, event: str) -> str:
     """A text without our hooks of an event, and without the groups that held nothing else."""
     for outer, inner in reversed(_called(_groups(text, event))):
         alone = len(_groups(text, event)[outer][HOOKS]) == 1
-        text = jsonc.remove(text, (HOOKS, event, outer) if alone else (HOOKS, event, outer, HOOKS, inner))
+        text = strict.remove(text, (HOOKS, event, outer) if alone else (HOOKS, event, outer, HOOKS, inner))
     return text
 
 
