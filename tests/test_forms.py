@@ -54,9 +54,7 @@ def locate(hit: Hit) -> str:
 FORMS: dict[str, Callable[[], str]] = {
     "hits.json": lambda: hits.in_form(FOUND.hits, "json"),
     "hits-explained.json": lambda: hits.in_form(FOUND.hits, "json", explain=True),
-    "hits.csv": lambda: hits.in_form(FOUND.hits, "csv"),
     "hits.md": lambda: hits.in_form(FOUND.hits, "md"),
-    "hits.xml": lambda: hits.in_form(FOUND.hits, "xml"),
     "hits.files": lambda: hits.in_form(FOUND.hits, "files"),
     "hits.txt": lambda: hits.as_text(FOUND, words=("deploy",)),
     "hits-explained.txt": lambda: hits.as_text(FOUND, words=("deploy",), explain=True, rows=2),

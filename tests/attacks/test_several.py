@@ -15,7 +15,7 @@ PLAIN = [
     f"search {EVERYWHERE}", f"search {EVERYWHERE} --explain --full", f"search {EVERYWHERE} --history",
     f"search {EVERYWHERE} --as-of {DAY}", f"search on:{DAY}", "search last week --now 2026-02-15",
     f"search {EVERYWHERE} --layer index", f"--all-workspaces search {EVERYWHERE} -n 100",
-    *(f"search {EVERYWHERE} --format {form}" for form in ("json", "csv", "xml", "md", "files")),
+    *(f"search {EVERYWHERE} --format {form}" for form in ("json", "md", "files")),
     "search nothing-of-this-kind-anywhere", f"search {EVERYWHERE} in:nowhere", f"search {EVERYWHERE} -c nowhere",
     f"recall {EVERYWHERE}", f"recall {EVERYWHERE} --format json", f"--all-workspaces recall {EVERYWHERE}",
     f"prompt {EVERYWHERE}", f"prompt {EVERYWHERE} --report", f"prompt {EVERYWHERE} --json",

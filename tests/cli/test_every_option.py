@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -155,24 +152,6 @@ def awkward(workspace: Path) -> Path:
 
 
 TEXT = '- walnut, "quoted" <b>&amp;</b> ]]> \\ | `code` *x*\n  second; line\ttab'
-
-
-def test_json_csv_and_xml_say_the_same(awkward: Path, run: Run) -> None:
-    def shown(form: str) -> str:
-        return run("search", "walnut", "--format", form).stdout
-
-    (data,) = json.loads(shown("json"))
-    assert (data["path"], data["text"]) == ('memory/a "b", <c>&d;.md', TEXT)
-    assert data["headings"] == ['H "1", <2> & `3`']
-    (row,) = csv.DictReader(io.StringIO(shown("csv"), newline=""))
-    (hit,) = ElementTree.fromstring(shown("xml"))
-    for name in ("path", "title", "collection", "docid", "citation"):
-        assert row[name] == hit.get(name) == data[name]
-    for name in ("start_line", "end_line", "score"):
-        assert float(row[name]) == float(hit.get(name) or "") == data[name]
-    assert row["text"] == hit.findtext("text") == TEXT
-    assert row["headings"] == hit.findtext("heading") == data["headings"][0]
-    assert (row["date"], hit.get("date"), data["date"]) == ("", None, None)
 
 
 def test_markdown_is_a_heading_a_line_and_a_quotation(awkward: Path, run: Run) -> None:

@@ -34,7 +34,7 @@ def test_one_line_before_and_one_behind_and_nothing_else(words: tuple[str, ...],
         assert program(*words, COMMONPLACE_OUTPUT_FRAME=setting).stdout == OPENING + bare + CLOSING
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "md", "xml", "files"])
+@pytest.mark.parametrize("form", ["json", "md", "files"])
 def test_forms_for_programs_stay_as_they_are(form: str, program: Program) -> None:
     words = ("search", "deploy", "--format", form)
     bare = program(*words, COMMONPLACE_OUTPUT_FRAME="never").stdout

@@ -69,7 +69,7 @@ def test_bad_input_gets_one_line(run: Run) -> None:
         (["qqqqqq"], 2, "there are search, recall"),
         (["collection", "ad"], 2, "did you mean 'add'?"),
         (["search"], 2, "missing argument 'QUERY...'"),
-        (["search", "x", "--format", "yaml"], 2, "'json', 'csv', 'md', 'xml', 'files'"),
+        (["search", "x", "--format", "yaml"], 2, "'json', 'md', 'files'"),
         (["search", "x", "--lexicl"], 2, "--lexical"),
         (["search", "x", "-n", "0"], 2, "1<=x<=1000"),
         (["search", "x", "-n", "many"], 2, "'many' is not a valid integer"),

@@ -17,7 +17,7 @@ from commonplace.search.request import Request
 
 _ARGUMENTS = (
     "search deploy -n 3 0 --limit --limit=5 -c memory --collection=a --lexical --semantic --full --explain "
-    "--format json --format=xml --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes "
+    "--format json --format=md --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes "
     "--workspace=/notes --workspace --all-workspaces --debug --expand --no-expand --no-expand=1 --rerank off --history "
     "--now 2026-02-13 --as-of 2026-02 mcp --help --x 中文 = -n5"
 )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 from hypothesis import given
@@ -80,23 +76,6 @@ def test_json_gives_back_what_went_in(hits: list[Hit]) -> None:
     assert [one["headings"] for one in data] == [list(one.headings) for one in hits]
 
 
-@given(st.lists(HITS, max_size=4))
-def test_csv_gives_back_what_went_in(hits: list[Hit]) -> None:
-    rows = list(csv.DictReader(io.StringIO(rendered.in_form(found(*hits).hits, "csv"), newline="")))
-    assert [row["text"] for row in rows] == [one.text for one in hits]
-    assert [row["path"] for row in rows] == [one.path for one in hits]
-    assert all(None not in row for row in rows)
-
-
-@given(st.lists(HITS, max_size=4))
-def test_xml_parses_and_keeps_what_xml_may_hold(hits: list[Hit]) -> None:
-    root = ElementTree.fromstring(rendered.in_form(found(*hits).hits, "xml"))
-    texts = [element.findtext("text") for element in root.findall("hit")]
-    assert texts == [re.sub(rendered.NOT_XML, "", one.text) for one in hits]
-    paths = [element.get("path") for element in root.findall("hit")]
-    assert paths == [re.sub(rendered.NOT_XML, "", one.path) for one in hits]
-
-
 @given(HITS)
 def test_markdown_keeps_the_passage_inside_its_quotation(one: Hit) -> None:
     lines = rendered.in_form(found(one).hits, "md").split("\n")
@@ -126,13 +105,9 @@ def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:
 # --- the forms --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("form", "empty"), [("json", "[]"), ("xml", "<hits/>"), ("files", ""), ("md", "")])
+@pytest.mark.parametrize(("form", "empty"), [("json", "[]"), ("files", ""), ("md", "")])
 def test_empty_forms(form: str, empty: str) -> None:
     assert rendered.in_form(found().hits, form) == empty
-
-
-def test_empty_csv_is_its_header() -> None:
-    assert rendered.in_form(found().hits, "csv").split(",")[:3] == ["path", "start_line", "end_line"]
 
 
 def test_json_has_the_documented_keys() -> None:

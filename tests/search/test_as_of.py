@@ -357,4 +357,3 @@ def test_data_says_until_when(opened: Open) -> None:
         (data,) = json.loads(hits.in_form(found.hits, "json"))
         assert (data["labels"], data["until"]) == (["struck"], "2026-03-02")
         assert "struck 2026-03-02" in hits.as_text(found)
-        assert 'until="2026-03-02"' in hits.in_form(found.hits, "xml")

@@ -32,9 +32,9 @@ DEMO = """
 search --now 2026-06-10 What filled the disk of the primary database?
 search --now 2026-06-10 豆豆上哪所小学，哪天报到？
 search --format json --now 2026-06-10 -n 3 Kestrel 的队列为什么从 SQLite 换成 PostgreSQL？
-search --format csv -n 4 certificate expiry
+search --format json -n 4 certificate expiry
 search --format md -n 3 膝盖 跑步
-search --format xml -n 3 flight to Berlin
+search --format md -n 3 flight to Berlin
 search --format files -n 5 deploy
 search --full -n 2 老白茶
 search --layer index -n 8 runbook rollback

@@ -1,4 +1,4 @@
-"""Results at every edge: hits and reports as text, JSON, CSV, Markdown, XML, lists of files.
+"""Results at every edge: hits and reports as text, JSON, Markdown, lists of files.
 
 Here is what all of it is made with; a search loads the module it prints with and no other.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from commonplace.base.messages import count as count  # which many that render use
 
-FORMS = ("text", "json", "csv", "md", "xml", "files")  # of hits
+FORMS = ("text", "json", "md", "files")  # of hits
 
 
 def to_json(value: object) -> str:

@@ -1,13 +1,13 @@
-"""Hits as text, JSON, CSV, Markdown, XML or a list of files, whole or as rows of an index.
+"""Hits as text, JSON, Markdown or a list of files, whole or as rows of an index.
 
-Every form is well-formed for any text: a note may hold what a terminal obeys and what XML forbids.
+Every form is well-formed for any text: a note may hold what a terminal obeys.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, takewhile
 
 from commonplace.base import remedies
@@ -32,17 +32,6 @@ ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a fo
 INDENT = "  "
 _CUT = f" {screen.ELLIPSIS}"
 _COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
-# XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
-NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
-_XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
-_COLUMNS = (
-    "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
-    "citation", "labels", "until", "text", "others",
-)  # fmt: skip
-_ATTRIBUTES = (
-    "path", "start_line", "end_line", "score", "title", "date", "until", "collection", "docid", "citation"
-)  # fmt: skip
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
 
@@ -97,10 +86,6 @@ class Row(NamedTuple):
             "tokens": self.tokens,
         }
 
-    def filled(self) -> dict[str, str]:
-        """The parts of the row that are not empty, by name."""
-        return {name: value for name, value in self._asdict().items() if value}
-
     def styled(self, look: Look) -> str:
         """The row on one line of a terminal."""
         styles = ("cyan", "", "", "green")
@@ -132,10 +117,6 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
     short = [*map(row, hits)]
     if form == "json":
         return to_json([*map(Row.data, short)])
-    if form == "csv":
-        return _csv(Row._fields, short)
-    if form == "xml":
-        return _xml(f"  <hit{_attributes(one.filled())}/>" for one in short)
     if form == "md":
         return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
     lead = numbers(len(short), look)
@@ -150,16 +131,11 @@ def numbers(count: int, look: Look) -> list[str]:
 
 
 def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
-    """Render hits in one of `render.FORMS` but text, which `as_text` does; CSV is that of RFC 4180."""
+    """Render hits in one of `render.FORMS` but text, which `as_text` does."""
     if form == "files":
         return files(hits)
     if form == "json":
         return to_json([to_data(hit, explain) for hit in hits])
-    if form == "csv":
-        columns = (*_COLUMNS, "workspace") if any(hit.workspace for hit in hits) else _COLUMNS
-        return _csv(columns, (_csv_cells(hit, columns) for hit in hits))
-    if form == "xml":
-        return _xml(chain.from_iterable(map(_xml_lines, hits)))
     return "\n".join(chain.from_iterable(map(_markdown, hits))).removesuffix("\n")
 
 
@@ -181,23 +157,6 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
 def files(hits: Iterable[Hit]) -> str:
     """List the files of hits, each once, in the order of their best hit."""
     return "\n".join(dict.fromkeys(screen.name(_named(hit)) for hit in hits))
-
-
-def _csv_cells(hit: Hit, columns: Sequence[str]) -> list[object]:
-    """A hit as the cells of a row; of several values in a cell each stands behind the other."""
-    others = "\n".join(other.citation for other in hit.others)
-    joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "others": others}
-    data = to_data(hit) | joined
-    return ["" if data.get(name) is None else data[name] for name in columns]
-
-
-def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
-    import csv
-    import io
-
-    out = io.StringIO(newline="")
-    csv.writer(out).writerows([columns, *cells])
-    return out.getvalue().removesuffix("\r\n")
 
 
 def _markdown(hit: Hit) -> list[str]:
@@ -226,36 +185,6 @@ def _also(hit: Hit) -> list[str]:
         )
         for other in hit.others
     ]
-
-
-def _xml(lines: Iterable[str]) -> str:
-    inner = list(lines)
-    return "\n".join(["<hits>", *inner, "</hits>"]) if inner else "<hits/>"
-
-
-def _xml_lines(hit: Hit) -> list[str]:
-    data = to_data(hit)
-    attributes = {name: data[name] for name in _ATTRIBUTES if data[name] is not None}
-    labels = {"labels": " ".join(hit.labels)} if hit.labels else {}
-    if hit.workspace:
-        labels["workspace"] = hit.workspace
-    parts = [*(("heading", one) for one in hit.headings), *(("context", one) for one in hit.contexts)]
-    others = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
-    return [
-        f"  <hit{_attributes(attributes | labels)}>",
-        *(f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for tag, value in [*parts, ("text", hit.text)]),
-        *(f"    <other{_attributes(place)}/>" for place in others),
-        "  </hit>",
-    ]
-
-
-def _attributes(values: Mapping[str, object]) -> str:
-    return "".join(f' {name}="{_xml_text(str(value), _XML_ATTRIBUTE)}"' for name, value in values.items())
-
-
-def _xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
-    """Escape a text for XML; what no document may hold is left out."""
-    return re.sub(NOT_XML, "", text).translate(dict(escapes))
 
 
 def as_text(
