@@ -22,8 +22,6 @@ from commonplace.types import Entry, ToolExecution
 from commonplace.types.events import MessageEvent, SessionEvent, Turn
 from commonplace.upkeep.summaries import Summarizer
 from tests.providers.conftest import server  # noqa: F401
-from tests.providers.llm.conftest import answer
-from tests.providers.server import Reply, Server
 from tests.upkeep.conftest import memory  # noqa: F401
 from tests.upkeep.conversations import (
     ANSWER,
@@ -72,14 +70,9 @@ def test_tools_become_entries_that_are_found_again(tmp_path: Path) -> None:
         assert opened.search("walnut session:other", min_score=0.0).hits == ()
 
 
-def test_a_worker_writes_what_the_hook_saw_and_the_model_filed(tmp_path: Path, server: Server) -> None:  # noqa: F811
+def test_a_worker_writes_what_the_hook_saw(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    filed = {"number": 1, "type": "feature", "concepts": ["pattern"], "title": "The desk has an owner"}
-    server.script.append(Reply(answer(json.dumps({"observations": [filed]}))))
-    settings = {
-        "embedding.provider": "none", "llm.provider": "compatible", "llm.model": "test-model",
-        "llm.base_url": f"{server.url}/v1", "observe.enrich": True,
-    }  # fmt: skip
+    settings = {"embedding.provider": "none"}
     with Memory.open(tmp_path, overrides=settings) as opened, IndexWorker(opened) as worker:
         manager = HookManager([ObservationHook(worker, opened.settings, tmp_path)], entry_points=False)
         written = {"file_path": "walnut.py", "content": "desk = 'ann@example.com'"}
@@ -92,13 +85,10 @@ def test_a_worker_writes_what_the_hook_saw_and_the_model_filed(tmp_path: Path, s
             time.sleep(0.01)
         manager.close()
         assert worker.stop(60)
-    assert note.read_text("utf-8") == (
-        "# 2026-02-13\n\n## Observations\n\n"
-        "- 10:22 The desk has an owner <!-- by: tool; agent: nanobot; session: 8f3a; at: 2026-02-13T10:22:05 -->\n"
-        "  Write; modified `walnut.py`; feature; pattern\n"
-        "  ```diff\n  + desk = '[REDACTED:email]'\n  ```\n"
-    )
-    assert b"ann@example.com" not in server.requests[0].body
+    text = note.read_text("utf-8")
+    assert text.startswith("# 2026-02-13\n\n## Observations\n\n- 10:22 ")
+    assert "modified `walnut.py`" in text
+    assert "```diff\n  + desk = '[REDACTED:email]'\n  ```\n" in text
 
 
 # --- summing up ---------------------------------------------------------------------------------------
@@ -121,7 +111,6 @@ def hanging() -> Iterator[tuple[Client, threading.Event]]:
 
     def rule(request: Request) -> str:
         let_go.wait(30)
-        import json
 
         return json.dumps(ANSWER)
 

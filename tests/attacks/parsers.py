@@ -64,7 +64,6 @@ from commonplace.types.events import Call, ToolExecution, Turn
 from commonplace.upkeep import (
     compaction,
     dialogue,
-    enrichment,
     excerpts,
     flush,
     moves,
@@ -339,7 +338,7 @@ def _passage(text: str) -> object:
 
 def _hits_text(text: str) -> object:
     result = SearchResult("tea", tuple(_hits(text)), "hybrid")
-    return [hits.in_form(result.hits, form) for form in ("json", "csv", "md", "xml", "files")]
+    return [hits.in_form(result.hits, form) for form in ("json", "md", "files")]
 
 
 def _read_document(text: str) -> object:
@@ -529,7 +528,6 @@ PARSERS: dict[str, Parser] = {
     "upkeep.summaries.read": lambda text: summaries.read(dict.fromkeys(summaries._PARTS, text) | {"worth_keeping": True}, prose.terms("tea"), "en"),
     "lifecycle.actions.without_folder": lambda text: (observations.without_folder(text), observations.bare(text), observations.is_own(text)),
     "lifecycle.compaction.is_summary": lambda text: compaction.is_summary(_turn(text)),
-    "lifecycle.enrichment.title": enrichment._title,
     "lifecycle.observations.Observer": _observed,
     "lifecycle.spool.decode": _spooled,
     "upkeep.rollup.compose": _of_month,

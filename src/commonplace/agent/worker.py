@@ -25,7 +25,6 @@ from commonplace.upkeep.spool import Spool
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Entry
-    from commonplace.upkeep.enrichment import Enricher
 
 MEGABYTE = 1_000_000
 _AT_ONCE = 100  # entries that one append to the spool takes
@@ -167,11 +166,6 @@ class IndexWorker:
         """
         settings = memory.settings.hooks
         self._memory = memory
-        self._enricher: Enricher | None = None  # gives observations types and titles
-        if memory.settings.observe.enrich and not spool_only:
-            from commonplace.upkeep import enrichment
-
-            self._enricher = enrichment.of_memory(memory)
         self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
         self._capacity = settings.capacity if capacity is None else capacity
         self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
@@ -280,7 +274,7 @@ class IndexWorker:
 
     def _write(self) -> bool:
         put, left_s = self._put, max(0.0, self._deadline - time.monotonic())
-        drained = self._spool.drain(self._capture, wait_s=min(_OTHERS_S, left_s))
+        drained = self._spool.drain(self._memory.capture, wait_s=min(_OTHERS_S, left_s))
         self._tell("notes", drained.trouble)
         if drained.damaged:
             logger.warning(
@@ -295,11 +289,6 @@ class IndexWorker:
             return False
         self._settled = put
         return True
-
-    def _capture(self, entries: Sequence[Entry]) -> None:
-        if self._enricher is not None and self._deadline == float("inf"):  # otherwise there is no time for it
-            entries = self._enricher.enrich(entries)
-        self._memory.capture(entries)
 
     def _sync(self) -> bool:
         if self._leaving:

@@ -8,6 +8,9 @@ SETTINGS = {
     "reranking.path": _SERVE_IT,
     "llm.path": _SERVE_IT,
     "llm.command": 'give the program the form of a server, provider = "compatible"',
+    "observe.enrich": "leave it out; observations keep their own titles",
+    "observe.enrich_batch": "leave it out, with observe.enrich",
+    "observe.enrich_deadline_s": "leave it out, with observe.enrich",
     "llm.context": "the server of the model decides",
 }
 PROVIDERS = {

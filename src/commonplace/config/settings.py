@@ -286,9 +286,6 @@ class Observe(NamedTuple):
     read_chars: int = _own(4000, "Characters above which what a tool read is kept.", 0, 10**9)
     excerpt_chars: int = _own(500, "Characters of a result or change in an entry.", 0, 4000)
     argument_chars: int = _own(300, "Characters of arguments in an entry.", 0, 4000)
-    enrich: bool = _own(False, "Whether the language model gives entries types and better titles.")
-    enrich_batch: int = _own(10, "Entries that it is asked about at once.", 1, 50)
-    enrich_deadline_s: float = _own(20, "Seconds it may take for them.", 1, 300)
 
 
 class Prompt(NamedTuple):
