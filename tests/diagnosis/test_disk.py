@@ -28,11 +28,6 @@ def test_bytes(free: float, index: int, state: str) -> None:
     assert bool(found.remedy) == (state != "ok")
 
 
-@pytest.mark.parametrize(("free", "state"), [(10**6, "ok"), (9_999, "warning"), (99, "wrong"), (0, "wrong")])
-def test_files(free: int, state: str) -> None:
-    assert machine.files_left(Path("/notes"), free).state == state
-
-
 def test_each_disk_is_told_once(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=50_000_000))

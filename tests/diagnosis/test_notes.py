@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ def test_notes_that_are_fine(case: Present) -> None:
     found = by_check(checks.text(case()))
     assert states(found.values()) == {"notes.readable": "ok"}
     assert found["notes.readable"].told.startswith("2 notes read: ")
-    assert states(checks.names(case())) == {"notes.names": "ok"}
+    assert states(checks.names(case())) == {}
 
 
 def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -> None:
@@ -106,20 +105,3 @@ def test_a_secret_in_a_name(case: Present, workspace: Path) -> None:
     found = by_check(checks.names(case()))["notes.secret_names"]
     told = "1 name with what looks like a secret: memory/[REDACTED:github-token].md"
     assert (found.state, found.told) == ("warning", told)
-
-
-def test_conflicts() -> None:
-    names = ["a/Note.md", "a/note.md", "b/note.md", "Cafe\u0301.md", "Caf\u00e9.md", "x.md"]
-    assert checks.conflicts(names) == [("Cafe\u0301.md", "Caf\u00e9.md"), ("a/Note.md", "a/note.md")]
-
-
-def test_names_that_differ_in_case(case: Present, workspace: Path) -> None:
-    (workspace / "memory" / "Tea.md").write_text("a\n")
-    (workspace / "memory" / "tea.md").write_text("b\n")
-    if len(os.listdir(workspace / "memory")) < 3:
-        pytest.skip("a file system without case")
-    found = by_check(checks.names(case()))["notes.names"]
-    assert (found.state, found.told) == (
-        "warning",
-        f"names that differ in case alone: memory{os.sep}Tea.md and memory{os.sep}tea.md",
-    )

@@ -131,21 +131,6 @@ def program(folder: Path) -> str:
     return str(folder)
 
 
-def test_programs_on_path(case: Present, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    assert states(machine.programs(case())) == {"versions.programs": "ok"}
-    first, second = program(tmp_path / "one"), program(tmp_path / "two")
-    (tmp_path / "link").mkdir()
-    (tmp_path / "link" / "commonplace").symlink_to(tmp_path / "one" / "commonplace")
-    monkeypatch.setenv("PATH", os.pathsep.join([first, "", str(tmp_path / "link"), first]))
-    found = by_check(machine.programs(case()))["versions.programs"]
-    assert (found.state, found.told) == ("ok", f"one commonplace on PATH: {first}/commonplace")
-    monkeypatch.setenv("PATH", os.pathsep.join([second, first]))
-    found = by_check(machine.programs(case()))["versions.programs"]
-    assert found.state == "warning"
-    assert f"{second}/commonplace, {first}/commonplace" in found.told
-
-
 @pytest.mark.parametrize(
     ("requires", "state", "told"),
     [

@@ -183,12 +183,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "versions": {
         "versions.libraries": "machine:libraries",
         "versions.extras": "machine:extras",
-        "versions.programs": "machine:programs",
     },
     "sqlite": {
         "sqlite.features": "machine:features",
         "sqlite.extension": "machine:extension",
-        "sqlite.files": "machine:file_system",
+        "sqlite.wal": "machine:journal",
     },
     "model": {"model.files": "machine:model_files", "model.vectors": "machine:model_vectors"},
     "settings": {
@@ -205,7 +204,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "workspace": {
         "workspace.folder": "workspace:folder",
         "workspace.tree": "workspace:tree",
-        "workspace.clock": "workspace:clock",
     },
     "notes": {
         "notes.text": "workspace:text",

@@ -10,7 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib import metadata, util
 from pathlib import Path
@@ -25,9 +25,8 @@ from commonplace.base.messages import message
 from commonplace.base.root import open_named
 from commonplace.base.snapshot import written_as
 from commonplace.base.tuples import NamedTuple
-from commonplace.diagnosis.examination import Case, listed, size
+from commonplace.diagnosis.examination import Case, size
 from commonplace.index.sqlite import vectors
-from commonplace.language import lexicon
 from commonplace.providers.embedding import builtin, chinese
 from commonplace.providers.embedding.shipped import Shipped
 from commonplace.providers.runtime import NO_TELEMETRY
@@ -185,67 +184,15 @@ def _extra(extra: str, library: Library, process: subprocess.Popen[bytes] | None
     return Finding(f"versions.{extra}", "ok", name)
 
 
-def programs(case: Case) -> Iterator[Finding]:
-    """See that PATH leads to one `commonplace` and no other."""
-    found = on_path(case.environ)
-    if not found:
-        none = message("path.none", "no commonplace on PATH; this one was started otherwise")
-        yield Finding("versions.programs", "ok", none)
-    elif len(found) == 1:
-        one = message("path.one", "one commonplace on PATH: {place}", place=paths.shown(found[0]))
-        yield Finding("versions.programs", "ok", one)
-    else:
-        yield Finding(
-            "versions.programs",
-            "warning",
-            message(
-                "path.several",
-                "{n} commonplace on PATH, the first is used: {places}",
-                n=len(found),
-                places=listed(found),
-            ),
-            message("path.uninstall", "uninstall those you do not use"),
-        )
-
-
-def on_path(environ: Mapping[str, str]) -> list[str]:
-    """Return the programs of that name on PATH, the one that is started first; links to the same are one."""
-    suffix = ".exe" if sys.platform == "win32" else ""
-    candidates = [
-        os.path.join(folder, f"commonplace{suffix}")
-        for folder in environ.get("PATH", "").split(os.pathsep)
-        if folder
-    ]
-    programs = (path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK))
-    return list({os.path.realpath(path): path for path in reversed(list(programs))}.values())[::-1]
-
-
 # --- what SQLite can do -------------------------------------------------------------------------------
 
-# Whose locks and shared memory SQLite cannot trust (https://sqlite.org/wal.html, "Disadvantages").
-NETWORK = frozenset(
-    "nfs nfs4 cifs smb smb2 smb3 smbfs afs ceph glusterfs lustre 9p ncpfs davfs fuse.sshfs fuse.rclone"
-    " fuse.s3fs fuse.glusterfs fuse.davfs2 vboxsf fuse.vmhgfs-fuse drvfs".split()
-)
-MOUNTS = Path("/proc/self/mounts")
 # Full text without content that can be deleted from (3.43), checked by `PRAGMA integrity_check` (3.44).
 LEAST = (3, 44)
 WAL_FORMAT = 2  # bytes 18 and 19 of the file: https://sqlite.org/fileformat.html
-_FTS = (
-    "CREATE VIRTUAL TABLE t USING fts5(x, content='', contentless_delete=1,"
-    f' tokenize="{lexicon.TOKENIZER}")'
-)
-
-
-class Mount(NamedTuple):
-    """A mounted file system: where, and of which type."""
-
-    folder: str
-    kind: str
 
 
 def features(case: Case) -> Iterator[Finding]:
-    """See that SQLite has full text as the index uses it, and JSON."""
+    """See that SQLite is new enough."""
     told = message("sqlite.version", "SQLite {version} in apsw {apsw}",
                    version=apsw.sqlite_lib_version(), apsw=apsw.apsw_version())  # fmt: skip
     if as_numbers(apsw.sqlite_lib_version()) < LEAST:
@@ -254,26 +201,6 @@ def features(case: Case) -> Iterator[Finding]:
         yield Finding("sqlite.version", "wrong", older, installation.add(["apsw"], again=True))
     else:
         yield Finding("sqlite.version", "ok", told)
-    trials = {
-        "FTS5": (f"{_FTS}; INSERT INTO t(rowid, x) VALUES(1, 'walnut desks'); SELECT 1 FROM t('desk')", 1),
-        "JSON": ("SELECT sum(value) FROM json_each('[1, 2]')", 3),
-    }
-    for name, (sql, expected) in trials.items():
-        yield trial(name, sql, expected)
-
-
-def trial(name: str, sql: str, expected: object) -> Finding:
-    """See that a feature of SQLite gives what is expected of it."""
-    check = f"sqlite.{name.lower()}"
-    with closing(memory()) as connection:
-        try:
-            result = connection.execute(sql).get
-        except apsw.Error as error:
-            result = error
-    if result == expected:
-        return Finding(check, "ok", message("sqlite.works", "{name} works", name=name))
-    told = message("sqlite.fails", "{name} does not work ({result})", name=name, result=str(result))
-    return Finding(check, "wrong", told, installation.reinstall())
 
 
 def extension(case: Case) -> Iterator[Finding]:
@@ -311,68 +238,21 @@ def _distance(connection: apsw.Connection) -> str:
     return "" if abs(found - 1.0) < 1e-6 else f"computes a wrong distance ({found})"
 
 
-def file_system(case: Case) -> Iterator[Finding]:
-    """See that the index lies where several processes may share it, and is kept in the form for that."""
-    workspace = case.workspace
-    if workspace is None:
-        return
-    kind = kind_of(workspace.derived if workspace.derived.exists() else workspace.root, mounts())
-    if kind in NETWORK:
-        yield Finding(
-            "sqlite.files",
-            "warning",
-            message(
-                "files.network",
-                "the workspace lies on a network file system ({kind}), where SQLite's locks may not hold",
-                kind=kind,
-            ),
-            message("files.local", "keep the workspace on a local disk, or let one machine alone use it"),
-        )
-    else:
-        told = message("files.unknown", "the type of the file system is not known")
-        if kind:
-            told = message("files.fine", "the file system ({kind}) is a local one", kind=kind)
-        yield Finding("sqlite.files", "ok" if kind else "skipped", told)
-    if (found := written_as(workspace.index)) not in (0, WAL_FORMAT):
-        yield Finding(
-            "sqlite.wal",
-            "warning",
-            message("wal.off", "the index is not in WAL mode: a search waits while it is written"),
-            "commonplace sync",
-        )
+def journal(case: Case) -> Iterator[Finding]:
+    """See that searches do not wait while the index is written."""
+    found = 0 if case.workspace is None else written_as(case.workspace.index)
+    if found not in (0, WAL_FORMAT):
+        told = message("wal.off", "the index is not in WAL mode: a search waits while it is written")
+        yield Finding("sqlite.wal", "warning", told, "commonplace sync")
     elif found:
         told = message("wal.on", "the index is in WAL mode: searches do not wait for writers")
         yield Finding("sqlite.wal", "ok", told)
-
-
-def kind_of(folder: Path, mounted: Sequence[Mount]) -> str:
-    """Return the type of the file system that a folder lies on, as far as it is known."""
-    real = os.path.realpath(folder)
-    over = [mount for mount in mounted if paths.is_within(real, mount.folder)]
-    # Of two mounts on one folder the later one is seen.
-    return max(enumerate(over), key=lambda pair: (len(pair[1].folder), pair[0]))[1].kind if over else ""
-
-
-def mounts(table: Path = MOUNTS) -> list[Mount]:
-    """Return what is mounted, where the system tells."""
-    try:
-        lines = table.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return []
-    rows = [line.split(" ") for line in lines]
-    # The table writes a blank in a name as `\040`.
-    return [
-        Mount(re.sub(r"\\(040|011|012|134)", lambda code: chr(int(code[1], 8)), row[1]), row[2])
-        for row in rows
-        if len(row) > 2
-    ]
 
 
 # --- room on the disks --------------------------------------------------------------------------------
 
 LITTLE, TOO_LITTLE = 1_000_000_000, 100_000_000  # bytes
 TIMES_INDEX = 10
-FEW_FILES, TOO_FEW_FILES = 10_000, 100
 
 
 def space(case: Case) -> Iterator[Finding]:
@@ -388,8 +268,6 @@ def space(case: Case) -> Iterator[Finding]:
             continue
         seen.add(device)
         yield bytes_left(there, shutil.disk_usage(there).free, index_bytes)
-        if hasattr(os, "statvfs") and (status := os.statvfs(there)).f_files:
-            yield files_left(there, status.f_favail)
 
 
 def existing(folder: Path) -> Path | None:
@@ -407,18 +285,6 @@ def bytes_left(folder: Path, free: int, index: int = 0) -> Finding:
         tight = message("disk.tight", "make room: a rebuild of the index may not fit")
         return Finding("disk.space", "warning", told, tight)
     return Finding("disk.space", "ok", told)
-
-
-def files_left(folder: Path, free: int) -> Finding:
-    """Judge how many files can still be made."""
-    told = message("disk.files", "room for {n:,} more files at {folder}", n=free, folder=paths.shown(folder))
-    if free < TOO_FEW_FILES:
-        none = message("disk.no_inodes", "delete files that are not needed: the disk has no inodes left")
-        return Finding("disk.files", "wrong", told, none)
-    if free < FEW_FILES:
-        few = message("disk.few_inodes", "delete files that are not needed: inodes run out")
-        return Finding("disk.files", "warning", told, few)
-    return Finding("disk.files", "ok", told)
 
 
 _QUESTIONS = ("where is my passport", "我的护照在哪里")

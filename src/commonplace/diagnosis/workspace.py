@@ -7,10 +7,8 @@ import re
 import shlex
 import sys
 import time
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from commonplace.base import filetypes, paths, remedies
@@ -389,9 +387,7 @@ def long_term(case: Case) -> Iterator[Finding]:
 
 
 def names(case: Case) -> Iterator[Finding]:
-    """See that no name holds a secret, and that no two differ in case or composition alone, which some
-    systems take for the same.
-    """
+    """See that no name of a note holds a secret."""
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
@@ -411,113 +407,6 @@ def names(case: Case) -> Iterator[Finding]:
                 "rename the files or their folders, since every answer shows them, and change the secrets",
             ),
         )
-    if found := conflicts([f"{state.absolute}" for state in states]):
-        own, shown = os.fspath(case.root) + os.sep, {state.absolute: state.shown for state in states}
-        pairs = [" and ".join(shown.get(name, name.removeprefix(own)) for name in same) for same in found]
-        yield Finding(
-            "notes.names",
-            "warning",
-            message("names.case", "names that differ in case alone: {places}", places=listed(pairs)),
-            message("names.rename", "rename one of each: on macOS and Windows they are one file"),
-        )
-    else:
-        yield Finding("notes.names", "ok", message("names.fine", "no two names differ in case alone"))
-
-
-def conflicts(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the names that a file system without case, or with one form of Unicode, takes for the same."""
-    by_plain: dict[str, list[str]] = {}
-    for name in names:
-        by_plain.setdefault(unicodedata.normalize("NFC", name).casefold(), []).append(name)
-    return sorted(tuple(sorted(same)) for same in by_plain.values() if len(same) > 1)
-
-
-# --- the clock ----------------------------------------------------------------------------------------
-
-AHEAD_S = 120.0  # clocks of two machines that share files differ by seconds
-AHEAD_DAYS = 1  # it may be tomorrow already where a note was written
-_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
-
-
-def clock(case: Case) -> Iterator[Finding]:
-    """Compare the clock with the times of files and the days of notes; see that the time zone is known."""
-    states = [] if case.root is None else scan(sources(os.fspath(case.root), case.settings))
-    yield from _times(case, states)
-    now = datetime.fromtimestamp(case.now_s)
-    if days := later(states, now.date()):
-        yield Finding(
-            "workspace.days",
-            "warning",
-            message(
-                "days.ahead", "{n:daily note} of days to come: {places}", n=len(days), places=listed(days)
-            ),
-            message("days.rename", "rename them, or set the clock of this machine"),
-        )
-    yield _zone(case, now.astimezone())
-
-
-def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
-    now_ns = int((case.now_s + AHEAD_S) * 1e9)
-    ahead = [state.shown for state in states if state.mtime_ns > now_ns]
-    index = case.workspace.index if case.workspace else None
-    if index is not None and os.path.exists(index) and index.stat().st_mtime_ns > now_ns:
-        yield Finding(
-            "workspace.clock",
-            "warning",
-            message(
-                "clock.index", "the index was written at a time that is still to come: the clock was set back"
-            ),
-            message("clock.set", "set the clock of this machine"),
-        )
-    elif ahead:
-        yield Finding(
-            "workspace.clock",
-            "warning",
-            message(
-                "clock.notes",
-                "{n:note} changed at a time that is still to come: {places}",
-                n=len(ahead),
-                places=listed(ahead),
-            ),
-            message("clock.touch", "set the clock of this machine, or `touch` the files"),
-        )
-    else:
-        fine = message("clock.fine", "no file is from a time that is still to come")
-        yield Finding("workspace.clock", "ok", fine)
-
-
-def later(states: list[FileState], today: date) -> list[str]:
-    """Return the daily notes of days to come."""
-    last = (today + timedelta(days=AHEAD_DAYS)).isoformat()
-    found = ((state.shown, _DAY.search(state.path)) for state in states)
-    return sorted(path for path, day in found if day and day[1] > last)
-
-
-def _zone(case: Case, now: datetime) -> Finding:
-    named = case.environ.get("TZ", "")
-    if named and not known(named):
-        unknown = "the time zone of the variable TZ is not known, and UTC stands in for it ({zone})"
-        told = message("zone.unknown", unknown, zone=named[:40])
-        remedy = message("zone.set", "set TZ to a name such as Europe/Paris, or unset it")
-        return Finding("workspace.zone", "warning", told, remedy)
-    told = message("zone.is", "the time zone is {zone} (UTC{offset})", zone=now.tzname(), offset=f"{now:%z}")
-    return Finding("workspace.zone", "ok", told)
-
-
-def known(name: str) -> bool:
-    """Whether the system knows a time zone by its name; a rule such as `CET-1CEST` says all by itself."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    plain = name.removeprefix(":")
-    if re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", plain):
-        return True
-    if os.path.isabs(plain) and os.path.isfile(plain):
-        return True
-    try:
-        ZoneInfo(plain)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 # --- what was left behind -----------------------------------------------------------------------------
