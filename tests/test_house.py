@@ -247,7 +247,6 @@ EXCEPTIONS = {
         {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},
         "copies in a temporary folder of its own",
     ),
-    "diagnosis.machine": ({"read_text"}, "/proc"),
     "providers.embedding.batch": ({"tempfile.TemporaryFile"}, "a file without a name"),
     "changes.git": (
         {"mkdir", "read_text", "symlink_to", "write_bytes", "write_text", "tempfile.TemporaryDirectory"}
