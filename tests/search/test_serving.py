@@ -37,7 +37,7 @@ def memory(root: Path) -> Iterator[Memory]:
 def test_front_matter_finds_the_first_passage_of_its_note(memory: Memory, question: str) -> None:
     hit, *rest = memory.search(question, min_score=0).hits
     front, passage = "aliases: [Tokyo adventure, 东京之行]", "We land on 3 May and stay near the river."
-    assert (hit.citation, hit.text) == ("memory/trip.md#L6", f"{front}\n{passage}")
+    assert (hit.citation, hit.text) == ("memory/trip.md#L6", f"{front}\n\n{passage}")
     assert [factor.name for factor in hit.factors] == ["front matter"]
     assert sum(factor.value for factor in hit.factors) == pytest.approx(hit.score)
     assert all("aliases: [Tokyo" not in other.text for other in rest)
@@ -81,7 +81,7 @@ def test_what_only_front_matter_says_is_shown_with_what_it_serves(root: Path) ->
     (root / "memory" / "guests.md").write_text(f"{front}- the sun shines in the garden\n", "utf-8")
     with Memory.open(root) as memory:
         hit = memory.search("what is the ssid Heronfield?").hits[0]
-        assert hit.text == "title: Guest network\nssid: Heronfield\n- the sun shines in the garden"
+        assert hit.text == "ssid: Heronfield\n\n- the sun shines in the garden"
         assert (hit.start_line, hit.lead) == (5, 2)
         assert "ssid: Heronfield" in memory.recall("what is the ssid Heronfield?").text
 

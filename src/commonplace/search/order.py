@@ -663,25 +663,40 @@ def _hits(
     from commonplace.search import completion
 
     hits = completion.complete(index.passages, question.admitted, pairs, limit)
-    return _headed(index, [one.shown for one in shown], hits)
+    return _headed(index, [one.shown for one in shown], hits, question.query.marked)
 
 
-def _headed(index: Index, entries: Iterable[Entry], hits: Sequence[Hit]) -> list[Hit]:
-    """Hits with the front matter of their note above them, where they are hits for what that says."""
+def _headed(index: Index, entries: Iterable[Entry], hits: Sequence[Hit], words: Collection[str]) -> list[Hit]:
+    """Hits with what front matter says of some words above, where they are hits for that."""
     owing = {
         one.item.candidate.id - 1: (one.source.collection, one.source.path)
         for one in entries
         if one.item.parts.get(FRONT_MATTER, 0.0) > SILENT * one.item.score
     }
-    fronts = {owing[one.id]: one.text.split("\n")[1:-1] for one in index.passages(sorted(owing))}
+    fronts = {
+        owing[one.id]: _keys(one.text.split("\n")[1:-1], words) for one in index.passages(sorted(owing))
+    }
     headed = []
     for hit in hits:
         front = fronts.get((hit.collection, hit.path))
         if front and any(factor.name == FRONT_MATTER for factor in hit.factors):
-            text = "\n".join([*front, hit.text])
-            hit = replace(hit, text=text, lead=hit.lead + len(front))
+            text = "\n".join([*front, "", hit.text])
+            hit = replace(hit, text=text, lead=hit.lead + len(front) + 1)
         headed.append(hit)
     return headed
+
+
+def _keys(lines: Sequence[str], words: Collection[str]) -> list[str]:
+    """The keys of front matter, each with all it says, that hold one of some words; all where none does."""
+    keys: list[list[str]] = []
+    for line in lines:
+        if keys and (line[:1].isspace() or line.startswith("-")):
+            keys[-1].append(line)
+        else:
+            keys.append([line])
+    sought = {language.caseless(word.rstrip("*")) for word in words}
+    holding = [key for key in keys if any(word in language.caseless("\n".join(key)) for word in sought)]
+    return [line for key in holding or keys for line in key]
 
 
 def _without_bare(ranked: Sequence[Ranked]) -> list[Ranked]:

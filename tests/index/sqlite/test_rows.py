@@ -74,13 +74,14 @@ def test_metadata_is_kept_as_json() -> None:
 def test_a_header_says_each_thing_once() -> None:
     for text, path, headings, expected in [
         ("text", "plan.md", (), "plan"),
-        ("# A\n", "plan.md", ("A",), "A"),
-        ("# A\n\n## B\n", "plan.md", ("A", "B"), "A › B"),
+        ("# A\n", "plan.md", ("A",), "A › plan"),
+        ("# A\n\n## B\n", "memory/house/plan.md", ("A", "B"), "A › B › plan › house"),
+        ("# A\n", "MEMORY.md", ("A",), "A"),
         ("# A\n", "memory/2026-02-13.md", ("A",), "A › 2026-02-13"),
         ("# 2026-02-13\n", "memory/2026-02-13.md", ("2026-02-13",), "2026-02-13"),
-        ("---\ntitle: T\ntags: [x, y, T]\n---\n# A\n", "plan.md", ("A",), "T › A › x › y"),
-        ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A"),
-        ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x"),
+        ("---\ntitle: T\ntags: [x, y, T]\n---\n# A\n", "plan.md", ("A",), "T › A › x › y › plan"),
+        ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A › plan"),
+        ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x › plan"),
     ]:
         assert base.header(parse(text, path), headings) == expected
 

@@ -1,4 +1,5 @@
-// Text inside a line of Markdown: code, emphasis, struck text, links, comments. Whatever else it holds is text.
+// Text inside a line of Markdown and Obsidian: code, emphasis, struck and marked text, formulas, links, tags, comments.
+// Whatever else it holds is text.
 // No image is loaded, no tag is taken for one; links lead to the web, to mail, or to another note.
 
 import { el } from "./dom.js";
@@ -7,12 +8,17 @@ import { moment, t } from "./words.js";
 const LONGEST = 8000; // characters of a text that is looked at; what is longer is shown as it stands
 const DEEPEST = 6;
 const MOST_TRIED = 50; // marks that may close what one mark opens
-const SPECIAL = /[\\`*_~[!<h]/g;
-const PAIRS = [["~~", "s"], ["**", "strong"], ["__", "strong"], ["*", "em"], ["_", "em"]];
+const SPECIAL = /[\\`*_~[!<h=%$#^]/g;
+const PAIRS = [["~~", "s"], ["**", "strong"], ["__", "strong"], ["*", "em"], ["_", "em"], ["==", "mark"]];
 const LINK = /\[((?:[^[\]\\]|\\.){0,500})\]\(\s{0,9}<?([^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200})?)>?(?:\s{1,9}["'(][^"')]{0,300}["')])?\s{0,9}\)/y;
 const WIKI = /\[\[([^[\]\n|]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
 const WEB = /https?:\/\/[^\s<>"'`（）()，。；、]{1,2000}/y;
 const AUTO = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/y;
+const FORMULA = /\$\$([^$]{1,2000})\$\$|\$(?!\s)((?:[^$\\\n]|\\.){1,500})(?<!\s)\$(?!\d)/y;
+const HIDDEN = /%%((?:(?!%%)[^]){1,2000})%%/y;
+const TAG = /#([\p{L}\p{M}\p{N}_/-]{1,100})(?![\p{L}\p{M}\p{N}_/#-])/uy;
+const BLOCK = /\^[A-Za-z0-9-]{1,100}[ \t]*$/y; // what links to a block name it by
+const PICTURE = /\.(?:png|jpe?g|gif|webp|svg|bmp|avif|heic)$/i;
 const WORD = /[\p{L}\p{N}]/u;
 
 /** The nodes that a text stands for. `folder` is that of the note, for its links. */
@@ -42,7 +48,11 @@ function read(text, at, folder, depth) {
   switch (text[at]) {
     case "\\": return /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "") ? { node: text[at + 1], end: at + 2 } : null;
     case "`": return code(text, at);
-    case "!": return text[at + 1] === "[" ? image(text, at) : null;
+    case "!": return text[at + 1] === "[" ? embedded(text, at) ?? image(text, at) : null;
+    case "%": return hidden(text, at);
+    case "$": return formula(text, at);
+    case "#": return hashtag(text, at);
+    case "^": return isApart(text, at) && match(BLOCK, text, at) ? { node: [], end: text.length } : null;
     case "[": return wiki(text, at) ?? link(text, at, folder, depth);
     case "<": return comment(text, at) ?? auto(text, at) ?? breaking(text, at);
     case "h": return web(text, at);
@@ -93,6 +103,33 @@ function image(text, at) {
   const name = t("image", { name: found[1] || found[2].slice(0, 80) });
   const safe = /^https?:\/\//i.test(found[2]) ? outward(found[2], [name]) : name;
   return { node: el("span", { class: "image" }, safe), end: at + 1 + found[0].length };
+}
+
+/** `![[picture.png]]` is a picture, `![[Note]]` a link to what Obsidian shows there. */
+function embedded(text, at) {
+  const found = match(WIKI, text, at + 1);
+  if (!found) return null;
+  if (!PICTURE.test(found[1])) return { ...wiki(text, at + 1), end: at + 1 + found[0].length };
+  return { node: el("span", { class: "image" }, t("image", { name: found[1] })), end: at + 1 + found[0].length };
+}
+
+function hidden(text, at) {
+  const found = match(HIDDEN, text, at);
+  return found && { node: remark(found[1].trim()), end: at + found[0].length };
+}
+
+function formula(text, at) {
+  const found = match(FORMULA, text, at);
+  return found && { node: el("span", { class: "formula" }, found[1]?.trim() ?? found[2]), end: at + found[0].length };
+}
+
+const isApart = (text, at) => !/\S/.test(text[at - 1] ?? "");
+
+/** `#project/kestrel` leads to what has this tag; `#12` is a number. */
+function hashtag(text, at) {
+  const found = isApart(text, at) ? match(TAG, text, at) : null;
+  if (!found || !/[^\d/_-]/.test(found[1])) return null;
+  return { node: el("a", { class: "hashtag", href: `#/search?q=${encodeURIComponent(`tag:${found[1].replace(/^\/+|\/+$/g, "")}`)}` }, found[0]), end: at + found[0].length };
 }
 
 function wiki(text, at) {
@@ -162,13 +199,18 @@ function comment(text, at) {
   return end < 0 ? null : { node: tags(text.slice(at + 4, end).trim()), end: end + 3 };
 }
 
+/** A comment as a mark that tells what it says where it is pointed at. */
+function remark(said) {
+  return said ? [el("span", { class: "tag", role: "img", title: said.slice(0, 500), "aria-label": t("comment", { text: said.slice(0, 500) }) }, "…")] : [];
+}
+
 const BY = ["owner", "agent", "tool", "untrusted"]; // who may have written a line
 
 const OURS = /^(cp:|(importance|trigger|project|superseded-by|valid-until|status|by|source|provenance)\s*:|(pinned|tentative)\s*$)/i;
 
 /** A comment as small tags: who wrote a line, since when it holds, how much it weighs; any other as a mark alone. */
 export function tags(said) {
-  if (!OURS.test(said)) return said ? [el("span", { class: "tag", role: "img", title: said.slice(0, 500), "aria-label": t("comment", { text: said.slice(0, 500) }) }, "…")] : [];
+  if (!OURS.test(said)) return remark(said);
   let marks = [said];
   const isOurs = /^cp:/i.test(said); // of whoever struck the line; others are of whoever wrote it
   if (isOurs) marks = said.slice(3).trim().split(/\s+/);

@@ -167,6 +167,7 @@ function list(lines, at, context, found) {
     if (!item || (lines[end].length <= WIDEST && RULE.test(lines[end])) || item[1].length < indent || /\d/.test(item[2]) !== ordered) break;
     const start = end++;
     while (end < lines.length && belongs(lines, end, indent)) end++;
+    if (closesBeside(item[3] ?? "", lines, start, end)) end++;
     while (end > start + 1 && !lines[end - 1].trim()) end--;
     items.push({ start, end });
     if (items.length >= MOST_ITEMS && context.depth === 0) break; // the rest is a block of its own, made when it is asked for
@@ -193,11 +194,24 @@ function belongs(lines, at, indent) {
   return blanksOf(line) > indent || !begins(lines, at);
 }
 
+/** Whether the mark that closes the code of an item stands behind it, to the left of its text. */
+function closesBeside(text, lines, start, end) {
+  const opened = text.length <= WIDEST && end < lines.length ? FENCE.exec(text) : null;
+  if (!opened) return false;
+  const closing = new RegExp(`^\\s*\\${opened[2][0]}{${opened[2].length},}\\s*$`);
+  return closing.test(lines[end]) && !lines.slice(start + 1, end).some((line) => closing.test(line));
+}
+
 const blanksOf = (line) => line.length - line.trimStart().length;
 
 function listItem(lines, start, end, context) {
   const [whole, , mark, text = ""] = ITEM.exec(lines[start]);
   const inset = whole.length - text.length || mark.length + 1;
+  if (text.length <= WIDEST && FENCE.test(text)) {
+    const code = [text, ...lines.slice(start + 1, end).map((one) => one.slice(Math.min(blanksOf(one), inset)))];
+    const within = { first: context.first + start, folder: context.folder, depth: context.depth + 1 };
+    return placed(el("li", {}, render(code, within)), context.first + start, context.first + end - 1);
+  }
   let own = start + 1;
   while (own < end && lines[own].trim() && !begins(lines, own)) own++;
   const words = [text, ...lines.slice(start + 1, own).map((line) => line.trim())].join("\n");
