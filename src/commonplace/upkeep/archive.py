@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
+from commonplace.language import compare
 from commonplace.markdown import comments, metadata, references
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.types.changes import About, Change, Run
-from commonplace.upkeep.rollup import ARCHIVE, original, own_notes
+from commonplace.upkeep.rollup import ARCHIVE, NotRolledUp, original, own_notes, rolled_up
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
     from commonplace.types import Note
+
+_SHOWN = 80  # characters of a line that is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,8 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     """Delete the originals of a month, and drop what refers to them; None where there is nothing.
 
     What stands in the monthly note keeps its day. The run can be undone as any other. Raises Running,
-    PreviewOutdated where one of them was edited meanwhile, FileChanged, NoteUnreadable, with nothing changed.
+    PreviewOutdated where one of them was edited meanwhile, NotRolledUp where the monthly note lacks a line of
+    one, FileChanged, NoteUnreadable, with nothing changed.
     """
     now = now or datetime.now().astimezone()
     gone = originals.paths
@@ -129,6 +133,8 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
         ]
         if edited:
             raise PreviewOutdated(edited)
+        for path in gone:
+            _check_held(originals.month, path, read)
         changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
         return [*changes, *(Change(path, read(path), None) for path in gone)]
 
@@ -137,6 +143,20 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
         run = transaction.rewrite(memory.workspace, compose, about, now=now, settings=memory.settings.history)
     transaction.drop_empty_folders(memory.workspace, gone)
     return run
+
+
+def _check_held(month: str, path: str, read: Read) -> None:
+    """See that the monthly note says all that an original does, struck or not. Raises NotRolledUp."""
+    place = f"{paths.MEMORY_FOLDER}/{month}.md"
+    held = set(map(_wording, decode(read(place) or b"").split("\n")))
+    for line in rolled_up(path, decode(read(path) or b"")):
+        if (words := _wording(line)) and words not in held:
+            shown = paths.shown(" ".join(line.split())[:_SHOWN])
+            raise NotRolledUp(month, f"{place} lacks a line of {path} ({shown}); put it back")
+
+
+def _wording(line: str) -> tuple[str, ...]:
+    return compare.read(comments.without(line).replace("~~", "")).tokens
 
 
 def _without(path: str, gone: Sequence[str], read: Read) -> list[Change]:

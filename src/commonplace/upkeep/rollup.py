@@ -383,11 +383,18 @@ def compose(
         days = list(_days(path, lines))
         section, known = _news(daily, _standing(path, lines, days, daily.day))
         again |= known
-        if section[1:]:
+        heading = comments.without(section[0][0]).strip()
+        is_new = _says(heading, daily.day) and not any(text.startswith(heading) for text, _ in lines)
+        if section[1:] or is_new:
             at = next((day.first for day in days if day.level == 1 and day.day > daily.day), len(lines))
             lines[at:at] = section
     places = _places(lines)
     return lines, places | {old: places[new] for old, new in again.items()}, set(again)
+
+
+def _says(heading: str, day: str) -> bool:
+    """Whether the heading of a day says more than the day."""
+    return heading.removeprefix("#").strip() != day
 
 
 def _places(lines: Sequence[Line]) -> dict[Origin, int]:
@@ -473,6 +480,13 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
     left_out = {*_separators(daily.text, note, raw, body), *underlines}
     lines += [(deeper.get(n, raw[n - 1]), (daily.path, n)) for n in body if n not in left_out]
     return note, _sealed(lines)
+
+
+def rolled_up(archived: str, text: str) -> list[str]:
+    """Return the lines of an original as its month has them, the heading where it says more than the day."""
+    path, day = f"{paths.MEMORY_FOLDER}/{basename(archived)}", metadata.date_of(archived) or ""
+    lines = [line for line, _ in _section(Daily(path, day, archived, text))[1] if line.strip()]
+    return lines if _says(lines[0], day) else lines[1:]
 
 
 def _title(note: Note, raw: Sequence[str]) -> tuple[int, int]:
