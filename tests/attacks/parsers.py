@@ -27,6 +27,7 @@ from commonplace.language import (
     compare,
     dates,
     identifiers,
+    letters,
     lexicon,
     reading,
     scripts,
@@ -35,7 +36,18 @@ from commonplace.language import (
     stopwords,
     values,
 )
-from commonplace.markdown import comments, fences, metadata, references, statements, struck, structure, turns
+from commonplace.markdown import (
+    comments,
+    encoded,
+    fences,
+    metadata,
+    references,
+    statements,
+    struck,
+    structure,
+    turns,
+    visible,
+)
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import appends, layout
 from commonplace.providers import refusals
@@ -446,6 +458,9 @@ PARSERS: dict[str, Parser] = {
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
     "markdown.fences.find": lambda text: (fences.find(_surroundings(text)), fences.marks(_surroundings(text))),
+    "markdown.visible.text": lambda text: (visible.text(text), visible.of_lines(text, 1, [(2, 4), (9, 9)])),
+    "markdown.encoded.left_out": lambda text: (encoded.left_out(text), encoded.left_out(f"base64 data:image/png;base64,{text}")),
+    "language.letters.fold": lambda text: (letters.fold(text), lexicon.figures(text), lexicon.runs(text)),
     "markdown.struck.of_note": lambda text: struck.of_note(_note(text)),
     "markdown.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),
     "markdown.struck.rest": lambda text: struck.rest(_note(text), struck.of_note(_note(text))),

@@ -18,7 +18,6 @@ from commonplace.language.lexicon import CJK
 _WIDE = lazy(f"[{CJK}]")
 _BREAK = lazy(rf"\n[ \t>]*(?=[{CJK}])")
 _GLUED = lazy(r"[^\W_](?:\*{1,3}|==)[^\W_]")
-_GLUED_WORD = lazy(r"[!-~]*[0-9A-Za-z](?:\*{1,3}|==)[0-9A-Za-z][!-~]*")
 _EMPHASIS = lazy(r"(\*{1,3}|==)(?=[^\s*=])((?:(?!\1)[^\n])*?[^\s\\])\1")
 # Tags within a word and others: `List<String>` is none.
 _TAG = lazy(
@@ -48,7 +47,8 @@ def text(source: str) -> str:
 
         source = _ENTITY.sub(lambda entity: unescape(entity[0]), source)
     if ("*" in source or "==" in source) and _GLUED.search(source):
-        further += _GLUED_WORD.findall(source)  # in a formula the marks are none
+        # In a formula the marks are none.
+        further += [word for word in source.split() if word.isascii() and _GLUED.search(word)]
         for _ in range(2):  # within each other
             source = _EMPHASIS.sub(r"\2", source)
     return f"{source} {' '.join(further)}" if further else source
