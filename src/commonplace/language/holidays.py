@@ -82,7 +82,8 @@ def _base(base: str, year: int) -> Period | None:
         days = lunar.month(year, number)
         return lunar.day(days, day) if days else None
     if base.startswith("sun"):
-        return Period(*[lunar.solar_term(year, int(base.removeprefix("sun")))] * 2)
+        term = lunar.solar_term(year, int(base.removeprefix("sun")))
+        return Period(term, term) if term else None
     if "/" in base:
         month, nth, weekday = map(int, base.split("/"))
         return Period(*[_nth(year, month, nth, weekday)] * 2)

@@ -3,11 +3,13 @@
 `rules/lunar.txt` has a line for each year: its first day, a sign for each month (`+` of 30 days, `-` of 29),
 and behind them the month after which one is inserted, if one is. Made with lunar-python 1.4.8 (MIT), which
 follows the calendar as it was published, and from now on GB/T 33661-2017.
+
+`rules/terms.txt` has the days of the solar terms of each year, two a month, computed after Jean Meeus,
+Astronomical Formulae for Calculators (1979), chapter 18; a few within three minutes of midnight are a day off.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
@@ -16,10 +18,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
 from commonplace.language.periods import Period
 
-_DAY_ZERO = 1721424.5  # the Julian day at which the day before 0001-01-01 begins
-_TROPICAL_YEAR = 365.2422
-_NEW_YEAR = 280.0  # near where the sun stands on 1 January
-_CHINA, _LATE = 8 / 24, 60 / 86400  # from Greenwich; dynamical time is a minute ahead in these years
+_FIRST_TERM = 285  # 小寒, in January; each month has two
 
 
 class _Year(NamedTuple):
@@ -64,35 +63,16 @@ def year_of(now: date) -> int:
     return now.year - (of is not None and now < of.first)
 
 
-def solar_term(year: int, longitude: int) -> date:
+@cache
+def _terms() -> Mapping[int, tuple[int, ...]]:
+    lines = (line.split() for line in rules.lines("terms.txt"))
+    return {int(year): tuple(map(int, days)) for year, *days in lines}
+
+
+def solar_term(year: int, longitude: int) -> date | None:
     """Return the day of a year, in China, on which the sun reaches a longitude: 0 at 春分, 270 at 冬至.
 
-    A few that fall within three minutes of midnight are a day off.
+    The longitude is a multiple of 15; None outside the years of the table.
     """
-    moment = date(year, 1, 1).toordinal() + _DAY_ZERO + (longitude - _NEW_YEAR) % 360 / 360 * _TROPICAL_YEAR
-    for _ in range(4):
-        moment += ((longitude - _longitude(moment) + 180) % 360 - 180) / 360 * _TROPICAL_YEAR
-    return date.fromordinal(math.floor(moment - _LATE + _CHINA - _DAY_ZERO))
-
-
-def _longitude(moment: float) -> float:
-    """The apparent longitude of the sun, in degrees, at a Julian day.
-
-    Jean Meeus, Astronomical Formulae for Calculators (1979), chapter 18, the higher accuracy.
-    """
-    t = (moment - 2415020.0) / 36525
-    m = math.radians(358.47583 + 35999.04975 * t - 0.000150 * t**2 - 0.0000033 * t**3)
-    center = (
-        (1.919460 - 0.004789 * t - 0.000014 * t**2) * math.sin(m)
-        + (0.020094 - 0.000100 * t) * math.sin(2 * m)
-        + 0.000293 * math.sin(3 * m)
-    )
-    planets = (
-        0.00134 * math.cos(math.radians(153.23 + 22518.7541 * t))
-        + 0.00154 * math.cos(math.radians(216.57 + 45037.5082 * t))
-        + 0.00200 * math.cos(math.radians(312.69 + 32964.3577 * t))
-        + 0.00179 * math.sin(math.radians(350.74 + 445267.1142 * t - 0.00144 * t**2))
-        + 0.00178 * math.sin(math.radians(231.19 + 20.20 * t))
-    )
-    apparent = -0.00569 - 0.00479 * math.sin(math.radians(259.18 - 1934.142 * t))
-    return 279.69668 + 36000.76892 * t + 0.0003025 * t**2 + center + planets + apparent
+    days, number = _terms().get(year), (longitude - _FIRST_TERM) % 360 // 15
+    return None if days is None else date(year, number // 2 + 1, days[number])
