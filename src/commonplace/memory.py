@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from commonplace import config
-from commonplace.base import paths, remedies
+from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
@@ -143,13 +143,13 @@ class Memory:
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._journal = Journal(self.workspace, settings.usage, folder, agent)
-        self._lock, self._syncing = threading.RLock(), threading.Lock()
+        self._lock, self._syncing = fork.renewed(threading.RLock()), fork.renewed(threading.Lock())
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
         self._writer: Writer | None = None  # of answers, once one is asked for
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
-        self._beside_lock = threading.RLock()
+        self._beside_lock = fork.renewed(threading.RLock())
 
     def _make_store(self, scout: Scout | None = None) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from commonplace.base import paths, swap
 from commonplace.base.digests import sha256
 from commonplace.base.errors import NoteUnreadable
-from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked, number
+from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, closed_in_child, locked, number
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.tuples import NamedTuple
 
@@ -257,7 +257,8 @@ def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
             waited = time.monotonic() - began
             pause = _pause(original, last, guard, waited)
             if not pause:
-                yield original
+                with closed_in_child(original.descriptor):
+                    yield original
                 return
             if waited > _PATIENCE_S:
                 raise Busy(paths.shown(place.path), "another program is writing it; try again")
@@ -465,7 +466,7 @@ def _write(place: _Place, name: str, data: bytes, original: _Original, mode: int
     status = original.status
     mode = mode & 0o777 or PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
     descriptor = open_regular(place.folder, name, _CREATE, mode, str(place.path))
-    with open(descriptor, "wb") as file:
+    with open(descriptor, "wb") as file, closed_in_child(descriptor):
         file.write(data)
         file.flush()
         if sys.platform != "win32":

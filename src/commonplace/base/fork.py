@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-_Owner = TypeVar("_Owner")
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _Owner = TypeVar("_Owner")
 _RENEWALS: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
@@ -17,6 +20,20 @@ def renew_in_child(owner: _Owner, renew: Callable[[_Owner], None]) -> None:
     `renew` is a function of the class, which does not keep the owner alive as a bound method would.
     """
     _RENEWALS[owner] = renew
+
+
+def renewed(lock: _Owner, forget: Callable[[], object] = lambda: None) -> _Owner:
+    """Return a lock that is free in every process that is forked from now on, whoever holds it here.
+
+    `forget` drops there what threads of the parent were doing under it.
+    """
+
+    def renew(lock: Any) -> None:  # noqa: ANN401 - locks have no type of their own
+        lock._at_fork_reinit()
+        forget()
+
+    renew_in_child(lock, renew)
+    return lock
 
 
 def _after_fork() -> None:

@@ -50,12 +50,38 @@ def _turn(waited: float) -> float:
 
 
 @contextmanager
+def closed_in_child(descriptor: int) -> Iterator[None]:
+    """Close a descriptor in processes that are forked within: its lock or lease is the parent's alone."""
+    _OPEN.add(descriptor)
+    try:
+        yield
+    finally:
+        _OPEN.discard(descriptor)
+
+
+def _after_fork() -> None:
+    for descriptor in _OPEN:  # by another file in its place: a thread that is no more still names the number
+        with suppress(OSError):
+            null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            os.dup2(null, descriptor, inheritable=False)
+            os.close(null)
+    _OPEN.clear()
+    _numbers.clear()
+
+
+_OPEN: set[int] = set()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@contextmanager
 def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Iterator[None]:
     descriptor = _taken(path, deadline, pause)
     here = path, get_ident()
     try:
         _numbers[here] = os.fstat(descriptor).st_ino
-        yield
+        with closed_in_child(descriptor):
+            yield
     finally:
         _numbers.pop(here, None)
         try:

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
-from commonplace.base import remedies
+from commonplace.base import fork, remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
@@ -104,6 +104,13 @@ class Store:
         self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
         self._away: list[str] = []  # what is said of collections that are not there
         self._folders: dict[str, int] = {}  # the number of each collection's folder, by its path
+        self._of_parent: list[object] = []
+        fork.renew_in_child(self, Store.renew)
+
+    def renew(self) -> None:
+        """Open the index anew in a child after a fork; its parent's connection is neither used nor closed."""
+        self._of_parent += [self._opened, self._vectors]
+        self._opened = self._vectors = None
 
     # --- the open index -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from commonplace.base import paths
+from commonplace.base import fork, paths
 from commonplace.base.locks import LOCK_WAIT_S
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
@@ -39,7 +39,7 @@ class _Queue:
 
 
 _queues: WeakValueDictionary[Path, _Queue] = WeakValueDictionary()  # as long as a thread is at one
-_lock = threading.Lock()
+_lock = fork.renewed(threading.Lock(), _queues.clear)
 
 
 def append(

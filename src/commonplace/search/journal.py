@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace.base import fork, paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -80,7 +80,7 @@ class Journal:
         """Name the workspace, or another folder for the file, and who asks; a write makes the file."""
         self._workspace, self._folder = workspace, folder
         self._settings, self._agent = settings, agent
-        self._lock = threading.Lock()
+        self._lock = fork.renewed(threading.Lock())
         self._database: Database | None = None
         self._rests_until = 0.0
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 
+from commonplace.base import fork
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Scope
 from commonplace.index.sqlite import conditions, schema
@@ -36,7 +37,7 @@ class IndexFile:
         self.path = path
         self.readonly = readonly
         self.connection = schema.connect(path, readonly=readonly)
-        self.lock = threading.RLock()
+        self.lock = fork.renewed(threading.RLock())
         self.meta: MutableMapping[str, Any] = _Meta(self)
         self.noted = 0  # rows of meta that this connection changed
         self.orphans: set[int] = set()  # vectors that lost a passage; other passages may use them still
