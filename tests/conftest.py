@@ -52,15 +52,21 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("slow" if config.getoption("--slow") else "default")
 
 
+_LISTED = frozenset(Path(__file__).with_name("slow.txt").read_text("utf-8").splitlines())
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return "slow" in item.keywords or item.nodeid.partition("[")[0].removeprefix("tests/") in _LISTED
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out, but for one that is named; with --slow keep them and property tests alone."""
     if config.getoption("--slow"):
-        chosen = [
-            item
-            for item in items
-            if "slow" in item.keywords or is_hypothesis_test(getattr(item, "obj", None))
-        ]
-    else:
+        chosen = [item for item in items if _is_slow(item) or is_hypothesis_test(getattr(item, "obj", None))]
+    elif any("::" in argument for argument in config.args):
         chosen = [item for item in items if "slow" not in item.keywords]
+    else:
+        chosen = [item for item in items if not _is_slow(item)]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen

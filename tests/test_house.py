@@ -130,6 +130,19 @@ def test_no_module_is_a_drawer() -> None:
     assert not {path.stem for path in MODULES} & {"utils", "util", "helpers", "manager", "misc", "common"}
 
 
+def test_every_slow_test_that_is_listed_is_there() -> None:
+    tests = Path(__file__).parent
+    listed = [line for line in (tests / "slow.txt").read_text("utf-8").splitlines() if line[:1] != "#"]
+    missing = []
+    for name in listed:
+        file, _, test = name.partition("::")
+        path = tests / file
+        if not path.is_file() or f"def {test.rpartition('::')[2]}(" not in path.read_text("utf-8"):
+            missing.append(name)
+    assert missing == []
+    assert listed == sorted(set(listed))
+
+
 # Lines of Python in the package before its smaller design began. The number may only be lowered.
 MOST_LINES = 90_686
 

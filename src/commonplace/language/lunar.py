@@ -5,7 +5,7 @@ and behind them the month after which one is inserted, if one is. Made with luna
 follows the calendar as it was published, and from now on GB/T 33661-2017.
 
 `rules/terms.txt` has the days of the solar terms of each year, two a month, computed after Jean Meeus,
-Astronomical Formulae for Calculators (1979), chapter 18; a few within three minutes of midnight are a day off.
+Astronomical Formulae for Calculators (1979), chapter 18; a few near midnight are a day off.
 """
 
 from __future__ import annotations
