@@ -425,8 +425,13 @@ def read_named(path: Path, limit: int = LIMIT) -> bytes:
 
 def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     """Return what an open file holds from here on. Raises `TooLarge` for more than `limit` bytes."""
-    # The size is asked first, so that a file of gigabytes takes no memory; it may grow meanwhile.
-    if os.fstat(file.fileno()).st_size > limit or len(data := file.read(limit + 1)) > limit:
+    # The size is asked first, so that a file of gigabytes takes no memory. No more than that is read: each
+    # large block that is given back in part stays a mapping, of which a process has some 65,000.
+    size = os.fstat(file.fileno()).st_size
+    data = file.read(size + 1) if size <= limit else b""
+    if len(data) > size:  # it grew meanwhile, or is one that tells no size
+        data += file.read(max(0, limit + 1 - len(data)))
+    if max(size, len(data)) > limit:
         raise TooLarge(limit, os.fspath(path))
     return data
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from commonplace.base import clock, paths
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.messages import Message, message
+from commonplace.base.root import LIMIT
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
 
 DEFAULT_SECTION = "Notes"
+_ROOM = 1 << 20  # bytes for an entry
 MEMORY_TITLE = "# Memory"
 NOTHING = message("text.empty", "nothing to remember: the text is empty (private parts are never kept)")
 FOREIGN = frozenset({"tool", "untrusted"})  # writers whose words are nobody's: personal data goes as well
@@ -92,6 +95,7 @@ def remember(
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, hour)
     entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
+    _check_size(note)
     progress.check()
     (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
@@ -220,6 +224,14 @@ def _title(text: str, provenance: Provenance | None, redact: bool) -> tuple[str,
     while (bare := unclosed(text)) != text:
         text = bare
     return text, kinds
+
+
+def _check_size(note: Path) -> None:
+    """Refuse a note that is too large to be read, so that what is added is found. Raises NoteUnreadable."""
+    with suppress(OSError):
+        if os.stat(note).st_size > LIMIT - _ROOM:
+            told = f"holds more than {(LIMIT - _ROOM) >> 20} MiB, so nothing new in it would be read"
+            raise NoteUnreadable(paths.shown(note), f"{told}; move a part of it into another note")
 
 
 def _check_heading(section: str | None, heading: str | None, long_term: bool, on: date | None) -> None:

@@ -52,13 +52,18 @@ def embedded(site: Site, changed: Iterable[str]) -> set[str]:
                 return set()
             noted: Any = connection.execute("SELECT value FROM meta WHERE key = 'contexts'").get
             contexts = json.loads(noted) if noted else {}
-            for path in changed:
+            for path in (one for one in changed if one.isascii() or _is_text(one)):
                 above = applying(contexts, path, WORKSPACE_COLLECTION) if contexts else ()
                 rows: Iterable[Any] = connection.execute(_TEXTS, (WORKSPACE_COLLECTION, path))
                 texts |= {embedded_text(text, json.loads(headings), above) for text, headings, _ in rows}
         finally:
             connection.close()
     return texts
+
+
+def _is_text(path: str) -> bool:
+    """Whether a path can stand in the index: one of bytes that are no UTF-8 cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def count(site: Site, changed: Iterable[str]) -> list[Erased]:

@@ -1,0 +1,71 @@
+"""Forgetting and writing with many notes, notes that are too large, and names that are no UTF-8."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace import NoteUnreadable, Selection
+from tests.life.conftest import Owner
+
+MAPS = Path("/proc/self/maps")
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="needs /proc")
+def test_many_notes_take_few_mappings(owner: Owner) -> None:
+    for number in range(1500):
+        owner.note(
+            f"memory/part-{number % 20}/note-{number}.md", f"# Note {number}\n\n- Crate {number} is full.\n"
+        )
+    memory = owner.memory()
+    before, most, done = len(MAPS.read_text().splitlines()), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not done.wait(0.01):
+            most = max(most, len(MAPS.read_text().splitlines()))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        erased = memory.forget(Selection("text", "Crate 7 is full"), dry_run=True)
+    finally:
+        done.set()
+        watching.join()
+    assert [one.path for one in erased.places if one.where == "notes"] == ["memory/part-7/note-7.md"]
+    assert most - before < 500
+
+
+NAMES = [
+    b"caf\xe9.md",
+    b"\xff.md",
+    b"zebra \xe9.md",
+    b"deep\xe9/inner.md",
+    "größe.md".encode("latin-1"),
+    b"a\x80b.md",
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_name_that_is_no_utf8_blocks_nothing(owner: Owner, name: bytes) -> None:
+    owner.note("MEMORY.md", "# Memory\n\n- Gas costs 30.\n- Lin hikes.\n")
+    path = owner.note(f"memory/{os.fsdecode(name)}", "# Other\n\n- Gas costs 30.\n- Mira rows.\n")
+    memory = owner.memory()
+    memory.sync()
+    assert memory.forget(Selection("text", "Gas costs 30")).left == ()
+    assert path.read_text() == "# Other\n\n- Mira rows.\n"
+    assert owner.read("MEMORY.md") == "# Memory\n\n- Lin hikes.\n"
+    assert memory.forget([]).left == ()
+
+
+def test_nothing_is_written_that_would_never_be_read(owner: Owner) -> None:
+    note = owner.folder / "MEMORY.md"
+    with note.open("ab") as file:
+        file.truncate(65 << 20)
+    before = note.stat().st_size
+    with pytest.raises(NoteUnreadable, match="another note"):
+        owner.memory().remember("Tea is at four.", long_term=True)
+    assert note.stat().st_size == before
