@@ -13,7 +13,7 @@ from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.messages import Message, message
 from commonplace.index import facts
 from commonplace.index.base import DOCID
-from commonplace.language.scripts import HAN, MOST, has_han, legible, serves, wide_script
+from commonplace.language.scripts import HAN, MOST, has_han, legible, script_of, serves, wide_script
 from commonplace.providers.embedding.base import gives_words
 from commonplace.render import count
 from commonplace.search import confidence, pipeline, query, ranking, references
@@ -232,6 +232,15 @@ class Answerer:
         means = pipeline.Means(embed, reader, self._ranking, diversity, level, served, reference, behind)
         with index.transaction(write=False):
             outcome = pipeline.search(index, means, parsed, request)
+        known = self.model.known
+        if (
+            not request.lines
+            and request.mode != "lexical"
+            and known is not None
+            and not _reads(known, parsed)
+        ):
+            unread = "the model does not read this script: found by the words alone"
+            outcome.warnings.append(message("search.script", unread))
         if request.mode == "semantic" and embed is None:
             nobody = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(message("search.no_vectors", nobody))
@@ -251,7 +260,8 @@ class Answerer:
     def null_questions(self, model: Embedder) -> list[str]:
         """Return what `measure` would have this model embed; who calls holds the lock."""
         languages = [language for language, served in self._due(model) if served is not None]
-        return [query.parse(text).words for name in languages for text in confidence.questions(name)]
+        texts = [text for name in languages for text in confidence.questions(name)]
+        return [query.with_mark(query.parse(text).words) for text in texts]
 
     def _due(self, model: Embedder | None) -> list[tuple[str, Embedder | None]]:
         """The languages whose null questions are to be asked, with the model if it serves them."""
@@ -275,7 +285,7 @@ class Answerer:
         if model is not None:
             words = [query.parse(text).words for text in confidence.questions(language)]
             try:
-                vectors = dict(zip(words, model.embed(words, "query"), strict=False))
+                vectors = dict(zip(words, model.embed([*map(query.with_mark, words)], "query"), strict=False))
             except (ProviderError, BudgetExceeded):
                 return None
         served = model.scripts if model is not None else frozenset()
@@ -351,6 +361,11 @@ def _scorer(model: Embedder | None) -> str:
     return model.fingerprint if model is not None else "words"
 
 
+def _reads(model: Embedder, asked: query.Query) -> bool:
+    """Whether a model serves the script of a question."""
+    return serves(model.scripts, wide_script(asked.words) if asked.wide > MOST else script_of(asked.words))
+
+
 class QuestionModel:
     """Chooses what embeds the questions to one index; whoever asks holds the lock of its store."""
 
@@ -358,6 +373,11 @@ class QuestionModel:
         """Bind to an index and to the model that the settings choose; nothing is loaded yet."""
         self._store, self._current, self._settings = store, current, settings
         self._known: Known = {}
+
+    @property
+    def known(self) -> Embedder | None:
+        """The model, if it was loaded."""
+        return self._current.model
 
     def asked(self) -> Embedder | None:
         """Return the model for questions: the index's own, while the vectors of another are not complete."""
@@ -382,8 +402,7 @@ class QuestionModel:
             return None
         if few and not _is_remote(model):
             store.catch_up(model)
-        wide = not request.lines and parsed.wide > MOST
-        foreign = wide and not serves(model.scripts, wide_script(parsed.words))
+        foreign = not request.lines and not _reads(model, parsed)
         return None if store.index.vectors.level() == 2 or foreign else model
 
     def embedder(self, model: Embedder, request: Request) -> QuestionEmbedder:
@@ -453,7 +472,7 @@ class QuestionEmbedder:
 
     def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
         """Return the vector of a text, (d,) float32, or None. Raises ProviderError, BudgetExceeded."""
-        model = self._model
+        model, text = self._model, query.with_mark(text) if kind == "query" else text
         if (read := legible(text, model.scripts)) < 1.0:
             if 1.0 - read > self._foreign:
                 return None
@@ -478,6 +497,7 @@ class QuestionEmbedder:
 
         Raises ProviderError.
         """
+        text = query.with_mark(text)
         if text not in self._words and not has_han(text):
             self(text)
         return self._words.get(text)

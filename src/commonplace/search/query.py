@@ -551,6 +551,14 @@ def _wide_share(words: str) -> float:
     return wide / (wide + latin) if wide or latin else lexicon.cjk_share(folded)
 
 
+def with_mark(text: str) -> str:
+    """Return a question of several words with one mark at its end: without it models read it otherwise."""
+    bare = text.rstrip(" ?？")
+    if not bare[-1:].isalnum() or not (" " in bare or language.has_wide(bare)):
+        return text
+    return f"{bare}{'？' if language.has_wide(bare[-1]) else '?'}"
+
+
 def latin(text: str) -> str:
     """The part of a text that a model for Latin scripts can read; all of it where there is none."""
     return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text

@@ -75,7 +75,11 @@ def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
 
 def texts(server: Server) -> list[str]:
     """Every text that was sent to be embedded directly, in order, but for the null questions."""
-    nulls = {query.parse(text).words for name in ("en", "zh") for text in confidence.questions(name)}
+    nulls = {
+        query.with_mark(query.parse(text).words)
+        for name in ("en", "zh")
+        for text in confidence.questions(name)
+    }
     sent = [text for r in server.requests if r.path == "/v1/embeddings" for text in r.json["input"]]
     return [text for text in sent if text not in nulls]
 
