@@ -20,8 +20,8 @@ Made by `python tools/make_cli_docs.py` from `commonplace --help`; edit the comm
 Exit codes: 0 found or done, 1 error (one line on standard error), 2 wrong usage, 3 nothing found, 4 no language
 model is set and one is needed (`ask`, `chat`, `consolidate` where statements wait for one), 130 Ctrl-C.
 What is said about a result (warnings, the level that answered, `stale: N files`) goes to standard error;
-standard output holds the result alone, between two lines that mark it as data where `search`, `get`, `timeline` and
-`multi-get` print text to what is no terminal (`output.frame`). `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` are honoured.
+standard output holds the result alone, between two lines that mark it as data where `search`, `get`, `ls` and others
+print what notes say to what is no terminal (`output.frame`). `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` are honoured.
 """
 
 

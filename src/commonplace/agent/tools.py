@@ -207,6 +207,9 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         never = "agents may have nothing erased here (forget.by_agents); the owner does"
         return answers.failed(f"{FORGETS}: {never}: {remedies.say('forget')}")
     selection, waiting = selection_of(arguments), confirmations_of(memory)
+    asks = by_agents == "ask" and not caller.asks_itself
+    if asks and caller.ask is None:
+        return _left_to_owner(memory, selection, caller)
     # What was asked for, apart from everything else; what of the notes that means, the preview knows.
     asked = json.dumps([selection.kind, selection.value, selection.also])
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
@@ -219,16 +222,7 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         if not preview.places:
             return answers.nothing(selection, preview)
         text = answers.preview(selection, preview)
-    if by_agents == "ask" and not caller.asks_itself:
-        if caller.ask is None:
-            from commonplace.edit.forget import requests
-
-            progress.check()
-            agent, session = caller.name, caller.session
-            request_code = requests.keep(
-                memory.workspace, selection, preview, agent=agent, session=session
-            ).code
-            return answers.offered(selection, preview, text, request_code, to_owner=True)
+    if asks and caller.ask is not None:
         said = caller.ask(text, waiting.offer(request, text, preview))
         if said != "accept":
             return answers.refused(said)
@@ -238,6 +232,19 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         return answers.erased(memory.forget(preview, agent=caller.name, session=caller.session))
     except PreviewOutdated as error:
         return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
+
+
+def _left_to_owner(memory: Memory, selection: Selection, caller: Caller) -> Answer:
+    """Keep what an agent asks for until its owner approves on the command line: nobody can be asked here."""
+    from commonplace.edit.forget import requests
+
+    requests.check_room(memory.workspace, selection, caller.name)
+    preview = memory.forget(selection, dry_run=True)
+    if not preview.places:
+        return answers.nothing(selection, preview)
+    progress.check()
+    kept = requests.keep(memory.workspace, selection, preview, agent=caller.name, session=caller.session)
+    return answers.offered(selection, preview, answers.preview(selection, preview), kept.code, to_owner=True)
 
 
 def _awaiting(memory: Memory, arguments: Mapping[str, Any]) -> str:

@@ -205,9 +205,13 @@ def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
     """Print the messages of a transcript, private parts and secrets left out."""
     from commonplace.upkeep import following
 
-    messages = following.read(session.open_memory(ctx), name, last)
+    memory = session.open_memory(ctx)
+    messages = following.read(memory, name, last)
     data = [{"line": one.line, **to_data(one.turn)} for one in messages]
-    session.answer(form, data, lambda: "\n\n".join(map(_text, messages)) or "no messages")
+    if messages:
+        session.answer(form, data, lambda: "\n\n".join(map(_text, messages)), memory.settings)
+    else:
+        session.answer(form, data, lambda: "no messages")
 
 
 @command("unfollow")

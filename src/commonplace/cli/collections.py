@@ -225,12 +225,13 @@ def add_context(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
 @click.pass_context
 def list_contexts(ctx: click.Context, form: str) -> None:
     """List the contexts."""
-    contexts = dict(session.open_memory(ctx).settings.contexts)
+    settings = session.open_memory(ctx).settings
+    contexts = dict(settings.contexts)
     rows = (
         f"{screen.one_line(prefix) or '/'}  {screen.one_line(contexts[prefix])}"
         for prefix in sorted(contexts)
     )
-    session.answer(form, contexts, lambda: "\n".join(rows))
+    session.answer(form, contexts, lambda: "\n".join(rows), settings)
     if form == "text" and not contexts:
         session.note(f"nothing is described; `{_ADD_CONTEXT}` does it")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 from typing import cast
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
     from commonplace.upkeep.export import Form
 
 _FORMS = ("md", "json", "zip")
+
+
+def _is_pipe() -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except OSError:  # no file at all
+        return False
 
 
 @command("export")
@@ -61,6 +70,9 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
         session.note(screen.one_line(f"{count(exported.files, 'note')} written to {target}"))
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))
+    elif form == "md" and _is_pipe():
+        # Whoever reads a pipe may be a model; a file that output is directed to holds the notes as they are.
+        session.write_recalled(exported.data.decode("utf-8", "replace").rstrip("\n"), memory.settings)
     else:
         sys.stdout.buffer.write(exported.data)
         sys.stdout.flush()

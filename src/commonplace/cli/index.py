@@ -229,7 +229,7 @@ def usage(
         session.answer(form, used, lambda: reports.usage_text(used, look))
         return
     notes = used.never_found
-    session.answer(form, notes, lambda: reports.notes_text(notes, look))
+    session.answer(form, notes, lambda: reports.notes_text(notes, look), memory.settings)
     if form == "text":
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
     if not notes:

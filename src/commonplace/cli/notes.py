@@ -146,7 +146,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
     for message in warnings:
         failures.warn(message)
     look = session.look(memory.settings)
-    session.answer(form, notes, lambda: reports.notes_text(notes, look, numbered=picks.MOST))
+    session.answer(form, notes, lambda: reports.notes_text(notes, look, numbered=picks.MOST), memory.settings)
     if form == "text":
         if look.width is not None:
             picks.keep(session.asking(ctx), picks.of_notes(notes, names(memory)))

@@ -88,7 +88,7 @@ def compose(
     else:
         whole = full or layer == "full"
         text, tokens = _passages(memory, result, question, form, look, whole=whole, explain=explain)
-    if form == "text":
+    if form in ("text", "md"):
         text = session.recalled(text, out, memory.settings)
     warnings = list(result.warnings)
     if form != "text" and result.stale:

@@ -460,11 +460,14 @@ def write_recalled(text: str, settings: Settings) -> None:
     write(recalled(text, screen_of(sys.stdout), settings))
 
 
-def answer(form: str, value: object, text: Callable[[], str]) -> None:
-    """Print a value as JSON, or the text of it where that is the form."""
+def answer(form: str, value: object, text: Callable[[], str], settings: Settings | None = None) -> None:
+    """Print a value as JSON, or the text of it where that is the form; with `settings` as what notes say."""
     from commonplace.render import to_json
 
-    write(to_json(value) if form == "json" else text())
+    if form == "json":
+        write(to_json(value))
+    else:
+        write(text()) if settings is None else write_recalled(text(), settings)
 
 
 def note(text: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -17,7 +18,9 @@ from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.memory import Memory
+    from commonplace.types import Excerpt
 
+MOST_CHARACTERS = 250_000  # of a note in one message
 CHANGED = "notifications/resources/list_changed"
 SCHEME = "commonplace://"
 MARKDOWN = "text/markdown"
@@ -62,7 +65,19 @@ def read(memory: Memory, uri: str) -> dict[str, Any]:
     workspace, own = _parts(collection)
     note = memory.get(f"{workspace}{path if own == WORKSPACE else f'{own}/{path}'}:1")
     kind = MARKDOWN if note.path.lower().endswith(".md") else "text/plain"
-    return {"uri": uri, "mimeType": kind, "text": "\n".join(note.lines)}
+    return {"uri": uri, "mimeType": kind, "text": _bounded(note)}
+
+
+def _bounded(note: Excerpt) -> str:
+    """The text of a note, as much as one message may hold, and how to read on."""
+    sizes = accumulate(len(line) + 1 for line in note.lines)
+    fitting = sum(1 for _ in takewhile(MOST_CHARACTERS.__ge__, sizes))
+    if fitting == len(note.lines):
+        return "\n".join(note.lines)
+    shown = note.lines[:fitting] or (note.lines[0][:MOST_CHARACTERS],)
+    left = len(note.lines) - len(shown)
+    more = f"[{left:,} more lines: memory_get with path {note.path!r}, from {len(shown) + 1}]"
+    return "\n".join([*shown, more])
 
 
 def collections(memory: Memory) -> list[str]:

@@ -92,16 +92,7 @@ def keep(
     now = now or datetime.now().astimezone()
     paths.prepare_derived(workspace, folder(workspace))
     with atomic.locked(paths.lock_file(workspace, "requests")):
-        every = kept(workspace)  # a wrong clock removes nothing here
-        waiting = [request for request in every if abs(now - request.at) <= LASTS]
-        same = [request for request in every if request.selection == selection and request.agent == agent]
-        own = sum(request.agent == agent for request in waiting)
-        if not same and (own >= MOST or len(waiting) >= MOST_IN_ALL):
-            many = f"{MOST} requests of this agent" if own >= MOST else f"{MOST_IN_ALL} requests"
-            raise ConfigError(
-                "forget", f"{many} wait for the owner already: {remedies.say('forget.pending')}"
-            )
-        code = same[0].code if same else secrets.token_hex(4)
+        code = check_room(workspace, selection, agent, now) or secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
         path = folder(workspace) / f"{code}{_ENDING}"
         record = {
@@ -116,6 +107,25 @@ def keep(
         with records.translated(path):
             workspace.files.exchange(path, records.seal(_KIND, record), alone=True)
     return request
+
+
+def check_room(
+    workspace: paths.Workspace, selection: Selection, agent: str, now: datetime | None = None
+) -> str:
+    """Return the code under which an agent asked for the same before, if it did.
+
+    Raises ConfigError where too many wait: to be asked before a preview is composed, which reads all notes.
+    """
+    now = now or datetime.now().astimezone()
+    every = kept(workspace)  # a wrong clock removes nothing here
+    if same := [one for one in every if one.selection == selection and one.agent == agent]:
+        return same[0].code
+    waiting = [request for request in every if abs(now - request.at) <= LASTS]
+    own = sum(request.agent == agent for request in waiting)
+    if own >= MOST or len(waiting) >= MOST_IN_ALL:
+        many = f"{MOST} requests of this agent" if own >= MOST else f"{MOST_IN_ALL} requests"
+        raise ConfigError("forget", f"{many} wait for the owner already: {remedies.say('forget.pending')}")
+    return ""
 
 
 def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
