@@ -10,12 +10,13 @@ import os
 import re
 from functools import cache
 
+from commonplace.base.expressions import lazy
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 
 # What the table may change, and what may have to be composed, lies outside these ranges. Named this way round
 # they compile in a third of the time.
-_WIDE = "[^\x00-\u10ff\u1200-\u2e7f\U00010000-\U0001ffff]"
+_WIDE = lazy("[^\x00-\u10ff\u1200-\u2e7f\U00010000-\U0001ffff]")
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
 # Of punctuation only the signs of identifiers, operators and filters; what ends a sentence stays.
 _SIGNS = "＂＃％＆＊＋－．／＝＠＼＿～"
@@ -30,7 +31,7 @@ _APART = "\u1100-\u11ff\u3099\u309a"
 # Soft hyphens, joiners, marks of direction, the mark of a file's byte order.
 UNSEEN = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 # What `letters` folds: letters that are no base letter with a mark, marks and ligatures of several scripts.
-_TO_COMPOSE = (
+_TO_COMPOSE = lazy(
     f"[{_APART}{UNSEEN}łŁøØđĐðÐħĦŧŦıßẞþÞĳĲæÆœŒёЁ\u0300-\u036f\u0386-\u03ce\u0591-\u05c7\u0610-\u061a\u0622-\u0626\u0640"
     "\u064b-\u065f\u0670\u06c0-\u06d3\u06d6-\u06ed\u1f00-\u1fff\ufb00-\ufb06\U0001d400-\U0001d7ff]"
 )
@@ -46,7 +47,7 @@ class _Table(NamedTuple):
 
 def has_wide(text: str) -> bool:
     """Tell whether a text may hold CJK, or variants of other characters."""
-    return not text.isascii() and re.search(_WIDE, text) is not None
+    return not text.isascii() and _WIDE.search(text) is not None
 
 
 def fold(text: str) -> str:
@@ -73,7 +74,7 @@ def compose(text: str) -> str:
     if text.isascii():
         return text
     folded = fold(text)
-    if not re.search(_TO_COMPOSE, folded):
+    if not _TO_COMPOSE.search(folded):
         return folded
     from commonplace.language import letters
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from commonplace import language
+from commonplace.base.expressions import lazy
 from commonplace.language import rules
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -30,7 +31,8 @@ CJK = (
 )
 # Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
 CJK_RUN = f"[{CJK}]+"
-RUN = f"[{CJK}\u0e00-\u0eff]+"  # of any script without blanks: Thai and Lao too
+_CJK_RUN = lazy(CJK_RUN)
+RUN = lazy(f"[{CJK}\u0e00-\u0eff]+")  # of any script without blanks: Thai and Lao too
 # Their vowels and tones above and below a letter, which FTS5 would take for the end of a word.
 _VOWELS = {code: 0xD200 + code for code in (0xE31, *range(0xE34, 0xE3B), *range(0xE47, 0xE4F),
                                           0xEB1, *range(0xEB4, 0xEBD), *range(0xEC8, 0xECF))}  # fmt: skip
@@ -60,8 +62,8 @@ _BLANKS, _DASHES = (
     "\u00a0\u2000-\u200a\u202f\u205f\u3000",
     "\u00b7\u2010-\u2015\u2022\u2212\u2219\u22c5\u30fb\ufe63\uff0d",
 )
-_JOINED = f"[0-9)][{_BLANKS}{_DASHES}]"
-_MAY_BE_NUMBER = r"[0-9][-0-9 ().\/]{5,}[0-9]"
+_JOINED = lazy(f"[0-9)][{_BLANKS}{_DASHES}]")
+_MAY_BE_NUMBER = lazy(r"[0-9][-0-9 ().\/]{5,}[0-9]")
 _DATE = (
     r"\b(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d|(?:19|20)\d\d-(?:19|20)\d\d"
     r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))\b"
@@ -71,16 +73,16 @@ _DATE = (
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
-        text = re.sub(RUN, _bigram_run, figures(language.compose(text)))
+        text = RUN.sub(_bigram_run, figures(language.compose(text)))
     further = list(_parts_inside(text)) if _may_have_parts(text) else []
-    if re.search(_MAY_BE_NUMBER, text):
+    if _MAY_BE_NUMBER.search(text):
         further += dict.fromkeys(word for match in re.finditer(NUMBER, text) for word in digits(match[0]))
     return f"{text} {' '.join(further)}" if further else text
 
 
 def figures(text: str) -> str:
     """Return a text with ordinary blanks and hyphens between digits, whichever it has there."""
-    if text.isascii() or not re.search(_JOINED, text):
+    if text.isascii() or not _JOINED.search(text):
         return text
     return re.sub(
         f"(?<=[0-9)])(?:[{_BLANKS}]|([{_DASHES}]))(?=[0-9(])", lambda dash: "-" if dash[1] else " ", text
@@ -114,12 +116,12 @@ def _parts_inside(text: str) -> Iterator[str]:
 
 def cjk_runs(text: str) -> list[str]:
     """Every run of CJK in a text, in order."""
-    return re.findall(CJK_RUN, text) if language.has_wide(text) else []
+    return _CJK_RUN.findall(text) if language.has_wide(text) else []
 
 
 def runs(text: str) -> list[str]:
     """Every run of a script without blanks in a text, in order."""
-    return [] if text.isascii() else re.findall(RUN, text)
+    return [] if text.isascii() else RUN.findall(text)
 
 
 def bigrams(run: str) -> list[str]:
@@ -183,10 +185,10 @@ def expression(phrase: str) -> str:
     if phrase.isascii():
         return quote(phrase)
     phrase = language.compose(phrase)
-    found = list(re.finditer(RUN, phrase))
+    found = list(RUN.finditer(phrase))
     if not found or re.search(r"[^\W_]", phrase[found[-1].end() :]):
-        return quote(re.sub(RUN, _bigram_run, phrase))
-    before, last = re.sub(RUN, _bigram_run, phrase[: found[-1].start()]), bigrams(found[-1][0])
+        return quote(RUN.sub(_bigram_run, phrase))
+    before, last = RUN.sub(_bigram_run, phrase[: found[-1].start()]), bigrams(found[-1][0])
     told = f"{before} {' '.join(last)}".lstrip().translate(_VOWELS)
     return quote(told) + ("*" if len(last[0]) == 1 else "")
 

@@ -531,7 +531,7 @@ def terms(text: str) -> list[str]:
     runs become bigrams.
     """
     text = language.compose(_POSSESSIVE.sub("", text))
-    plain = text if text.isascii() else re.sub(lexicon.RUN, " ", text)
+    plain = text if text.isascii() else lexicon.RUN.sub(" ", text)
     wide = [bigram for run in lexicon.runs(text) for bigram in lexicon.bigrams(run)]
     found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
     if not found.keys() - {"i"}:  # a question that is made of stop words alone
