@@ -159,7 +159,7 @@ def test_notes_of_the_workspace_itself_are_not_imported_into_it(root: Path, brin
     before = written(root)
     done = bring(root, "openclaw")
     assert written(root) == before
-    assert {left.reason for left in done.left_out} == {"lies in this workspace, and is a note of it already"}
+    assert {left.reason for left in done.left_out} == {"is searched where it lies already"}
 
 
 def test_names_and_ids_that_are_no_text_are_named_or_taken(root: Path, tmp_path: Path, bring: Bring) -> None:

@@ -42,7 +42,8 @@ class Receipts:
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
                     before = self._files[path].items if path in self._files else {}
-                    self._files[path] = Known(digest, day, {**before, **items})
+                    news = {key: said for key, said in {**before, **items}.items() if said}  # else deleted
+                    self._files[path] = Known(digest, day, news)
         self._homes = {key: path for path, known in self._files.items() for key in known.items}
 
     def hashed(self, data: bytes) -> str:

@@ -273,6 +273,10 @@ def _folder_of(full: str, path: str, glob: Sequence[str]) -> tuple[str, Sequence
         return os.path.dirname(full), (os.path.basename(full),)
     if not os.path.isdir(full):
         raise ConfigError("collection", no_folder(path))
+    own = [os.path.realpath(one) for one in paths.own_folders(None)]
+    if any(paths.is_within(full, one) or os.path.dirname(one) == full for one in own):
+        told = "{folder} holds settings and caches of commonplace, which are no notes; name a folder in it"
+        raise ConfigError("collection", message("collection.ours", told, folder=paths.shown(path)))
     return full, glob
 
 

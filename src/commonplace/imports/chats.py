@@ -135,9 +135,11 @@ def _texts(
         if isinstance(text, str):
             at = value.get("created_at") or value.get("create_time") or value.get("updated_at")
             yield heading, text.strip(), at, str(value.get("id") or "")
-        for key, title in (("memories", heading), ("conversations_memory", "What Claude remembers")):
-            yield from _texts(value.get(key), title, projects, depth + 1)
+        yield from _texts(value.get("memories"), heading, projects, depth + 1)
+        documents = {"What Claude remembers": value.get("conversations_memory")}
         by_project = value.get("project_memories")
         for project, said in by_project.items() if isinstance(by_project, Mapping) else ():
-            of = f"What Claude remembers of {projects.get(project, project)}"
-            yield from _texts(said, of, projects, depth + 1)
+            documents[f"What Claude remembers of {projects.get(project, project)}"] = said
+        for title, said in documents.items():
+            for name, text, at, origin in _texts(said, title, projects, depth + 1):
+                yield name, text, at, origin or (title if isinstance(said, str) else "")  # as it changes

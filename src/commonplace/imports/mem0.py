@@ -42,6 +42,8 @@ def read(path: Path) -> Iterator[Part]:
     """Yield the memories. Raises NoteUnreadable for what is no list of them."""
     shown = paths.shown(path)
     for number, one in enumerate(following.elements(path, _LISTS), 1):
+        if isinstance(one, Mapping) and (one.get("state") == "deleted" or one.get("deleted_at")):
+            continue
         if isinstance(one, following.Damaged):
             if not one.number:
                 raise NoteUnreadable(shown, f"is no JSON with a list of memories: it {one.reason}")

@@ -61,6 +61,11 @@ class Source(NamedTuple):
         """Whether a file at a path in it belongs to it, if there is one."""
         return Globs(self.globs)(path) and not Globs(self.ignore)(path)
 
+    def holds(self, real: str) -> bool:
+        """Whether a file belongs to it, by its real path."""
+        root = os.path.realpath(self.root)
+        return _inside(real, root) and self.covers(os.path.relpath(real, root))
+
     @property
     def is_file(self) -> bool:
         """Whether it is one file, such as an export that was imported."""

@@ -396,7 +396,7 @@ def import_text(done: Import, look: Look = PLAIN) -> str:
     rows = []
     for file in done.files:
         if file.outcome != "same":
-            counts = (("new", file.added), ("updated", file.updated))
+            counts = (("new", file.added), ("updated", file.updated), ("removed", file.removed))
             told = ", ".join(f"{number:,} {what}" for what, number in counts if number)
             rows.append((file.path, file.outcome, told or _LEFT.get(file.outcome, "")))
     for setting in done.settings:
@@ -411,11 +411,13 @@ def import_outcome(done: Import) -> str:
     """Say in one line what an import came to, or would come to."""
     entries = sum(file.added for file in done.files)
     updated, differs = sum(file.updated for file in done.files), sum(file.differs for file in done.files)
+    removed = sum(file.removed for file in done.files)
     written = sum(file.outcome in ("new", "changed") or bool(file.added) for file in done.files)
     kinds = Counter(setting.kind for setting in done.settings if setting.outcome == "new")
     told = [
         f"{count(entries, 'entry', 'entries')} in {count(written, 'note')}" if entries else "",
         f"{updated:,} updated" if updated else "",
+        f"{removed:,} removed" if removed else "",
         *(count(number, kind) for kind in ("collection", "context") if (number := kinds[kind])),
         f"{differs:,} differ and were left" if differs else "",
     ]

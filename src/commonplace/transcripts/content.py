@@ -47,11 +47,15 @@ class Damaged(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """One conversation of several in a file: its title, when it began (ISO 8601), its messages."""
+    """One conversation of several in a file: its title, when it began (ISO 8601), its messages.
+
+    `is_file` says that the file holds these messages and no list of conversations.
+    """
 
     title: str
     at: str
     turns: Sequence[Turn]
+    is_file: bool = False
 
 
 # --- what values hold -----------------------------------------------------------------------------------

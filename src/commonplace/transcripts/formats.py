@@ -186,8 +186,8 @@ def _archive(conversations: Iterable[Conversation], path: str) -> Note:
             continue
         day, title = content.day(conversation.at) or renderer.first_day, renderer.title
         days.add(day)
-        if conversation.title or conversation.at:
-            heading = f"{day} {clean(conversation.title) or title}".strip()
+        if not conversation.is_file:
+            heading = f"{day} {clean(conversation.title) or title or 'Conversation'}".strip()
             headings.append(Heading(2, heading, len(lines) + 1))
             lines += [f"## {heading}", ""]
         lines += [*spoken, ""]
@@ -241,7 +241,7 @@ def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Ite
     if form and form.conversation:
         yield from map(form.conversation, mappings)
     elif form and form.turn:
-        yield Conversation("", "", list(filter(None, map(form.turn, mappings))))
+        yield Conversation("", "", list(filter(None, map(form.turn, mappings))), is_file=True)
 
 
 def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:

@@ -84,7 +84,8 @@ Part = Fact | Page | Folder | Description | Remark | FileFailure
 class ImportedFile:
     """A note of the workspace that an import wrote, or would write.
 
-    `added` and `updated` count entries, `differs` those that are others at the source by now and were left.
+    `added`, `updated` and `removed` count entries, `differs` those that are others at the source by now and
+    were left.
     """
 
     path: str
@@ -92,8 +93,9 @@ class ImportedFile:
     added: int = 0
     updated: int = 0
     differs: int = 0
+    removed: int = 0
 
-    JSON: ClassVar = "path outcome added updated differs"
+    JSON: ClassVar = "path outcome added updated removed differs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import tee
@@ -23,7 +23,7 @@ from commonplace.changes import additions, diffs, runs, transaction
 from commonplace.changes.receipts import Known, Receipts
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
-from commonplace.notes import appends, layout
+from commonplace.notes import appends, layout, scan
 from commonplace.redaction.redact import redact
 from commonplace.types import progress
 from commonplace.types.changes import About, Change, Provenance
@@ -129,7 +129,8 @@ def carry_out(
     def compose(read: Read) -> Sequence[Change]:
         nonlocal draft
         draft = _Draft()
-        _compose(draft, memory, source, origin, items, known, draft.reading(read, memory.workspace), now)
+        reading, is_whole = draft.reading(read, memory.workspace), not sorted_out.left_out
+        _compose(draft, memory, source, origin, items, known, reading, now, is_whole)
         return list(draft.changes.values())
 
     about = About("import", f"import {source}", f"from {paths.shown(origin)}")
@@ -268,19 +269,20 @@ def _compose(
     known: Receipts,
     read: Read,
     now: datetime,
+    is_whole: bool,
 ) -> None:
     # What stands at its source twice counts once.
     items = list({item.key: item for item in reversed(items)}.values())[::-1]
-    root = os.path.realpath(memory.workspace.root)
+    places = [*scan.sources(os.path.realpath(memory.workspace.root), memory.settings)]
     long_term = memory.workspace.memory_file.relative_to(memory.workspace.root).as_posix()
     for number, item in enumerate(items):
         progress.tell("entries", number, len(items))
         if not isinstance(item.part, Page):
             continue
         place = os.path.realpath(item.part.place)
-        if paths.is_within(place, root) and os.path.lexists(place):  # no entry of an export that lies there
+        if os.path.lexists(place) and any(one.holds(place) for one in places):  # no entry of an export
             shown = paths.shown(item.part.place)
-            draft.left_out.append(FileFailure(shown, "lies in this workspace, and is a note of it already"))
+            draft.left_out.append(FileFailure(shown, "is searched where it lies already"))
         else:
             try:
                 _compose_page(draft, source, item, known, read, now, long_term)
@@ -288,40 +290,45 @@ def _compose(
                 draft.left_out.append(FileFailure(paths.shown(item.part.origin), error.reason))
     progress.tell("entries", len(items), len(items))
     facts = [item for item in items if isinstance(item.part, Fact)]
-    _compose_facts(draft, source, origin, facts, known, read, now, memory.settings.remember.times)
+    names = [f"memory/{name}" for name in memory.workspace.files.names("memory")]
+    notes = [name for name in names if name.endswith((f"/{source}.md", f"-{source}.md"))]
+    place = known.hashed(os.path.realpath(origin).encode("utf-8", "surrogatepass"))
+    whole = Origin(source, origin, place, notes if facts else (), is_whole)
+    _compose_facts(draft, whole, facts, known, read, now, memory.settings.remember.times)
 
 
 def _compose_facts(
     draft: _Draft,
-    source: str,
-    origin: str,
+    source: Origin,
     items: Sequence[Item],
     known: Receipts,
     read: Read,
     now: datetime,
     times: bool,
 ) -> None:
-    """Compose the notes of the days of facts, those alone that something new is in."""
-    days: dict[str, list[Item]] = {}
+    """Compose the notes of the days of facts, those alone that something is new, changed or gone in."""
+    days: dict[str, list[Item]] = {path: [] for path in source.notes}
     for item in items:
         assert isinstance(item.part, Fact)
         at = _moment(item.part)
-        path = f"memory/{at:%Y-%m-%d}-{source}.md" if at else f"memory/{source}.md"
-        if not known.is_elsewhere(item.key, path):
-            days.setdefault(path, []).append(item)
-        elif known.digest(item.key) != item.digest:  # it has another day by now
-            draft.files.append(ImportedFile(path, "edited", differs=1))
+        path = f"memory/{at:%Y-%m-%d}-{source.kind}.md" if at else f"memory/{source.kind}.md"
+        days.setdefault(path, []).append(item)
+    current = {item.key for item in items}
     for number, (path, facts) in enumerate(sorted(days.items()), 1):
         progress.tell("days", number, len(days))
         file = known.of_file(path)
-        had = file.items if file else {}
-        if all(had.get(fact.key) == fact.digest for fact in facts):
-            draft.files.append(ImportedFile(path, "same"))
+        had = {key: _Written.of(value) for key, value in file.items.items()} if file else {}
+        gone = had.keys() - {fact.key for fact in facts}
+        gone = {key for key in gone if source.has_lost(had[key], key in current)}
+        if not gone and all(fact.key in had and had[fact.key].said == fact.digest for fact in facts):
+            draft.files += [ImportedFile(path, "same")] if facts else []
             continue
-        placed = [(fact, entry) for fact in facts if (entry := _placed(draft, source, fact.part, times))]
-        if placed:
+        placed = [(fact, entry) for fact in facts if (entry := _placed(draft, source.kind, fact.part, times))]
+        if placed or gone:
             try:
-                _compose_day(draft, source, origin, path, placed, file, read, now)
+                day = _Day(source, path, file.day if file else f"{now:%Y-%m-%d}", read(path), known.hashed)
+                day.compose(placed, had, gone)
+                _note_day(draft, day, file)
             except NoteUnreadable as error:
                 draft.left_out.append(FileFailure(error.path, error.reason))
 
@@ -355,47 +362,152 @@ def _is_closed(draft: _Draft, origin: str, text: str) -> bool:
     return True
 
 
-def _compose_day(
-    draft: _Draft,
-    source: str,
-    origin: str,
-    path: str,
-    placed: Sequence[tuple[Item, appends.Placed]],
-    known: Known | None,
-    read: Read,
-    now: datetime,
-) -> None:
-    """Compose the note of a day: anew where all of it is ours, else with what is new below what stands."""
-    before = read(path)
-    items = {item.key: item.digest for item, _ in placed}
-    had = known.items if known else {}
-    fresh = [entry for item, entry in placed if item.key not in had]
-    changed = sum(had.get(key, digest) != digest for key, digest in items.items())
-    day = known.day if known else f"{now:%Y-%m-%d}"
-    is_ours = known is not None and before is not None and runs.digest(before)[:32] == known.digest
-    if known is None and before == _day_note(source, origin, path, [entry for _, entry in placed], day):
-        is_ours, fresh = True, []  # a record that was lost, or never written
-    after, updated = before, 0
-    if before is None or (is_ours and had.keys() <= items.keys()):
-        entries = [entry for _, entry in placed] if is_ours or not known else fresh
-        updated = changed if is_ours else 0
-        if entries and (fresh or updated):
-            after = _day_note(source, origin, path, entries, day)
-    elif fresh:
-        after = appends.insert_all(Document.read(before, path).checked(), fresh)[0].data
-    differs = changed - updated
-    left: Outcome = "gone" if before is None and known else "edited"
-    stands: Outcome = "same" if after == before else "changed" if before is not None else "new"
-    outcome: Outcome = left if differs else stands
-    added = len(fresh) if after != before else 0
-    draft.files.append(ImportedFile(path, outcome, added, updated if after != before else 0, differs))
-    # A file that holds more than what is ours, or less, is only added to from then on. What differs is
-    # remembered as it is at the source now, so that it is reported once.
-    whole = is_ours or (known is None and before is None)
-    digest = runs.digest(after)[:32] if whole else ""
-    draft.remember(path, Known(digest, day, items), known)
-    if after != before:
-        draft.change(path, before, after)
+class _Written(NamedTuple):
+    """What is remembered of an entry: hashes of what its source says and of its lines here, how many, whence.
+
+    Without lines, somebody has changed it here, or an earlier version wrote it.
+    """
+
+    said: str
+    stands: str = ""
+    lines: int = 0
+    place: str = ""
+
+    @classmethod
+    def of(cls, value: str) -> _Written:
+        said, stands, lines, place = (*value.split(" "), "", "", "", "")[:4]
+        return cls(said, stands, int(lines or 0), place)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self))
+
+
+class Origin(NamedTuple):
+    """The kind of a source, where it lies, a hash of that, and the notes that hold something of its kind.
+
+    What `is_whole` could be read entirely, so that what it lacks was deleted there.
+    """
+
+    kind: str
+    shown: str
+    place: str
+    notes: Sequence[str]
+    is_whole: bool
+
+    def has_lost(self, entry: _Written, is_elsewhere: bool) -> bool:
+        """Whether an entry that a note does not get from it any more was in it."""
+        return is_elsewhere or (self.is_whole and entry.place == self.place)
+
+
+class _Day:
+    """The note of a day: entries of a source added, brought up to date and taken out, one by one."""
+
+    def __init__(
+        self, source: Origin, path: str, day: str, before: bytes | None, hashed: Callable[[bytes], str]
+    ) -> None:
+        self.source, self.path, self.day, self.before, self._hashed = source, path, day, before, hashed
+        self.after, self.items = before, dict[str, str]()
+        self.added = self.updated = self.removed = self.differs = 0
+        self._blocks = dict[int, dict[str, range]]()  # entries that stand there, by their lines and hashes
+
+    def compose(
+        self, placed: Sequence[tuple[Item, appends.Placed]], had: Mapping[str, _Written], gone: Set[str]
+    ) -> None:
+        """Compose the note from its entries, what stood there before, and the keys of what is gone."""
+        document = None if self.before is None else Document.read(self.before, self.path).checked()
+        bare = document.bare if document else ()
+        changes: dict[range, str] = {}
+        fresh: list[appends.Placed] = []
+        for item, entry in placed:
+            before, lines = had.get(item.key), entry[0]
+            if before is None:
+                fresh.append(entry)
+            elif before.said != item.digest:
+                if standing := self._find(bare, before):
+                    changes[standing] = lines
+                    self.updated += 1
+                else:  # remembered as it is at the source now, so that it is reported once
+                    lines, self.differs = "", self.differs + 1
+            elif before.place or not self._stands(bare, lines):
+                continue
+            self.items[item.key] = self._value(item.digest, lines)
+        for key in gone:
+            self.items[key] = ""
+            if standing := self._find(bare, had[key]):
+                changes[standing] = ""
+                self.removed += 1
+            else:
+                self.differs += 1
+        if document is None and fresh:
+            self.after = _day_note(self.source.kind, self.source.shown, self.path, fresh, self.day)
+        elif document is not None:
+            self.after = self._changed(document, changes, fresh)
+        self.added = len(fresh) if self.after != self.before else 0
+
+    def _value(self, digest: str, lines: str) -> str:
+        number = lines.count("\n") + 1 if lines else 0
+        stands = self._hashed(lines.encode("utf-8", "surrogatepass")) if lines else ""
+        return str(_Written(digest, stands, number, self.source.place))
+
+    def _find(self, bare: Sequence[str], entry: _Written) -> range | None:
+        """The lines of an entry as they were written, None where they stand so no more."""
+        if entry.lines and entry.lines not in self._blocks:
+            blocks = self._blocks[entry.lines] = {}
+            for start in range(len(bare) - entry.lines, -1, -1):
+                end = start + entry.lines
+                if bare[start].startswith("-") and not "".join(bare[end : end + 1]).startswith("  "):
+                    own = "\n".join(bare[start:end]).encode("utf-8", "surrogatepass")
+                    blocks[self._hashed(own)] = range(start, end)
+        return self._blocks[entry.lines].pop(entry.stands, None) if entry.lines else None
+
+    @staticmethod
+    def _stands(bare: Sequence[str], lines: str) -> bool:
+        return f"\n{lines}\n" in "\n".join(["", *bare, ""])
+
+    def _changed(
+        self, document: Document, changes: Mapping[range, str], fresh: Sequence[appends.Placed]
+    ) -> bytes | None:
+        """The note with entries replaced, or taken out with the heading that they leave empty."""
+        lines: list[str | None] = [*document.lines]
+        for place, text in changes.items():
+            end = document.end(place[0] + 1) or "\n"
+            lines[place.start : place.stop] = [None] * len(place)
+            lines[place.start] = "".join(f"{line}{end}" for line in text.split("\n")) if text else None
+        document = document.with_text("".join(line for line in lines if line is not None))
+        if self.removed:
+            document = _without_empty_sections(document)
+        if fresh:
+            document = appends.insert_all(document, fresh)[0]
+        head = _day_note(self.source.kind, "", self.path, [], self.day).decode().rpartition("---\n")[2]
+        rest = document.text.rpartition("---\n")[2] if self.removed else ""
+        return None if rest and rest.strip() == head.strip() else document.data
+
+
+def _without_empty_sections(document: Document) -> Document:
+    """A document without headings below which nothing stands."""
+    empty, below = set[int](), False
+    for number in range(len(document.bare), 0, -1):
+        line = document.bare[number - 1]
+        if line.startswith("## "):
+            empty.update(() if below else (number, number + 1))
+            below = False
+        elif line.strip():
+            below = True
+    return document.delete(empty).document if empty else document
+
+
+def _note_day(draft: _Draft, day: _Day, known: Known | None) -> None:
+    """Note what became of a day's note, and what is to be remembered of it."""
+    left: Outcome = "gone" if day.before is None and known else "edited"
+    stands: Outcome = "same" if day.after == day.before else "changed" if day.before is not None else "new"
+    draft.files.append(
+        ImportedFile(
+            day.path, left if day.differs else stands, day.added, day.updated, day.differs, day.removed
+        )
+    )
+    draft.remember(day.path, Known("", day.day, day.items), known)
+    if day.after != day.before:
+        draft.change(day.path, day.before, day.after)
 
 
 def _day_note(source: str, origin: str, path: str, entries: Sequence[appends.Placed], day: str) -> bytes:
