@@ -150,6 +150,7 @@ class Memory:
         self._writer: Writer | None = None  # of answers, once one is asked for
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = fork.renewed(threading.RLock())
+        self._waits = False  # whether entries of ours wait for notes that another program was writing
 
     def _make_store(self, scout: Scout | None = None) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
@@ -254,8 +255,9 @@ class Memory:
         """
         from datetime import datetime
 
+        from commonplace.base.atomic import Busy
         from commonplace.notes import layout
-        from commonplace.types import Provenance
+        from commonplace.types import Entry, Provenance
 
         check_text("text", text)
         for name, place in (("section", section), ("heading", heading)):
@@ -281,7 +283,13 @@ class Memory:
             on=day,
             record=partial(self._note_entry, provenance, datetime.now().astimezone()),
         )
-        written = self._written_once(text, day or now.date(), write) if once else write()
+        try:
+            written = self._written_once(text, day or now.date(), write) if once else write()
+        except Busy:
+            if redact is False or day not in (None, now.date()):
+                raise  # an entry that waits is redacted, and of the day on which it came
+            heading = section if long_term else heading
+            return self._queue(Entry(text, now, heading or "", provenance, long_term, tentative))
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
         number = self._store.written(written.path)
@@ -293,6 +301,20 @@ class Memory:
         answerer = self._answerer if is_indexed else None
         near = resolve.standing(self.workspace, answerer, text, written, now.date(), since=number)
         return replace(written, near=near)
+
+    def _queue(self, entry: Entry) -> Written:
+        """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
+        from commonplace.base.atomic import Busy
+        from commonplace.changes.spool import Spool
+        from commonplace.types import Written
+
+        note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())
+        path = note.relative_to(self.workspace.root).as_posix()
+        if not Spool(self.workspace).append(entry):
+            raise Busy(path, "another program is writing it, and no more entries can wait; try again")
+        self._waits = True
+        told = "{path} is being written by another program; the entry waits, and the next sync writes it"
+        return Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
 
     def _written_once(self, text: str, day: date, write: Callable[[], Written]) -> Written:
         """Write an entry unless the note of its day or MEMORY.md says it already."""
@@ -748,6 +770,12 @@ class Memory:
             from commonplace.changes import transaction
 
             pulled += transaction.warnings(self.workspace)
+        if self._waits:
+            from commonplace.changes.spool import Spool
+
+            drained = Spool(self.workspace).drain(self.capture)
+            self._waits = bool(drained.trouble or drained.busy)
+            pulled += [drained.trouble] if drained.trouble else []
         pulled += writes.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:

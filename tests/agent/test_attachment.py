@@ -17,8 +17,8 @@ from commonplace import Memory
 from commonplace.agent import store
 from commonplace.agent.attachment import Attachment, HostModel, Recalled, opened, turns_of
 from commonplace.base.errors import ProviderError
+from commonplace.changes.spool import Spool
 from commonplace.providers.llm.base import Message, Request
-from commonplace.upkeep.spool import Spool
 from tests.agent.talking import wait_for
 from tests.cli.conftest import environment
 

@@ -20,9 +20,9 @@ from commonplace.agent.worker import Chore, IndexWorker
 from commonplace.base import paths
 from commonplace.base.atomic import locked
 from commonplace.base.errors import IndexUnavailable
+from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Turn
-from commonplace.upkeep.spool import Spool
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)

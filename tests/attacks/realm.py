@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from commonplace.base.paths import Workspace
+from commonplace.changes.spool import Spool
 from commonplace.types import Entry
-from commonplace.upkeep.spool import Spool
 from tests.cli.conftest import called
 
 EVERYWHERE = "harbour"  # stands in every note

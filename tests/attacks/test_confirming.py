@@ -22,10 +22,10 @@ from commonplace.agent.tools import call
 from commonplace.base import atomic, paths
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.changes import runs
+from commonplace.changes.spool import Spool
 from commonplace.edit.forget import journal, targets
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import Change
-from commonplace.upkeep.spool import Spool
 from tests.attacks.person import SOURCE, Person
 
 pytest.importorskip("pty")

@@ -542,7 +542,8 @@ from pathlib import Path
 from commonplace import Memory
 from commonplace.edit.forget import requests
 from commonplace.changes import runs, undo as undoing
-from commonplace.upkeep import rollup, spool
+from commonplace.changes import spool
+from commonplace.upkeep import rollup
 from commonplace.types import Entry, Selection
 DAY = 86400.0
 kept, found = [], {}

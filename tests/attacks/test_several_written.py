@@ -19,9 +19,9 @@ from commonplace.agent.files import Files
 from commonplace.agent.items import Items, Put
 from commonplace.agent.store import MemoryStore
 from commonplace.base.errors import AccessDenied, CommonplaceError
+from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Turn
-from commonplace.upkeep.spool import Spool
 from tests.attacks.realm import EVERYWHERE, Place, Realm, build, enter, live
 from tests.attacks.realm import built as built
 from tests.cli.conftest import called, command, environment

@@ -188,7 +188,7 @@ def test_one_that_was_killed_is_done_again(
 
 def test_a_short_secret_in_the_spool_keeps_its_entry(workspace: Path) -> None:
     line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"}).encode() + b"\n"
-    from commonplace.upkeep import spool
+    from commonplace.changes import spool
 
     after = spool.without(line, stores.Redaction())
     assert len(after) == len(line)

@@ -18,10 +18,10 @@ from commonplace.agent.seen import Injected
 from commonplace.base import paths, records, signature
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.changes.spool import Spool, decode, encode
 from commonplace.cli.application import cli
 from commonplace.edit.forget import stores
 from commonplace.types import Entry
-from commonplace.upkeep.spool import Spool, decode, encode
 from commonplace.upkeep.watermarks import Pending
 from tests.attacks import folders
 

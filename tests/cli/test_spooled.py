@@ -10,9 +10,9 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.atomic import locked
+from commonplace.changes.spool import Spool
 from commonplace.notes import appends, writes
 from commonplace.types import Entry
-from commonplace.upkeep.spool import Spool
 from tests.cli.conftest import Run
 
 AT = datetime(2026, 2, 13, 9, 30)

@@ -19,8 +19,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import tokens
+from commonplace.changes.spool import Spool
 from commonplace.config.settings import Recall
-from commonplace.upkeep.spool import Spool
 
 FRAME = "<recalled-notes note="
 KEY = "sk-ant-api03-" + "Zq7Rt2Lm9Xw4" * 4

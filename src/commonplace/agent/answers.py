@@ -281,11 +281,13 @@ def written(entry: Written) -> Answer:
     from commonplace.render import screen
     from commonplace.types import cite
 
-    citation = cite(entry.path, entry.start_line, entry.end_line)
+    citation = cite(entry.path, entry.start_line, entry.end_line) if entry.start_line else entry.path
+    done = "Not written again, it stands at" if entry.again else "Written to"
+    done = done if entry.start_line else "It waits to be written to"
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
     near = "These stand nearby; memory_correct those that no longer hold:"
     text = [
-        f"{'Not written again, it stands at' if entry.again else 'Written to'} {screen.name(citation)}.{out}",
+        f"{done} {screen.name(citation)}.{out}",
         *(f"Warning: {warning}" for warning in entry.warnings),
         *([near, _cited(entry.near)] if entry.near else []),
     ]

@@ -143,9 +143,9 @@ class ClientEvents:
     # --- what is noted ----------------------------------------------------------------------------------
 
     def _observe(self, event: Mapping[str, Any], session: str) -> None:
+        from commonplace.changes.spool import Spool
         from commonplace.types.events import ToolExecution
         from commonplace.upkeep.observations import Observer
-        from commonplace.upkeep.spool import Spool
 
         arguments, took = event.get("tool_input"), event.get("duration_ms")
         execution = ToolExecution(
@@ -192,7 +192,7 @@ class ClientEvents:
         return True
 
     def _write_down(self) -> None:
-        from commonplace.upkeep.spool import Spool
+        from commonplace.changes.spool import Spool
 
         Spool(self.memory.workspace).drain(self.memory.capture)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.tuples import NamedTuple
-from commonplace.upkeep.spool import Spool
+from commonplace.changes.spool import Spool
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

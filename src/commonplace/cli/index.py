@@ -109,7 +109,7 @@ def _write_spool_down(memory: Memory) -> None:
     """Write what hooks left in the spool into notes, and say what could not be."""
     if not memory.workspace.files.is_folder(memory.workspace.spool):
         return
-    from commonplace.upkeep.spool import Spool
+    from commonplace.changes.spool import Spool
 
     spool = Spool(memory.workspace)
     done = spool.drain(memory.capture, wait_s=_WAIT_S)
@@ -169,7 +169,7 @@ def _waiting(memory: Memory) -> Iterator[str]:
         yield f"{count(len(aside), 'record')} set aside, not signed by you; {remedies.say('trust')}"
     if not memory.workspace.files.is_folder(memory.workspace.spool):
         return
-    from commonplace.upkeep.spool import Spool
+    from commonplace.changes.spool import Spool
 
     spool = Spool(memory.workspace)
     held = spool.waiting()

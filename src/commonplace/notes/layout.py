@@ -135,37 +135,38 @@ def outgrown(workspace: paths.Workspace, budget: int) -> Message | None:
 
 
 def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool = True) -> list[Written]:
-    """Append entries to the notes of their days, one write a day; return where each came to stand.
+    """Append entries to the notes of their days, or MEMORY.md, one write a note; return where each stands.
 
     Whoever made them has redacted them: here it is done again. What is empty then is left out, and what
     stands in its note already, to the character, is not written again. Raises OutsideRoots, NoteUnreadable;
     the days before the one that fails are written.
     """
 
-    days: dict[date, list[int]] = {}
+    notes: dict[tuple[Path, str], list[int]] = {}
     ready = [_ready(entry, times) for entry in entries]
-    for number, (lines, _, day, _) in enumerate(ready):
-        if lines:
-            days.setdefault(day, []).append(number)
+    for number, entry in enumerate(entries):
+        if ready[number][0][0]:
+            day = clock.local(entry.at).date()
+            place = workspace.memory_file if entry.long_term else workspace.daily(day)
+            title = MEMORY_TITLE if entry.long_term else f"# {day:%Y-%m-%d}"
+            notes.setdefault((place, title), []).append(number)
     written: dict[int, Written] = {}
-    for day, numbers in sorted(days.items()):
-        note = workspace.daily(day)
+    for (note, title), numbers in sorted(notes.items()):
         paths.contain(note, [workspace.root], missing_ok=True)
-        placed = [ready[number][:2] for number in numbers]
-        places = appends.append_all(workspace, note, placed, title=f"# {day:%Y-%m-%d}")
+        places = appends.append_all(workspace, note, [ready[number][0] for number in numbers], title=title)
         shown = note.relative_to(workspace.root).as_posix()
-        for number, place in zip(numbers, places, strict=True):
-            written[number] = Written(shown, *place, ready[number][3])
+        for number, lines in zip(numbers, places, strict=True):
+            written[number] = Written(shown, *lines, ready[number][1])
     return [written[number] for number in sorted(written)]
 
 
-def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
-    """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
+def _ready(entry: Entry, times: bool) -> tuple[appends.Placed, tuple[str, ...]]:
+    """An entry as it will stand in its note (empty for nothing) with its heading, and what was redacted."""
     at = clock.local(entry.at)
-    (lines, heading), kinds = placed(
-        entry.text, entry.heading, dated(entry.provenance, at), f"{at:%H:%M}" if times else None
-    )
-    return lines, heading, at.date(), kinds
+    heading = entry.heading or (DEFAULT_SECTION if entry.long_term else "")
+    hour = f"{at:%H:%M}" if times and not entry.long_term else None
+    (lines, under), kinds = placed(entry.text, heading, dated(entry.provenance, at), hour)
+    return (commented(lines, "<!-- tentative -->") if entry.tentative and lines else lines, under), kinds
 
 
 def placed(

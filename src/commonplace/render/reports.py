@@ -177,7 +177,9 @@ def excerpt_text(
 
 
 def written_text(written: Written) -> str:
-    """Say where an entry went: `path:12-18`."""
+    """Say where an entry went: `path:12-18`; the path alone where it waits."""
+    if not written.start_line:
+        return screen.name(written.path)
     return screen.place(written.path, written.start_line, written.end_line)
 
 

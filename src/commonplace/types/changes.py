@@ -29,12 +29,17 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is to be appended to the note of a day, redacted already; `at` says which day and what time."""
+    """What is to be appended to the note of a day, redacted already; `at` says which day and what time.
+
+    With `long_term` it goes into MEMORY.md, below the section `heading`; `tentative` marks it as a guess.
+    """
 
     text: str
     at: datetime
     heading: str = ""
     provenance: Provenance | None = None
+    long_term: bool = False
+    tentative: bool = False
 
 
 RunKind = Literal[

@@ -18,6 +18,7 @@ from commonplace import Memory, config
 from commonplace.base import database, paths, swap
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
+from commonplace.changes.spool import Claim, Spool
 from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index_forget
@@ -32,7 +33,6 @@ from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep.spool import Claim, Spool
 from commonplace.upkeep.watermarks import Pending
 from tests.edit.forget.test_people import holding, write
 

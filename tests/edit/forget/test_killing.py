@@ -12,11 +12,11 @@ import pytest
 
 from commonplace import Memory
 from commonplace.changes import transaction
+from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Turn
-from commonplace.upkeep.spool import Spool
 from tests.edit.forget.test_people import NOW, holding, write
 
 WANTED = [Selection("person", "Zorvexqui"), Selection("lines", "memory/2026-02-02.md#L3")]

@@ -15,13 +15,13 @@ import pytest
 from commonplace import Memory
 from commonplace.base import paths
 from commonplace.changes import transaction
+from commonplace.changes.spool import Spool
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep.spool import Spool
 
 NOW = datetime(2026, 2, 20, 9, 0)
 SYLLABLES = ("zor", "vex", "qui", "jat", "wyb", "xol", "kiv", "zup", "yag", "vod", "qer", "juz")

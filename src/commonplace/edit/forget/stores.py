@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 # In the order of the flow of text.
 STORES = {
-    "spool": Row("commonplace.upkeep.spool:sweep", renewed=True, after_notes=False),
+    "spool": Row("commonplace.changes.spool:sweep", renewed=True, after_notes=False),
     "transcripts": Row("commonplace.transcripts.session:sweep", renewed=True),
     "history": Row("commonplace.changes.forget:sweep"),
     "usage": Row("commonplace.search.journal:sweep", renewed=True),
@@ -88,7 +88,7 @@ def forget(site: Site, name: str, targets: Targets, **options: Any) -> list[Eras
 
 def hold_spool(site: Site) -> AbstractContextManager[None]:
     """Keep entries that wait from being written into notes. Raises NoteUnreadable."""
-    return cast(AbstractContextManager[None], _entry("commonplace.upkeep.spool:hold")(site.workspace))
+    return cast(AbstractContextManager[None], _entry("commonplace.changes.spool:hold")(site.workspace))
 
 
 def _entry(entry: str) -> Any:  # noqa: ANN401

@@ -20,8 +20,8 @@ from commonplace import Memory
 from commonplace.base import paths, records
 from commonplace.base.atomic import locked
 from commonplace.base.errors import ConfigError, NoteUnreadable, OutsideRoots
+from commonplace.changes.spool import Drained, Spool, Waiting, decode, encode
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep.spool import Drained, Spool, Waiting, decode, encode
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)
@@ -331,7 +331,7 @@ def test_a_full_disk_leaves_no_half_of_an_entry(spool: Spool, monkeypatch: pytes
         return size
 
     with monkeypatch.context() as patched:
-        patched.setattr("commonplace.upkeep.spool.os.write", filling)
+        patched.setattr("commonplace.changes.spool.os.write", filling)
         with pytest.raises(NoteUnreadable, match="no space left"):
             spool.extend([entry("b"), entry("c")])
     assert taken(spool) == ["a"]
@@ -341,7 +341,7 @@ def test_a_full_disk_leaves_no_half_of_an_entry(spool: Spool, monkeypatch: pytes
 def test_appending_imports_nothing_heavy() -> None:
     program = (
         "import sys, datetime, pathlib, tempfile\n"
-        "from commonplace.upkeep.spool import Spool\n"
+        "from commonplace.changes.spool import Spool\n"
         "from commonplace.base.paths import Workspace\n"
         "from commonplace.types import Entry\n"
         "before = set(sys.modules)\n"
@@ -362,7 +362,7 @@ APPENDER = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from commonplace.upkeep.spool import Spool
+from commonplace.changes.spool import Spool
 from commonplace.base.paths import Workspace
 from commonplace.types import Entry
 
@@ -375,7 +375,7 @@ DRAINER = """
 import sys
 from pathlib import Path
 from commonplace import Memory
-from commonplace.upkeep.spool import Spool
+from commonplace.changes.spool import Spool
 
 with Memory.open(Path(sys.argv[1])) as memory:
     print("ready", flush=True)

@@ -40,6 +40,7 @@ MOST_CLAIMS = 16  # that no note takes; beyond them what waits stays where it is
 KIND = "spool"
 MARK_KIND = "claim"
 _LARGEST_MARK = 1000  # bytes
+_MARKS = ("long_term", "tentative")
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 Write = Callable[[Sequence[Entry]], object]
 
@@ -286,6 +287,7 @@ def encode(entry: Entry) -> bytes:
     data: dict[str, Any] = {"at": entry.at.isoformat(), "text": entry.text}
     if entry.heading:
         data["heading"] = entry.heading
+    data |= {name: True for name in _MARKS if getattr(entry, name)}
     if entry.provenance is not None:
         by = entry.provenance
         data["provenance"] = {"by": by.by, "agent": by.agent, "session": by.session, "at": by.at}
@@ -305,7 +307,8 @@ def decode(line: bytes) -> Entry:
         fields = {name: str(by.get(name, "")) for name in ("agent", "session", "at")}
         writers = {name: name for name in get_args(Writer)}
         provenance = Provenance(writers.get(by.get("by"), "untrusted"), **fields)  # whoever is not known
-    return Entry(data["text"], datetime.fromisoformat(at), heading, provenance)
+    marks = {name: data.get(name) is True for name in _MARKS}
+    return Entry(data["text"], datetime.fromisoformat(at), heading, provenance, **marks)
 
 
 def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> None:
@@ -342,7 +345,9 @@ class Line(NamedTuple):
     @property
     def day(self) -> str:
         """The day whose note takes it; none for a line that no note takes, and why."""
-        return self.entry.at.date().isoformat() if self.entry else "foreign" if self.foreign else ""
+        if self.entry is None:
+            return "foreign" if self.foreign else ""
+        return "MEMORY" if self.entry.long_term else self.entry.at.date().isoformat()
 
 
 class Stopped(Exception):
