@@ -70,8 +70,8 @@ def test_no_former_command_or_setting_is_in_use() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "code"),
-    [("search -thursday", 2), ("search deploy -thursday", 2), ("search -word", 2), ("recall tea -green", 2),
-     ("search deploy -weekly", 1), ("search deploy -coffee", 1), ("recall deploy -coffee", 1)],
+    [("search -thursday", 2), ("search deploy -thursday", 2), ("search -word", 2),
+     ("search deploy -weekly", 1), ("search deploy -coffee", 1)],
 )  # fmt: skip
 def test_a_word_with_a_dash_is_told_how(program: Program, typed: str, code: int) -> None:
     command, *_, word = typed.split()

@@ -14,8 +14,12 @@ from commonplace.upkeep.schedule import due, templates
 
 def last(case: Case) -> Iterator[Finding]:
     """See that the last consolidation did not fail."""
-    known = None if case.workspace is None else due.record(case.workspace)
-    if case.workspace is None or known is None or known.tried <= known.at:
+    if case.workspace is None:
+        return
+    known = due.record(case.workspace)
+    if known is None or known.tried <= known.at:
+        fine = message("schedule.fine", "the last consolidation, if there was one, did not fail")
+        yield Finding("schedule.last", "ok", fine)
         return
     when, why = known.tried[:16].replace("T", " "), screen.one_line(known.result)
     told = message("schedule.failed", "the consolidation of {when} failed: {why}", when=when, why=why)
