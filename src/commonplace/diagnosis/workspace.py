@@ -16,7 +16,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
-from commonplace.markdown import metadata
+from commonplace.markdown import conflicts, metadata
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import layout, writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
@@ -387,10 +387,19 @@ def long_term(case: Case) -> Iterator[Finding]:
 
 
 def names(case: Case) -> Iterator[Finding]:
-    """See that no name of a note holds a secret."""
+    """See that no name of a note holds a secret, or says that a sync program left it."""
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
+    for copy, note in conflicts.copies({state.shown for state in states}).items():
+        yield Finding(
+            "notes.conflicts",
+            "warning",
+            message(
+                "conflict.copy", "{copy} is a copy of {note} that a sync program left", copy=copy, note=note
+            ),
+            message("conflict.merge", "move what {note} lacks into it, then delete the copy", note=note),
+        )
     suspect = states if holds_secret("\n".join(state.path for state in states)) else []
     if named := [state.shown for state in suspect if holds_secret(state.path)]:
         yield Finding(

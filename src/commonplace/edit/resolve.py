@@ -24,7 +24,7 @@ from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash
 from commonplace.language import compare, sentences, similarity
-from commonplace.markdown import metadata, references, statements, struck, structure, turns
+from commonplace.markdown import conflicts, metadata, references, statements, struck, structure, turns
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.markdown.references import Reference
 from commonplace.notes import scan
@@ -63,6 +63,8 @@ class Corpus:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own, *self._collections = scan.sources(os.fspath(workspace.root), settings)
         files = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
+        copies = conflicts.copies({s.path for s in files})  # a sync program's, which nothing changes
+        files = [s for s in files if s.path not in copies]
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
         self._files = {s.path: s for s in files if s.size <= _LARGEST_NOTE}

@@ -16,6 +16,7 @@ from posixpath import basename
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.language import composed, fold, rules
+from commonplace.markdown import conflicts
 from commonplace.types import NoteKind
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -72,7 +73,7 @@ def month_of(path: str) -> str:
 
 def date_of(path: str) -> str | None:
     """Return the first real day in a file's name as YYYY-MM-DD, or None; a month alone is not a day."""
-    name = basename(path)
+    name = basename(conflicts.original(path) or path)  # the day of a conflict is not that of the note
     days = [match.group(1, 3, 4) for match in _DAY.finditer(name)]
     for parts in [*days, *_CHINESE_DAY.findall(name)]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from commonplace import config
@@ -14,6 +14,7 @@ from commonplace.base.messages import Message, message
 from commonplace.index import facts
 from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, script_of, serves, wide_script
+from commonplace.markdown import conflicts
 from commonplace.providers.embedding.base import gives_words
 from commonplace.render import count
 from commonplace.search import confidence, pipeline, query, ranking, references
@@ -155,6 +156,7 @@ class Answerer:
                 *settings.warnings,
                 *store.opened.warnings,
                 *store.unread(),
+                *_copies(store),
                 *opening.left_alone(settings),
                 *self.model.advice(),
                 *filter(None, [paths.closed(self._workspace)]),
@@ -345,6 +347,15 @@ class Answerer:
             docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts, labels=(*hit.labels, *marks))
+
+
+def _copies(store: Store) -> Iterator[Message]:
+    """Say which notes are copies that a sync program left, and what to do."""
+    if copies := conflicts.copies({references.shown(*key) for key in store.index.manifest()}):
+        first = next(iter(copies))
+        named = "{n:conflict copy|conflict copies} of a sync program, such as {first}"
+        more = f"{named}: move what {{note}} lacks into it, then delete the copy"
+        yield message("notes.conflicts", more, n=len(copies), first=first, note=copies[first])
 
 
 def _is_remote(model: Embedder | None) -> bool:

@@ -33,7 +33,7 @@ from commonplace.index.base import Index, Source
 from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.compare import Wording
 from commonplace.language.scripts import has_han
-from commonplace.markdown import structure, turns
+from commonplace.markdown import conflicts, structure, turns
 from commonplace.search import references
 from commonplace.search.query import Query
 from commonplace.search.ranking import TIE, Ranked, labels, outdated, said
@@ -553,16 +553,19 @@ def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
 def tell(group: Sequence[Entry]) -> Statement:
     """Choose what is shown of a group: the newest, with the score of the best.
 
-    A note comes before a transcript, and one of the days that the question names before a newer one; within
-    a day the file that was changed last decides.
+    A note comes before a transcript and before a copy that a sync program left, and one of the days that the
+    question names before a newer one; within a day the file that was changed last decides.
     """
     if len(group) == 1:
         return Statement(group[0])
 
-    def age(one: Entry) -> tuple[bool, float, str, int, int]:
+    copies = conflicts.copies({one.source.path for one in group})
+
+    def age(one: Entry) -> tuple[bool, bool, float, str, int, int]:
         named = one.item.parts.get("date", 0.0)
         line = one.item.candidate.start_line
-        return (not one.is_transcript, named, one.source.date or "", one.source.mtime_ns, line)
+        is_own = one.source.path not in copies
+        return (not one.is_transcript, is_own, named, one.source.date or "", one.source.mtime_ns, line)
 
     newest = max(group, key=age)
     best = max(one.item.score for one in group)
@@ -631,7 +634,14 @@ def arrange(
         if replaced:
             successors = settled(ranked, replaced)
             ranked = in_order(ranked, successors)
-        return _hits(question, ranked, successors, diversity)
+        return _behind_originals(_hits(question, ranked, successors, diversity))
+
+
+def _behind_originals(hits: list[Hit]) -> list[Hit]:
+    """Put copies that a sync program left behind the notes that they are copies of."""
+    copies = conflicts.copies({hit.path for hit in hits})
+    paths = {hit.path for hit in hits}
+    return sorted(hits, key=lambda hit: copies.get(hit.path) in paths) if copies else hits
 
 
 def _hits(

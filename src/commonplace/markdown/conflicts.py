@@ -1,0 +1,45 @@
+"""Copies that a sync program leaves beside a note that two machines changed, told by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from commonplace.base.expressions import lazy
+
+# What stands between the name of the note and its ending. The first say that they are copies; the others are
+# ordinary names, and copies only beside the note of that name.
+_MARKS = (
+    lazy(r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?\Z"),  # Syncthing
+    lazy(r" \([^()/]*conflicted copy[^()/]*\)\Z"),  # Dropbox, Nextcloud
+    lazy(r" \(Conflicted copy [^()/]*\)\Z"),  # Obsidian
+    lazy(r"_conflict-\d{8}-\d{6}\Z"),  # ownCloud
+    lazy(r" \((?:SFConflict|Case Conflict)[^()/]*\)\Z"),  # Seafile, Dropbox
+)
+_NUMBERED = (
+    lazy(r" [2-9]\Z"),  # iCloud
+    lazy(r" \([1-9]\)\Z"),  # Google Drive
+    lazy(r"-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\Z"),  # OneDrive: the name of the machine
+)
+
+
+def original(path: str, known: Collection[str] = ()) -> str:
+    """Return the path of the note that a file is a copy of; empty where it is none.
+
+    Names that any note may have count only where the other note is `known`.
+    """
+    stem, dot, ending = path.rpartition(".")
+    if not dot:
+        return ""
+    for mark in _MARKS:
+        if match := mark.search(stem):
+            return f"{stem[: match.start()]}.{ending}"
+    found = (mark.search(stem) for mark in _NUMBERED) if known else ()
+    names = (f"{stem[: match.start()]}.{ending}" for match in found if match)
+    return next((name for name in names if name in known), "")
+
+
+def copies(known: Collection[str]) -> dict[str, str]:
+    """Return the copies among some notes, each with the note that it is a copy of."""
+    held = known if isinstance(known, set | frozenset | dict) else set(known)
+    found = ((path, original(path, held)) for path in sorted(held))
+    return {path: of for path, of in found if of}
