@@ -20,7 +20,7 @@ from commonplace.language import stopwords
 from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import without_thoughts
-from commonplace.redaction.redact import holds_secret
+from commonplace.redaction.redact import MARK, holds_secret
 from commonplace.render import screen
 from commonplace.search import query, query_document
 from commonplace.search.language_model import LanguageModel
@@ -86,7 +86,7 @@ class Expander:
             return Expansion()
         if not self.is_set:
             return Expansion(warning=f"{_NOT}: {_UNSET}; {remedies.say('models.llm.named')}")
-        if holds_secret(text) or holds_secret(question):
+        if MARK in text or holds_secret(text) or holds_secret(question):
             return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
         languages = self._languages()
         try:
