@@ -10,6 +10,7 @@ from commonplace import config
 from commonplace.base.errors import NoteUnreadable
 from commonplace.imports import qmd
 from commonplace.memory import Memory
+from commonplace.notes import scan
 from tests.imports.conftest import Bring
 
 
@@ -110,4 +111,4 @@ def test_what_is_no_configuration_is_one_error(tmp_path: Path, text: str) -> Non
     ],
 )
 def test_braces_are_taken_apart(glob: str, globs: list[str]) -> None:
-    assert qmd._unbraced(glob) == globs
+    assert scan.unbraced(glob) == globs

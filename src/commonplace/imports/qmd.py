@@ -22,15 +22,14 @@ from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import open_named, read_named
 from commonplace.imports import files
+from commonplace.notes import scan
 from commonplace.types.imports import Description, Folder, Part, Remark
 from commonplace.types.reports import FileFailure
 
 KIND = "qmd"
 _NAMES = ("index.yml", "index.yaml")
 _LARGEST = 1 << 20  # bytes
-_MOST_GLOBS = 50
 _FORMS = {"pattern": str | None, "ignore": str | list | None, "context": Mapping | None}  # of a collection
-_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def recognises(path: Path) -> bool:
@@ -68,10 +67,10 @@ def read(path: Path) -> Iterator[Part]:
 
 def _collection(name: str, collection: Mapping[object, object], place: Path) -> Iterator[Part]:
     folder = os.path.join(place.parent, os.path.expanduser(_text(collection, "path")))
-    globs = tuple(_unbraced(_text(collection, "pattern") or "**/*.md"))
+    globs = tuple(scan.unbraced(_text(collection, "pattern") or "**/*.md"))
     ignore = collection.get("ignore")
     ignored = [ignore] if isinstance(ignore, str) else ignore if isinstance(ignore, list) else []
-    left_out = [glob for one in ignored if isinstance(one, str) for glob in _unbraced(one)]
+    left_out = [glob for one in ignored if isinstance(one, str) for glob in scan.unbraced(one)]
     by_default = collection.get("includeByDefault") is not False
     yield Folder(name, folder, globs, tuple(left_out), by_default=by_default)
     contexts = collection.get("context")
@@ -87,21 +86,6 @@ def _collection(name: str, collection: Mapping[object, object], place: Path) -> 
         yield Remark(
             f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"
         )
-
-
-def _unbraced(glob: str) -> list[str]:
-    """A glob for each alternative in braces; one with too many stays as it is."""
-    globs = [glob]
-    while braces := next(filter(None, map(_BRACES.search, globs)), None):
-        more = []
-        for one in globs:
-            match = _BRACES.search(one)
-            choices = match[1].split(",") if match else [""]
-            more += [one[: match.start()] + c + one[match.end() :] for c in choices] if match else [one]
-        if len(more) > _MOST_GLOBS or not braces:
-            return [glob]
-        globs = more
-    return globs
 
 
 def _parsed(path: Path) -> Mapping[object, object]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MOST_GLOBS = 50  # alternatives of one glob
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _WILD = "*?["
 _MOST_ASIDE = 20_000  # files and folders that are looked at for Markdown in no collection
@@ -261,7 +263,7 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
 def _starting_points(globs: Sequence[str]) -> list[str]:
     """Deepest folders below which every match lies, so that a workspace in a large tree stays cheap."""
     starts = set()
-    for glob in globs:
+    for glob in (glob for each in globs for glob in unbraced(each)):
         fixed = glob[: min((at for at in map(glob.find, _WILD) if at >= 0), default=len(glob))]
         starts.add(fixed.rstrip("/") if fixed == glob else fixed.rpartition("/")[0])
     return sorted(
@@ -388,12 +390,13 @@ def _inside(path: str, root: str) -> bool:
 class Globs:
     """Globs as a predicate over posix paths relative to the root.
 
-    `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `folder/` covers all
-    below it. Names, and all files of one ending below one folder, cost no regular expression.
+    `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `{a,b}` either,
+    `folder/` covers all below it. Names, and all files of one ending below one folder, cost no regular
+    expression.
     """
 
     def __init__(self, globs: Sequence[str]) -> None:
-        globs = tuple(map(composed, globs))
+        globs = tuple(composed(glob) for each in globs for glob in unbraced(each))
         self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
         endings = {glob: ending for glob in globs if (ending := _ending(glob))}
         rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
@@ -412,6 +415,17 @@ class Globs:
             or any(path.endswith(ending) and path.startswith(folder) for folder, ending in self._endings)
             or (self._match is not None and self._match(path) is not None)
         )
+
+
+def unbraced(glob: str) -> list[str]:
+    """Return a glob for each alternative in braces; one with too many stays as it is."""
+    globs = [glob]
+    while "{" in globs[0] and (braces := _BRACES.search(globs[0])):
+        choices = braces[1].split(",")
+        globs = [_BRACES.sub(choice.replace("\\", r"\\"), one, 1) for one in globs for choice in choices]
+        if len(globs) > _MOST_GLOBS:
+            return [glob]
+    return globs
 
 
 def _is_wild(glob: str) -> bool:
