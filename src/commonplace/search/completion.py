@@ -319,31 +319,32 @@ class _Section:
         return _width(bare) + 1 + _width(word) > self._broadest[place.first]
 
     def _introduced(self, start: int, end: int) -> tuple[int, int]:
-        """Put a list, a table or a fence together with the sentence above it that ends with a colon."""
+        """Put what a sentence that ends with a colon introduces together with it."""
         at = self._at(start)
         if at and start == self._firsts[at] and self._introduces(at - 1):
             size = FENCE if self._is_fence(self._places[at]) else SHOWN
             if self._fits(self._firsts[at - 1], end, size):
                 start = self._firsts[at - 1]
-        at = self._at(end)
-        if end == self._places[at].last and self._introduces(at):
+        at = head = self._at(end)
+        while self._firsts[head] > start and _is_listed(self._places[head]):
+            head -= 1
+        if end == self._places[at].last and self._introduces(head):
             for number in range(at + 1, len(self._places)):
                 below = self._places[number]
                 size = FENCE if self._is_fence(below) else SHOWN
-                listed = below.is_item or below.is_silent or below.outer is not None
-                if not listed or not self._fits(start, below.last, size):
+                belongs = _is_listed(below) or number == head + 1
+                if not belongs or not self._fits(start, below.last, size):
                     break
                 end = below.last
-                if self._is_fence(below):
+                if self._is_fence(below) or not _is_listed(below):
                     break
         return start, end
 
     def _introduces(self, at: int) -> bool:
-        """Whether a place announces what follows it: a list, a table, a fence. Not what somebody says."""
-        place, below = self._places[at], self._places[at + 1 : at + 2]
+        """Whether a place announces what follows it. Not what somebody says."""
+        place = self._places[at]
         announces = self._lines[place.last - 1].rstrip(" *_").endswith(_INTRODUCES)
-        listed = any(one.is_item or one.is_silent for one in below)
-        if not announces or not listed or place.is_silent:
+        if not announces or at + 1 == len(self._places) or place.is_silent:
             return False
         return turns.speaker(self._lines[place.first - 1]) is None
 
@@ -373,6 +374,10 @@ class _Section:
 
     def _size(self, numbers: Iterable[int]) -> int:
         return sum(self._widths[number - 1] for number in numbers)
+
+
+def _is_listed(place: Place) -> bool:
+    return place.is_item or place.is_silent or place.outer is not None
 
 
 @lru_cache(256)
