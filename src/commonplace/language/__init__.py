@@ -30,6 +30,7 @@ _KANA = (
 _APART = "\u1100-\u11ff\u3099\u309a"
 # Soft hyphens, joiners, marks of direction, the mark of a file's byte order.
 UNSEEN = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_UNSEEN = lazy(f"[{UNSEEN}]")
 # What `letters` folds: letters that are no base letter with a mark, marks and ligatures of several scripts.
 _TO_COMPOSE = lazy(
     f"[{_APART}{UNSEEN}łŁøØđĐðÐħĦŧŦıßẞþÞĳĲæÆœŒёЁ\u0300-\u036f\u0386-\u03ce\u0591-\u05c7\u0610-\u061a\u0622-\u0626\u0640"
@@ -78,7 +79,7 @@ def compose(text: str) -> str:
         return folded
     from commonplace.language import letters
 
-    return letters.fold(folded)
+    return letters.fold(_UNSEEN.sub("", folded))
 
 
 def composed(text: str) -> str:
@@ -97,7 +98,7 @@ def caseless(text: str) -> str:
 
 def seen(text: str) -> str:
     """Return a text in NFC without characters that nobody sees."""
-    return text if text.isascii() else re.sub(f"[{UNSEEN}]", "", composed(text))
+    return text if text.isascii() else _UNSEEN.sub("", composed(text))
 
 
 def fold_width(text: str) -> str:

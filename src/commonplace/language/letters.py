@@ -1,4 +1,4 @@
-"""Letters that are the same to a search, whatever the marks on them; characters that nobody sees.
+"""Letters that are the same to a search, whatever the marks on them.
 
 FTS5 folds the accents of Latin letters. Here is the rest: letters that are no base letter with a mark (`ł`,
 `æ`, `ß`), ligatures, Greek and `ё`, the vowel signs of Arabic and Hebrew.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 from unicodedata import decomposition, normalize
-
-from commonplace.language import UNSEEN
 
 _LETTERS = dict(zip("łŁøØđĐðÐħĦŧŦıςёЁ", "lLoOdDdDhHtTiσеЕ", strict=True)) | {
     "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ß": "ss", "ẞ": "SS", "þ": "th", "Þ": "TH",
@@ -23,13 +21,13 @@ _LIGATURES = "\ufb00-\ufb06\U0001d400-\U0001d7ff"  # and letters of formulas
 
 
 def fold(text: str) -> str:
-    """Fold letters and leave out what nobody sees; the length may change."""
+    """Fold letters; the length may change."""
     return normalize("NFC", text).translate(_table())
 
 
 @cache
 def _table() -> dict[int, str]:
-    table = dict.fromkeys(_codes(UNSEEN + _POINTS), "")
+    table = dict.fromkeys(_codes(_POINTS), "")
     for code in _codes(_MARKED):
         base = code
         while (parts := decomposition(chr(base)).split()) and not parts[0].startswith("<"):
