@@ -211,7 +211,7 @@ def load(spec: Spec) -> LocalEmbedder[Any]:
         Traits(PROVIDER, name, family.scripts, family.max_tokens, family.query, family.passage, settings),
         f"{name}::{folder()}",
         files,
-        lambda context: first.pop() if first else opened(find(name)),
+        lambda: first.pop() if first else opened(find(name)),
         run,
         spec.dimensions,
     )

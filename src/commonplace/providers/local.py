@@ -42,7 +42,7 @@ T = TypeVar("T")
 class Traits:
     """What a model is like: the name people call it, the scripts it serves, what it puts before a text.
 
-    `max_tokens` is where a text is cut, unless the model's file says that it reads less; `settings` whatever
+    `max_tokens` is where a text is cut; `settings` whatever
     else changes a vector, such as the pooling. All but name and scripts goes into the fingerprint.
     """
 
@@ -59,13 +59,11 @@ class Traits:
 class Card:
     """A model's identity and size.
 
-    `digest` is of its files' bytes, `dimensions` the length of a vector, `context` how many tokens the file
-    itself says that it reads, 0 where other files say that.
+    `digest` is of its files' bytes, `dimensions` the length of a vector.
     """
 
     digest: str
     dimensions: int
-    context: int
     files: tuple[Stamp, ...]
 
     def unchanged(self) -> bool:
@@ -88,13 +86,12 @@ class LocalEmbedder(Generic[T]):
         traits: Traits,
         key: str,
         files: Callable[[], Sequence[Path]],
-        load: Callable[[int], T],
+        load: Callable[[], T],
         run: Callable[[T, str, Kind], Floats],
         dimensions: int | None = None,
     ) -> None:
         """Put a model together: `key` names its card, `files` are those that make it what it is.
 
-        `load` gets the context of the card, 0 where none is known yet; a model with a `context` tells it.
         `run` gives the vector, (d,) of any float type and length, of one text with its prefix. Raises
         ConfigError if more dimensions are asked for than it has, ProviderError.
         """
@@ -104,7 +101,7 @@ class LocalEmbedder(Generic[T]):
             if not card.unchanged():  # another model than the one whose fingerprint was given
                 message = "the model's files have changed since it was opened; start again"
                 raise ProviderError(traits.provider, message, permanent=True)
-            return load(card.context)
+            return load()
 
         self.shared = Shared(reload)
         key = f"{traits.provider}:{key}"
@@ -114,10 +111,9 @@ class LocalEmbedder(Generic[T]):
             raise ConfigError("embedding.dimensions", message)
         self.name, self.scripts = traits.name, traits.scripts
         self.dimensions = dimensions or card.dimensions
-        max_tokens = min(card.context or traits.max_tokens, traits.max_tokens)
-        self._characters = max_tokens * CHARACTERS_A_TOKEN
+        self._characters = traits.max_tokens * CHARACTERS_A_TOKEN
         prefixes = [traits.query_prefix, traits.passage_prefix]
-        rest = [card.digest, max_tokens, self.dimensions, prefixes, traits.settings]
+        rest = [card.digest, traits.max_tokens, self.dimensions, prefixes, traits.settings]
         digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:24]
         self.fingerprint = f"{traits.provider}-1:{digest}"
 
@@ -138,15 +134,13 @@ class LocalEmbedder(Generic[T]):
 
             return np.stack(runtime.each(work, texts))
 
-    def _learn(self, key: str, files: Callable[[], Sequence[Path]], load: Callable[[int], T]) -> Card:
+    def _learn(self, key: str, files: Callable[[], Sequence[Path]], load: Callable[[], T]) -> Card:
         """Make a card of the files and of what the loaded model tells, and keep it for the next process."""
         provider, named = self._traits.provider, files()
         before = stamps(provider, named)
-        model = load(0)
+        model = load()
         dimensions = len(runtime.run(provider, lambda: self._run(model, "a", "passage")))
-        context = int(getattr(model, "context", 0))
-        if not context:
-            self.shared.put(model)
+        self.shared.put(model)
         whole = hashlib.sha256()
         for path in named:
             try:
@@ -154,12 +148,12 @@ class LocalEmbedder(Generic[T]):
                     whole.update(hashlib.file_digest(file, "sha256").digest())
             except OSError as error:
                 raise _unreadable(provider, path, error) from error
-        card = Card(whole.hexdigest(), dimensions, context, before)
+        card = Card(whole.hexdigest(), dimensions, before)
         if not card.unchanged():
             message = "the model's files have changed since it was opened; start again"
             raise ProviderError(provider, message, permanent=True)
         content = {"version": VERSION, "key": key, "digest": card.digest, "dimensions": card.dimensions}
-        data = json.dumps({**content, "context": card.context, "files": card.files})
+        data = json.dumps({**content, "files": card.files})
         place = _card_file(key)
         with suppress(OSError):  # where it cannot be kept, the next process reads the files again
             paths.root_of(place).exchange(place, data.encode(), durable=False)
@@ -172,7 +166,7 @@ def _kept_card(key: str) -> Card | None:
     try:
         data = json.loads(paths.root_of(place).read(place))
         files = tuple((str(path), int(size), int(m), int(c)) for path, size, m, c in data["files"])
-        card = Card(str(data["digest"]), int(data["dimensions"]), int(data["context"]), files)
+        card = Card(str(data["digest"]), int(data["dimensions"]), files)
         return card if data["version"] == VERSION and data["key"] == key and card.unchanged() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
