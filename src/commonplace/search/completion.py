@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN = DEFAULT.shown
 SECTION, FENCE, NESTED = 0.5 * SHOWN, 2.0 * SHOWN, 0.4 * SHOWN
 REACH = 4  # passages on either side of a hit that are read
-FAR = 128  # and above it, where a fence or a table may have begun
+FAR = 512  # and above it, where a fence or a table may have begun
 OUTER = 3  # items that one may be nested in for all of them to be named
 TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
 _ENDS = lazy(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
