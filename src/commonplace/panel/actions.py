@@ -221,7 +221,8 @@ async def _what_goes(host: Host, place: Place) -> Selection | None:
         rows.append(Row(text.joined(("these lines", "bold"), passage), selected(place.first, place.last)))
     whole = selection.of_reference(place.path)
     rows.append(Row(text.joined(("the whole note", "bold"), place.path), whole))
-    picked = await host.push_screen_wait(Choice("Forget what?", rows, _meant(stated, place)))
+    at = 0 if [one.citation for one in stated] == [passage] else _meant(stated, place)
+    picked = await host.push_screen_wait(Choice("Forget what?", rows, at))
     return picked if isinstance(picked, Selection) else None
 
 
