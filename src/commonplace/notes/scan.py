@@ -219,10 +219,14 @@ def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
     own, others = sources[0], {os.path.realpath(source.root) for source in sources[1:]}
     chosen, found, left = Globs((*own.globs, *own.ignore, *known)), list[str](), _MOST_ASIDE
     for folder, names, files in os.walk(own.root):
+        prefix = f"{folder[len(own.root) :]}/".lstrip("/")
+        if ".md" in chosen.endings(prefix):  # all of it is searched, or ignored
+            names.clear()
+            continue
         hidden = {name for name in names if name[0] == "." or f"{folder}/{name}" in others}
         names[:] = [name for name in names if name not in hidden | IGNORED_FOLDERS]
-        paths = [os.path.relpath(f"{folder}/{name}", own.root) for name in files if name.endswith(".md")]
-        found += [path for path in paths if path[0] != "." and "/." not in path and not chosen(path)]
+        paths = [f"{prefix}{name}" for name in files if name.endswith(".md") and name[0] != "."]
+        found += [path for path in paths if not chosen(path)]
         if (left := left - len(files) - len(names)) < 0:
             break
     return sorted(found)
