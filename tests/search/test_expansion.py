@@ -168,7 +168,7 @@ def test_a_hypothetical_passage_is_embedded_as_one(opened: Open, server: Server)
     model.asked.clear()
     memory.search(QUESTION, expand=True)
     assert model.asked == [
-        (QUESTION, "query"),
+        (f"{QUESTION}?", "query"),
         ("how is a release put back?", "query"),
         ("To undo a release, put the former tag back.", "passage"),
     ]
@@ -346,7 +346,7 @@ def test_a_cap_holds(opened: Open, server: Server) -> None:  # noqa: F811
 
 @pytest.mark.parametrize(
     "question",
-    [f"release {SECRET}", f'"{SECRET}" OR release', f"lex: release\nintent: the one with {SECRET}"],
+    [f"release {SECRET}", f'"{SECRET}" release', f"lex: release\nintent: the one with {SECRET}"],
 )
 def test_a_secret_is_sent_to_nobody(opened: Open, server: Server, question: str) -> None:  # noqa: F811
     warning = searched_anyway(opened(search__expand="on"), question)
