@@ -444,5 +444,6 @@ def test_what_no_longer_stands_is_not_near(memory: Memory, root: Path) -> None:
 
 
 def test_no_index_is_made_for_a_write(memory: Memory) -> None:
-    assert memory.remember("Deploys go out on Fridays.", now=NOW).near == ()
+    near = memory.remember("Deploys go out on Fridays.", now=NOW).near
+    assert [one.text for one in near] == ["Deploys go out on Tuesdays."]  # of the newest lines of MEMORY.md
     assert not memory.workspace.index.exists()
