@@ -60,11 +60,12 @@ def closed_in_child(descriptor: int) -> Iterator[None]:
 
 
 def _after_fork() -> None:
-    for descriptor in _OPEN:  # by another file in its place: a thread that is no more still names the number
+    ends = os.pipe()
+    for descriptor in _OPEN:  # a pipe takes its place: a thread that is no more still names the number
         with suppress(OSError):
-            null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-            os.dup2(null, descriptor, inheritable=False)
-            os.close(null)
+            os.dup2(ends[0], descriptor, inheritable=False)
+    for end in ends:
+        os.close(end)
     _OPEN.clear()
     _numbers.clear()
 
