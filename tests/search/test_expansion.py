@@ -285,7 +285,7 @@ def searched_anyway(memory: Memory, question: str = QUESTION) -> str:
         assert found(result) == found(memory.search(question, expand=False))
         assert result.hits
         assert result.expanded == ()
-        (warning,) = result.warnings
+        (warning,) = (one for one in result.warnings if not one.startswith("read as"))
         assert warning.startswith("the question was not expanded")
         assert KEY not in warning
         assert "\n" not in warning
