@@ -291,7 +291,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         words = min(WORDS_MAX, lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
         meaning = semantic[own] if own in semantic else MEANING_UNKNOWN * min(1.0, words)
         if weight and meaning > 0 and (asked_wide or wide):
-            foreign, clear = (1 - wide, 1.0) if asked_wide else (wide, _clearness(meaning))
+            foreign = 1 - wide if asked_wide else wide
+            clear = 1.0 if asked_wide or wide <= MOST else _clearness(meaning)
             words = min(WORDS_MAX, words + WORDS_UNKNOWN * meaning * clear * foreign * own_words)
             meaning *= 1.0 - FOREIGN_LESS * (1.0 - clear) * foreign
         parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
