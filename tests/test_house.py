@@ -256,7 +256,6 @@ EXCEPTIONS = {
     "cli.failures": ({"os.open"}, "the null device"),
     "cli.hook": ({"os.open"}, "the null device"),
     "cli.main": ({"open"}, "the null device"),
-    "base.locks": ({"os.open"}, "the null device, in a child after a fork"),
     "base.snapshot": (
         {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},
         "copies in a temporary folder of its own",

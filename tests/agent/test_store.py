@@ -256,8 +256,13 @@ def test_a_rewrite_is_a_run_that_can_be_undone(plain: MemoryStore) -> None:
     plain.write_long_term(text.replace("Aged white", "Green"), agent="nanobot", session="8f3a")
     plain.memory.remember("The owner's own line.", long_term=True)
     workspace = plain.memory.workspace
-    (run,) = runs.listed(workspace)
-    assert (run.about.kind, run.about.by, run.about.agent) == ("write", "agent", "nanobot")
-    undo.undo(workspace)
+    entry, run = runs.listed(workspace)
+    assert (entry.about.by, run.about.kind, run.about.by, run.about.agent) == (
+        "owner",
+        "write",
+        "agent",
+        "nanobot",
+    )
+    undo.undo(workspace, run.id)
     assert "Aged white" in long_term(plain).read_text()
     assert "The owner's own line." in long_term(plain).read_text()

@@ -14,7 +14,7 @@ from commonplace.agent import answers as agent_answers
 from commonplace.agent import chunks, loop, pieces, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import diffs
+from commonplace.changes import diffs, spool
 from commonplace.chunking import breakpoints, code, passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
@@ -82,7 +82,6 @@ from commonplace.upkeep import (
     observations,
     prose,
     rollup,
-    spool,
     summaries,
 )
 from commonplace.upkeep.consolidation import (

@@ -214,7 +214,10 @@ def test_a_name_must_be_one_run(workspace: paths.Workspace, change: Changing) ->
             undo.undo(workspace, name)
 
 
-def test_old_runs_are_removed_by_a_later_one(workspace: paths.Workspace, change: Changing) -> None:
+def test_old_runs_are_removed_by_a_later_one(
+    workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_ALWAYS_KEPT", 1)
     start = datetime(2026, 1, 1, 12).astimezone()
     settings = History("off", 30)
     made = [

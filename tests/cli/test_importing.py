@@ -43,7 +43,14 @@ def test_as_json(run: Run, export: Path) -> None:
     value = json.loads(run("import", str(export), "--json").stdout)
     assert value["source"] == "mem0"
     assert value["files"] == [
-        {"path": "memory/2025-03-04-mem0.md", "outcome": "new", "added": 1, "updated": 0, "differs": 0}
+        {
+            "path": "memory/2025-03-04-mem0.md",
+            "outcome": "new",
+            "added": 1,
+            "updated": 0,
+            "removed": 0,
+            "differs": 0,
+        }
     ]
     assert value["left_out"] == []
     assert value["run"]

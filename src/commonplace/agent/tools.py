@@ -207,13 +207,13 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         never = "agents may have nothing erased here (forget.by_agents); the owner does"
         return answers.failed(f"{FORGETS}: {never}: {remedies.say('forget')}")
     selection, waiting = selection_of(arguments), confirmations_of(memory)
-    asks = by_agents == "ask" and not caller.asks_itself
+    asks, code = by_agents == "ask" and not caller.asks_itself, arguments.get("confirm", "").strip()
     if asks and caller.ask is None:
-        return _left_to_owner(memory, selection, caller)
+        return answers.failed(f"{FORGETS}: {STALE}") if code else _left_to_owner(memory, selection, caller)
     # What was asked for, apart from everything else; what of the notes that means, the preview knows.
     asked = json.dumps([selection.kind, selection.value, selection.also])
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
-    if code := arguments.get("confirm", "").strip():
+    if code:
         text, preview = waiting.shown(code), waiting.redeem(code, request)
         if preview is None:
             return answers.failed(f"{FORGETS}: {STALE}")

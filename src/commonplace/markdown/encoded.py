@@ -13,7 +13,8 @@ _PICTURE = lazy(
 _RUN = lazy(r"[A-Za-z0-9+/]{200,}+={0,2}")
 _LINE = r"[ \t>]{0,20}+[A-Za-z0-9+/]{56,100}+[ \t\r]{0,20}\n"
 _LINES = lazy(
-    rf"^(?:{_LINE}){{3,}}+(?:[ \t>]{{0,20}}+[A-Za-z0-9+/]{{1,100}}+={{0,2}}[ \t\r]{{0,20}}$)?", re.MULTILINE
+    rf"^(?:{_LINE}|(?!)){{3,}}+(?:[ \t>]{{0,20}}+[A-Za-z0-9+/]{{1,100}}+={{0,2}}[ \t\r]{{0,20}}$)?",
+    re.MULTILINE,
 )
 # Hashes have no letters behind f, and words rarely digits, capitals and small letters.
 _MIXED = lazy(r"(?=.{0,400}?[0-9])(?=.{0,400}?[a-z])(?=.{0,400}?[A-Z]).{0,400}?[g-zG-Z]", re.DOTALL)
