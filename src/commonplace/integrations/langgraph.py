@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from commonplace.agent.items import Item, Namespace
 
 NAME = "langgraph"
-_NUMBERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+_ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+_OPERATORS = {"$eq", "$ne", *_ORDERS}
+_KEY = re.compile(r"[\w.-]+")
 
 
 class NoteStore(base.BaseStore):
@@ -79,8 +82,10 @@ class NoteStore(base.BaseStore):
         self._worker.stop()
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
+        _check(op.filter or {})
+
         def passes(item: Item) -> bool:
-            return all(_matches(item.value.get(key), value) for key, value in (op.filter or {}).items())
+            return all(_matches(_at(item.value, key), value) for key, value in (op.filter or {}).items())
 
         scored: Iterable[tuple[Item, float | None]]
         if op.query:
@@ -121,6 +126,37 @@ def _fits(condition: base.MatchCondition, namespace: Namespace) -> bool:
     return all(label in ("*", part) for part, label in zip(parts, condition.path, strict=True))
 
 
+def _check(filters: Mapping[str, object]) -> None:
+    """Refuse keys and operators that are not known, whether there are items or not. Raises ValueError."""
+    for key, expected in filters.items():
+        if not _KEY.fullmatch(key):
+            allowed = "letters, digits, underscores, dots and hyphens; $and and $or are not supported"
+            raise ValueError(f"Invalid filter key: {key!r}. Filter keys must contain only {allowed}.")
+        _check_value(expected)
+
+
+def _check_value(expected: object) -> None:
+    if not isinstance(expected, Mapping):
+        return
+    is_operation = any(str(name).startswith("$") for name in expected)
+    for name, other in expected.items():
+        if not is_operation:
+            _check_value(other)
+        elif name not in _OPERATORS:
+            raise ValueError(f"Unsupported operator: {name}")
+        elif name in _ORDERS and not isinstance(other, int | float | str):
+            raise ValueError(f"{name} compares numbers and texts, not {type(other).__name__}")
+
+
+def _at(value: Mapping[str, object], key: str) -> object:
+    """The value at a key, or at the end of keys with dots between them; None where there is none."""
+    if key in value:
+        return value[key]
+    first, _, rest = key.partition(".")
+    inner = value.get(first)
+    return _at(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
 def _matches(value: object, expected: object) -> bool:
     """Whether a value is the one of a filter, or what its operators (`$gt` and others) allow."""
     if isinstance(expected, Mapping):
@@ -142,10 +178,8 @@ def _matches(value: object, expected: object) -> bool:
 def _allowed(value: Any, operation: str, other: Any) -> bool:
     if operation in ("$eq", "$ne"):
         return bool((value == other) == (operation == "$eq"))
-    compare = _NUMBERS.get(operation)
-    if compare is None:
-        raise ValueError(f"Unsupported operator: {operation}")
+    compare = _ORDERS[operation]
     try:
         return bool(compare(float(value), float(other)))
-    except (TypeError, ValueError):  # what is no number, or not there, is neither more nor less
-        return False
+    except (TypeError, ValueError):  # texts are compared as such: days of ISO 8601 are in their order
+        return isinstance(value, str) and isinstance(other, str) and bool(compare(value, other))
