@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -47,7 +48,11 @@ def document() -> str:
 
 def main() -> int:
     """Write the page, or check it."""
-    if "--check" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="only say whether it is current")
+    if parser.parse_args().check:
         # Words only: versions of click break lines differently.
         return 0 if TARGET.exists() and TARGET.read_text("utf-8").split() == document().split() else 1
     TARGET.parent.mkdir(exist_ok=True)

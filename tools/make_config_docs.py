@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -33,7 +34,11 @@ def document(page: str) -> str:
 def main() -> int:
     """Write the page, or check it."""
     page = TARGET.read_text("utf-8")
-    if "--check" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="only say whether it is current")
+    if parser.parse_args().check:
         return 0 if page == document(page) else 1
     TARGET.write_text(document(page), "utf-8")
     return 0

@@ -7,6 +7,7 @@ It needs what the tests of the page need (playwright and a Chromium); a Chinese 
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -44,6 +45,9 @@ def draw(browser: Browser, address: str, language: str, question: str, target: P
 
 def main() -> int:
     """Serve the demonstration notes, and draw every picture."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         raise SystemExit("there is no Chromium; install the package chromium")

@@ -5,8 +5,8 @@ python tools/measure_capture.py [COUNT [none|builtin]]
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -114,4 +114,10 @@ def _row(name: str, values: Sequence[float]) -> Row:
 
 
 if __name__ == "__main__":
-    print(as_text(measure(*map(int, sys.argv[1:2] or ["1000"]), *sys.argv[2:3])))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("count", nargs="?", type=int, default=1000)
+    parser.add_argument("model", nargs="?", choices=["none", "builtin", "auto"], default="auto")
+    given = parser.parse_args()
+    print(as_text(measure(given.count, given.model)))

@@ -7,6 +7,7 @@ Without a workspace the one that ships is unpacked and indexed first. Medians ov
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -50,13 +51,19 @@ def once(workspace: Path) -> list[float]:
 
 def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("workspace", nargs="?", type=Path)
+    parser.add_argument("times", nargs="?", type=int, default=11)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder) / "notes"
-        if len(sys.argv) == 1:
+        workspace = given.workspace or Path(folder) / "notes"
+        if given.workspace is None:
             demo.unpack(workspace)
             with Memory.open(workspace) as memory:
                 memory.sync()
-        rows = [once(workspace) for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 11)]
+        rows = [once(workspace) for _ in range(given.times)]
     for (method, _), seconds in zip(STEPS, zip(*rows, strict=True), strict=True):
         print(f"{method:<12} {statistics.median(seconds):.3f} s")
 

@@ -11,6 +11,7 @@ process of their own and take part of the machine too.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -261,13 +262,20 @@ def main() -> None:
     if sys.argv[1:2] == ["load"]:
         load(int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), json.load(sys.stdin))
         return
-    clients, seconds, notes, kept = (*sys.argv[1:], *("32", "20", "1000", "")[len(sys.argv) - 1 :])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("clients", nargs="?", type=int, default=32)
+    parser.add_argument("seconds", nargs="?", type=float, default=20.0)
+    parser.add_argument("notes", nargs="?", type=int, default=1000)
+    parser.add_argument("folder", nargs="?", type=Path)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(kept or folder) / "notes"
+        workspace = (given.folder or Path(folder)) / "notes"
         if not workspace.exists():
-            make(workspace, int(notes))
+            make(workspace, given.notes)
         paths = [f"memory/{path.name}" for path in sorted(workspace.glob("memory/*.md"))]
-        report(measure(workspace, paths, int(clients), float(seconds)), float(seconds))
+        report(measure(workspace, paths, given.clients, given.seconds), given.seconds)
 
 
 if __name__ == "__main__":

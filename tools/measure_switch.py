@@ -8,10 +8,10 @@ loopback stands for two models of 384 dimensions; it answers at once, so that wh
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import statistics
-import sys
 import tempfile
 import threading
 import time
@@ -122,8 +122,13 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    notes = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as cache:
         import os
 
         os.environ["XDG_CACHE_HOME"] = cache
-        main(Path(sys.argv[1]))
+        main(notes)
