@@ -20,8 +20,8 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     shown = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
     assert b"\x1b" not in done.stdout
-    assert len(re.findall(r"the expected passage is hit [123]", shown)) == len(questions()) == 8
-    assert shown.index("the expected passage is hit 1") < shown.index("2. ")  # the first answer is right
+    assert len(re.findall(r"answered by \[[123]\]", shown)) == len(questions()) == 8
+    assert shown.index("answered by [1]") < shown.index("2. ")  # the first answer is right
     assert "vectors + full text" in shown
     assert re.search(r"kestrel/\S+\.md:\d+", shown)
     (files,) = re.findall(r"every file whole would be\s+([\d,]+) tokens", shown)

@@ -20,7 +20,7 @@ from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
 from commonplace.config import gone
 from commonplace.config.settings import ENGINES
-from commonplace.render import count, hits, reports
+from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
 from commonplace.types.data import to_data
 
@@ -364,7 +364,7 @@ def demo(ctx: click.Context, keep: str | None) -> None:
 
 
 def _show(folder: Path, *, kept: bool) -> int:
-    from commonplace.demo import tour, unpack
+    from commonplace.demo import notes, tour, unpack
     from commonplace.memory import Memory
 
     unpack(folder)
@@ -372,7 +372,10 @@ def _show(folder: Path, *, kept: bool) -> int:
         look = session.look(memory.settings)
         look = look._replace(width=look.width or LOG_WIDTH, links=look.links and kept)
         _title(f"A workspace of notes, copied to {folder}", look)
+        sizes = [len(text.encode()) for text in notes(folder)]
+        session.write(f"  {count(len(sizes), 'note')}, {screen.size(sum(sizes))}: read, then embedded")
         spent = _index(memory)
+        session.write("  Eight questions; the first one loads the models.\n")
         stops = []
         for stop in tour.walk(memory):
             stops.append(stop)
@@ -433,11 +436,9 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     )
     if text:
         session.write("\n".join(f"{INDENT}{line}".rstrip() for line in text.splitlines()) + "\n")
-    rank = (
-        f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
-    )
+    rank = f" · answered by [{stop.rank}]" if stop.rank else ""
     tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS, read=passage_lines)
-    session.write(f"{INDENT}{hits.footer(stop.result, tokens)} · {rank}\n")
+    session.write(f"{INDENT}{hits.footer(stop.result, tokens)}{rank}\n")
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
