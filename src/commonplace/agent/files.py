@@ -155,9 +155,16 @@ class Files:
         except masks.MarkLost as error:
             raise Refused(f"{error} would be lost; leave its mark where it stands") from error
         except CommonplaceError as error:
-            raise Refused(str(error)) from error
+            raise Refused(self._as_named(str(error))) from error
         except OSError as error:
             raise Refused(f"{command}: {paths.reason(error)}") from error
+
+    def _as_named(self, text: str) -> str:
+        """A message with files named as a model knows them: no path of this machine is shown."""
+        root = os.fspath(self._memory.workspace.root)
+        for folder in dict.fromkeys((root, os.path.realpath(root))):
+            text = text.replace(f"{folder}/{paths.MEMORY_FOLDER}/", f"{ROOT}/").replace(folder, ROOT)
+        return text
 
     # --- looking ------------------------------------------------------------------------------------
 

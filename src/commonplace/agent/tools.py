@@ -124,6 +124,14 @@ def parsed(arguments: str) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
+def without_root(text: str, memory: Memory) -> str:
+    """Return a message with files of the workspace by their paths in it: none of this machine is shown."""
+    root = os.fspath(memory.workspace.root)
+    for folder in dict.fromkeys((root, os.path.realpath(root))):
+        text = text.replace(f"{folder}/", "")
+    return text
+
+
 def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
     """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
     from commonplace.providers.llm import schemas
@@ -137,7 +145,7 @@ def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Cal
         try:
             return tool.run(memory, values, caller)
         except CommonplaceError as error:
-            return answers.failed(f"{tool.name}: {error}")
+            return answers.failed(without_root(f"{tool.name}: {error}", memory))
 
 
 def find(name: str) -> Tool | None:
