@@ -11,6 +11,7 @@ from typing import Any
 from commonplace.base.errors import ConfigError
 
 _WHOLE = re.compile(r"([+-]?\d{1,15})(?:\.0*)?")
+_NULL = frozenset({"null", "none", "undefined"})
 _FLAGS = {"true": True, "false": False}
 _SHOWN = 60  # characters of a value in an error
 DAYS = "2026-02-13, 2026-02, yesterday, last Tuesday, 上周三"  # how a time may be written, in an error
@@ -28,6 +29,8 @@ def fitted(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[s
         kind = properties.get(name, {})
         is_text = kind.get("type") == "string" and "enum" not in kind
         may_lack = name in properties and name not in schema.get("required", ())
+        if isinstance(value, str) and value.strip().lower() in _NULL and not is_text:
+            value = None
         if value is None or (may_lack and not is_text and value in ("", [])):
             continue
         values[name] = _fitted(value, kind)

@@ -52,6 +52,7 @@ def edit(
 
     def compose(data: bytes) -> bytes:
         parse(data, file)
+        mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""  # as some editors write it; kept
         document = tomlkit.parse(data.decode("utf-8-sig"))
         change(document)
         text = tomlkit.dumps(document)
@@ -59,7 +60,7 @@ def edit(
             way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
             raise ConfigError("settings", f"{paths.shown(file)} {way}")
         try:
-            changed = text.encode()
+            changed = f"{mark}{text}".encode()
         except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
             raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
         check(changed, file, workspace)

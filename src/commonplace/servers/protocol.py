@@ -156,7 +156,8 @@ def read(message: object, connection: Connection, exchange: Exchange = ALONE) ->
     require(fields.get("jsonrpc") == "2.0", INVALID, 'a message is an object with "jsonrpc": "2.0"')
     if "method" not in fields and ("result" in fields or "error" in fields):
         return None
-    method, params, id_ = fields.get("method"), fields.get("params", {}), id_of(message)
+    method, params, id_ = fields.get("method"), fields.get("params"), id_of(message)
+    params = {} if params is None else params
     require(isinstance(method, str), INVALID, "the method is missing")
     require(id_ is not None or "id" not in fields, INVALID, "an id is a text or an integer")
     require(isinstance(params, dict), PARAMS, "params must be an object")
