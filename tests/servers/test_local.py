@@ -158,9 +158,7 @@ def test_only_the_user_reaches_the_socket(served: LocalServer, workspace: Path, 
     assert os.stat(sockets).st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(
-    "name", ["COMMONPLACE_SEARCH_LIMIT", "OPENAI_API_KEY", "HTTPS_PROXY", "XDG_CONFIG_HOME", "HOME"]
-)
+@pytest.mark.parametrize("name", ["COMMONPLACE_SEARCH_LIMIT", "HTTPS_PROXY", "XDG_CONFIG_HOME", "HOME"])
 def test_another_environment_has_another_server(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -169,7 +167,9 @@ def test_another_environment_has_another_server(
     assert local.address(workspace) not in (before, None)
 
 
-@pytest.mark.parametrize("name", ["COMMONPLACE_AGENT", "COMMONPLACE_WORKSPACE", "EDITOR", "PWD"])
+@pytest.mark.parametrize(
+    "name", ["COMMONPLACE_AGENT", "COMMONPLACE_WORKSPACE", "EDITOR", "PWD", "OPENAI_API_KEY"]
+)
 def test_what_changes_no_answer_changes_no_address(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -1,7 +1,7 @@
 """The way from a program of this user to the server of a workspace: a Unix socket that nobody else can reach.
 
 The name of a socket says which program answers there, for which workspace, and in which environment: a server
-of another version, or one that was started with other settings or keys, is never asked by mistake. Whoever
+of another version, or one that was started with other settings, is never asked by mistake. Whoever
 calls needs nothing of the engine, so that a hook costs what starting Python costs.
 
 A connection begins with one line of JSON: a door by its name, a workspace by its real path, as which agent,
@@ -28,9 +28,9 @@ LONGEST = 4 << 20  # bytes of a call, and of an answer
 START_WAIT_S = 15.0  # for a server that was started to listen
 _PAUSE_S = 0.01
 _LONGEST_NAME = 103  # bytes of the path of a socket on macOS; Linux takes 107
-# What an answer depends on beside files: settings, keys, where the user's files are, how the network is
-# reached.
-_PREFIX, _SUFFIXES = "COMMONPLACE_", ("_API_KEY", "_PROXY", "_proxy")
+# What an answer depends on beside files: settings, where the user's files are, how the network is reached.
+# Not keys of providers: a shell holds those of many programs, and another value would be another server.
+_PREFIX, _SUFFIXES = "COMMONPLACE_", ("_PROXY", "_proxy")
 _NAMES = frozenset(("HOME", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"))
 _NOT = frozenset(f"COMMONPLACE_{name}" for name in ("WORKSPACE", "AGENT", "DETACHED", "SERVER_TOKEN"))
 _FILES = ("_PATH", "_FILE")  # endings of variables that name a file, relative to where a program is started
