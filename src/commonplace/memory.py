@@ -34,6 +34,7 @@ from commonplace.search import references as places
 from commonplace.search import union
 from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
+from commonplace.search.journal import count_late as count_late
 from commonplace.search.lab import DEFAULT as NO_LAB
 from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen

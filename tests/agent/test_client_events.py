@@ -317,7 +317,8 @@ def test_summaries_can_be_switched_off(memory: Memory, tmp_path: Path) -> None:
         ({"file": {"filePath": "x", "content": "c"}}, "c"),
         ("plain", "plain"),
         (None, ""),
-        ({"ok": True}, '{"ok": true}'),
+        ({"ok": True}, ""),
+        ({"ok": "yes"}, '{"ok": "yes"}'),
         (3, "3"),
     ],
 )

@@ -12,13 +12,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.seen import Injected
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.transcripts.injected import typed
 
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 # Events whose answer the client waits for, with what it puts into the conversation.
 ANSWERED = ("SessionStart", "UserPromptSubmit")
 _ANEW = ("clear", "compact")  # sources of a start whose conversation holds nothing of before
+MOST_LATE, MOST_LATE_EVENTS = 64, 3  # sessions that lack answers, and events of each
 # Where the answers of tools keep what people would call the result, in this order.
 _RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
 _DEEPEST, _PLAIN_LENGTH = 6, 64
-_COMMAND = re.compile(r"/[\w:-]+")
+_COMMAND = lazy(r"/[A-Za-z][\w-]*(?::[\w-]+)*(?:\s|$)", re.ASCII)  # `/compact`, `/plugin:name what for`
 Later = Callable[[Callable[[], object]], object]
 
 
@@ -58,6 +60,7 @@ class ClientEvents:
         Without `submit` observations go to the spool.
         """
         self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
+        self._late: dict[str, list[Mapping[str, Any]]] = {}  # by session, the events whose answers it lacks
 
     def answer(self, event: Mapping[str, Any]) -> str:
         """Return what the program of a hook prints, empty for nothing, and note it as given to the session.
@@ -86,6 +89,14 @@ class ClientEvents:
         given = context
         answer = {"hookEventName": name, "additionalContext": context.text}
         return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(given)
+
+    def missed(self, event: Mapping[str, Any]) -> None:
+        """Note that the answer to an event came too late, or from words alone: the next message brings it."""
+        if session := self._session(event):
+            known = [one for one in self._late.pop(session, []) if one != event]
+            self._late[session] = [*known, event][-MOST_LATE_EVENTS:]
+            while len(self._late) > MOST_LATE:
+                self._late.pop(next(iter(self._late)), None)
 
     def _note(self, name: str, event: Mapping[str, Any], session: str) -> None:
         """Take an event of which nothing goes back; an agent that only reads leaves nothing here."""
@@ -119,26 +130,36 @@ class ClientEvents:
     # --- what goes into the conversation ----------------------------------------------------------------
 
     def _start(self, event: Mapping[str, Any], session: str) -> Context:
-        """Long-term memory, the last days and open matters, as far as the session was not given them.
+        """Long-term memory, the last days and open matters, as far as the session was not given them."""
+        if event.get("source") in _ANEW:
+            self._builder().forget(session)
+        self._later(self._sum_up)
+        return self._begin(event, session)
+
+    def _begin(
+        self, event: Mapping[str, Any], session: str, message: str = "", late: Sequence[str] = ()
+    ) -> Context:
+        """The block for the start of a session, with what answers messages.
 
         A session that is resumed knows the last days: what is new of them is mostly what it did itself.
         """
         is_resumed, settings = event.get("source") == "resume", self.memory.settings.prompt
         builder = self._builder(settings._replace(daily=0, days=0) if is_resumed else settings)
-        if event.get("source") in _ANEW:
-            builder.forget(session)
-        self._later(self._sum_up)
-        return builder.compose("", session=session, open_matters=not is_resumed)
+        return builder.compose(message, session=session, open_matters=not is_resumed, sparing=True, late=late)
 
     def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
-        """What clearly answers the message, and nothing beside it."""
-        prompt = event.get("prompt")
-        message = typed(prompt) if isinstance(prompt, str) else ""
-        if not message or _is_command(message):
+        """What clearly answers the message, and the answer before it where that came too late."""
+        message = _message(event)
+        if not message:
             return None
+        late = self._late.pop(session, [])
+        missed = [text for text in map(_message, late) if text and text != message]
+        start = next((one for one in late if one.get("hook_event_name") == "SessionStart"), None)
+        if start is not None:
+            return self._begin(start, session, message, missed)
         settings = self.memory.settings.prompt
         alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
-        return self._builder(alone).compose(message, session=session, sparing=True)
+        return self._builder(alone).compose(message, session=session, sparing=True, late=missed)
 
     # --- what is noted ----------------------------------------------------------------------------------
 
@@ -237,16 +258,19 @@ class _Flush(NamedTuple):
             flush(memory, turns, llm, session=self.session, agent=self.events.agent, deadline_s=deadline_s)
 
 
+def _message(event: Mapping[str, Any]) -> str:
+    """The words of a user's message; empty for a command of the client, and where there are none."""
+    prompt = event.get("prompt")
+    message = typed(prompt) if isinstance(prompt, str) else ""
+    command = _COMMAND.match(message)
+    # `/tmp is full` names a folder of this machine.
+    return "" if command and not os.path.exists(command[0].rstrip()) else message
+
+
 def _log(message: str) -> None:
     import logging
 
     logging.getLogger("commonplace.hook").warning(message)
-
-
-def _is_command(message: str) -> bool:
-    """Whether a message calls a command of the client (`/review`, `/plugin:name`); paths begin so too."""
-    name = message.split(maxsplit=1)[0]
-    return bool(_COMMAND.fullmatch(name)) and not os.path.exists(name)
 
 
 def is_transcript(path: str) -> bool:
@@ -261,15 +285,24 @@ def is_transcript(path: str) -> bool:
 
 
 def result_text(response: object, depth: int = 0) -> str:
-    """Return the result of a tool as a text, whichever shape its client gives it."""
+    """Return the result of a tool as a text, whichever shape its client gives it, also as JSON in a text.
+
+    Empty for a command that printed nothing.
+    """
     if isinstance(response, str):
-        return response
+        if not response.lstrip().startswith("{"):
+            return response
+        try:
+            read = json.loads(response)
+        except (ValueError, RecursionError):
+            return response
+        return result_text(read, depth + 1) if any(key in read for key in _RESULTS) else response
     if response is None or depth > _DEEPEST:
         return ""
     if isinstance(response, list):
         return "\n".join(filter(None, (result_text(part, depth + 1) for part in response)))
     if isinstance(response, dict):
         texts = [result_text(response[key], depth + 1) for key in _RESULTS if key in response]
-        if any(texts):
-            return "\n".join(filter(None, texts))
+        if texts or not any(isinstance(value, str | dict | list) and value for value in response.values()):
+            return "\n".join(filter(None, texts))  # flags and codes of a silent command are no result
     return json.dumps(response, ensure_ascii=False, default=str)

@@ -137,8 +137,12 @@ class ContextBuilder:
         budget: int | None = None,
         open_matters: bool = False,
         sparing: bool = False,
+        late: Sequence[str] = (),
     ) -> Context:
-        """Compose the block without noting that it was given: for a host that may not use it."""
+        """Compose the block without noting that it was given: for a host that may not use it.
+
+        `late` are former messages whose answers came too late: they have the room that is left.
+        """
         settings, today = self.settings, day_of(now)
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
         with_files = settings.files if files is None else files
@@ -149,6 +153,8 @@ class ContextBuilder:
             self._take_notes(block, today, share, with_files=with_files, open_matters=open_matters)
         if message.strip():
             block.recall(message, today, sparing=sparing)
+        for text in late:
+            block.recall(text, today, sparing=sparing)
         return block.context()
 
     def _take_notes(
@@ -319,7 +325,7 @@ class Block:
         recall = self._ask(message, partial(ask, without_session=self._session if sparing else ""))
         if recall is None:
             return
-        self._recall = recall
+        self._recall = self._recall or recall
         if recall.tentative:
             self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
@@ -338,6 +344,9 @@ class Block:
         for hit, new in zip(composed.hits, rests, strict=True):
             if new is None:
                 self._leave(Piece((hit,)), GIVEN)
+            self._note(Piece((hit,)))
+        if composed.hits:
+            self._used += estimates.quarters(composed.text) - estimates.quarters(pack.enclosed([]))
         self._show(RECALL, [new for new in rests if new is not None])
 
     def _ask(self, message: str, recall: Callable[..., Recall]) -> Recall | None:

@@ -76,7 +76,7 @@ PLACES = (
     Place("overwritten", r"overwritten/[^/]+", "data", "copies"),
     Place("log", r"(?:schedule|server)\.log", "data", "logs"),
     Place("redaction", r"redaction", "data"),  # a digest
-    Place("usage", r"usage\.missed", "data"),  # a byte for each question
+    Place("usage", r"usage\.(?:missed|late)", "data"),  # a byte for each question
     Place("database", r"index\.sqlite(?:-wal|-shm|-journal)?", "database", "index"),
     Place("database", r"ledger\.sqlite(?:-wal|-shm|-journal)?", "database"),  # names of models, and counts
     Place("database", r"usage\.sqlite(?:-wal|-shm|-journal)?", "database", "usage"),

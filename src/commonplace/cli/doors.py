@@ -9,8 +9,10 @@ from commonplace.base import remedies
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
-    from commonplace.servers.local_server import Door
+    from commonplace.servers.local_server import Door, Reply
     from commonplace.servers.methods import Service
+
+MODELS_S = 0.1  # that a prompt waits for models, before words alone answer
 
 
 def _search(service: Service, request: Mapping[str, Any]) -> object:
@@ -30,24 +32,54 @@ def _prompt(service: Service, request: Mapping[str, Any]) -> object:
 def _hook(service: Service, request: Mapping[str, Any]) -> object:
     """Answer an event of a client; the connection's own thread notes it once the hook has gone.
 
-    Connections are bounded: a hook that is one too many notes its event by itself. What the hook gave up
-    waiting for is not noted, since it has asked full text by then.
+    Connections are bounded: a hook that is one too many notes its event by itself.
     """
     from commonplace.cli import hook
     from commonplace.servers.local_server import Reply
 
-    event = request["event"]
+    event, events = request["event"], service.events()
 
     def note() -> None:
         try:
-            service.events().answer(event)
+            events.answer(event)
         except Exception as error:  # noqa: BLE001 - its words may be those of a tool, and a log keeps them
             service.tell(f"{type(error).__name__} while an event of a client was noted")
 
-    if event.get("hook_event_name") not in hook.ANSWERED:
-        return Reply(hook.TAKEN, note)
-    text, given = service.events().compose(event)
-    return Reply(hook.TAKEN + text.encode(), given)
+    if "is_late" in request:  # answered without a server, by words alone
+        if request["is_late"] or event.get("hook_event_name") != "SessionStart":
+            events.missed(event)
+        return Reply(hook.TAKEN, service.warm)
+    if event.get("hook_event_name") in hook.ANSWERED:
+        return _answered(service, event, is_named=bool(request.get("named")))
+    return Reply(hook.TAKEN, note)
+
+
+def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> Reply:
+    """Answer an event that a client waits for; by words alone as long as the models are not loaded.
+
+    What the hook gave up waiting for is not noted as given, since it has asked full text by then: the next
+    message brings it, as it brings what the models find where they were not loaded yet.
+    """
+    from commonplace.cli import hook
+    from commonplace.servers.local_server import Reply
+
+    events, is_start = service.events(), event["hook_event_name"] == "SessionStart"
+    by_words = not is_start and not service.is_warm(MODELS_S)
+    if by_words:
+        root = service.memory.workspace.root
+        with hook.open_memory(root, service.agent, is_named=is_named, words_alone=True) as memory:
+            text, given = type(events)(memory, service.agent).compose(event)
+    else:
+        text, given = events.compose(event)
+
+    def sent() -> None:
+        given()
+        if by_words:
+            events.missed(event)
+        if is_start:
+            service.warm()
+
+    return Reply(hook.TAKEN + text.encode(), sent, lambda: events.missed(event))
 
 
 DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt, "hook": _hook}

@@ -2,8 +2,8 @@
 
 Whatever happens, the exit code is 0 and nothing is said about trouble: an agent must not stop, and its user
 must not lose a message, because of a memory. The last trouble is kept where `doctor` finds it. Events that a
-client waits for have a deadline: a warm server answers them, otherwise full text does, otherwise nobody. All
-others are handed over and not waited for.
+client waits for have a deadline that fits the machine: a warm server answers them, otherwise full text does.
+What came too late is counted, and given with the next message. All others are handed over and not waited for.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from commonplace.config import Settings
     from commonplace.memory import Memory
 
-    Work = Callable[[], object]
+    Tell = Callable[[bytes], object]
 
-DEADLINE_MS = 300  # of all of it
+DEADLINE_MS, LONGEST_MS = 300, 3000  # of all of it, on a machine at rest and on any
+# How many times as long as this process took to begin, which is 30 ms on a machine at rest.
+BEGINNINGS = 10
 STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
 SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full text
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
 _OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
 LONGEST_TROUBLE = 4096  # bytes of a line about what went wrong
+DONE, BY_WORDS = b"d", b"w"  # how an event was answered: as it should be, without a server
+PAUSE_S = 0.03  # after which what reads as a whole event is one
 TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
 
 
@@ -95,37 +98,61 @@ def run(
     workspace: str | None = None,
     agent: str | None = None,
     *,
-    deadline: int = DEADLINE_MS,
+    deadline: int | None = None,
     debug: bool = False,
 ) -> int:
     """Read an event, and print what goes into the conversation; return 0.
 
-    It ends after `deadline` milliseconds, whatever it does by then. With `debug` it does not, and what goes
-    wrong is raised.
+    It ends after `deadline` milliseconds, or as many as fit the machine, whatever it does by then. With
+    `debug` it does not, and what goes wrong is raised.
     """
-    began, limit_s = time.monotonic(), deadline / 1000
-    end = [began + limit_s]
+    began, limit_s = time.monotonic(), (deadline or fitting_ms(_age_s())) / 1000
+    name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
+    is_named = bool(workspace or os.environ.get("COMMONPLACE_WORKSPACE"))
+    tell: Tell = lambda how: None  # noqa: E731
     try:
+        event = _read(None if debug else began + limit_s)
+        if STARTS in event:  # once a session, and nobody has written anything yet
+            limit_s *= STARTING
+        if any(one.encode() in event for one in ANSWERED):
+            tell = _watched(workspace, name, event, is_named=is_named)
         if not debug:
             # A thread ends the process whatever this one hangs in; what was printed by then stands.
-            start_new_thread(_end_at, (end,))
-        event = _read()
-        if STARTS in event:  # once a session, and nobody has written anything yet
-            end[0] = began + STARTING * limit_s
-        name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
+            start_new_thread(_end_at, (began + limit_s,))
         root = _root(workspace, name)
-        is_named = bool(workspace or os.environ.get("COMMONPLACE_WORKSPACE"))
         if event and root is not None:
             left_s = began + SERVER_SHARE * limit_s - time.monotonic()
             answer = _ask_server(root, name, event, max(0.02, left_s), is_named=is_named)
-            _print(answer if answer is not None else _without_server(root, name, event, is_named=is_named))
+            if answer is None:
+                _without_server(root, name, event, tell, is_named=is_named)
+            else:
+                _print(answer)
+                tell(DONE)
     except BaseException as error:
         if debug:
             raise
+        tell(DONE)  # what went wrong is kept: it was not too late
         # Of what nobody foresaw the words may be those of a tool, or of its user.
         is_ours = type(error).__module__ == "commonplace.base.errors"
         note_trouble(str(error) if is_ours else type(error).__name__)
     return 0
+
+
+def fitting_ms(age_s: float) -> float:
+    """Return the deadline for a machine on which a process has taken so long to begin."""
+    return min(LONGEST_MS, max(DEADLINE_MS, 1000 * BEGINNINGS * age_s))
+
+
+def _age_s() -> float:
+    """Seconds since this process was started; its time on the processor where the system does not say."""
+    try:
+        status = os.open("/proc/self/stat", os.O_RDONLY)
+        # proc(5): field 22; the name before may hold blanks
+        ticks = int(os.read(status, 4096).rpartition(b")")[2].split()[19])
+        os.close(status)
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.process_time()
 
 
 def trouble_file() -> Path:
@@ -150,15 +177,30 @@ def note_trouble(text: str) -> None:
         pass
 
 
-def _read() -> bytes:
-    """The event, on one line; nothing for one that is too long."""
+def _read(end: float | None) -> bytes:
+    """The event, on one line, as far as it is there by the end; nothing for one that is too long.
+
+    A client may leave its end of the pipe open: what reads as a whole event is taken all the same.
+    """
     data = bytearray()
-    while part := os.read(0, 1 << 16):
+    while _has_more(data, end) and (part := os.read(0, 1 << 16)):
         data += part
         if len(data) > LONGEST:
             return b""
     # Line breaks stand between the values of JSON alone, since in texts they are escaped.
     return bytes(data).replace(b"\n", b" ").strip()
+
+
+def _has_more(data: bytearray, end: float | None) -> bool:
+    """Whether there is more to read, or the end of it; waits for that."""
+    if os.name == "nt":
+        return True
+    from select import select
+
+    waits = [] if end is None else [max(0.0, end - time.monotonic())]
+    if data.rstrip().endswith(b"}"):
+        waits.append(PAUSE_S)
+    return bool(select([0], [], [], min(waits, default=None))[0])
 
 
 def _root(workspace: str | None, agent: str) -> str | None:
@@ -177,8 +219,8 @@ def _root(workspace: str | None, agent: str) -> str | None:
         return os.fspath(config.reach([workspace] if workspace else [], agent).home)
 
 
-def _end_at(end: Sequence[float]) -> None:
-    while (left_s := end[0] - time.monotonic()) > 0:
+def _end_at(end: float) -> None:
+    while (left_s := end - time.monotonic()) > 0:
         time.sleep(left_s)
     os._exit(0)
 
@@ -203,59 +245,97 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
     return answer[len(TAKEN) :].strip()
 
 
-def _without_server(root: str, agent: str, data: bytes, *, is_named: bool) -> bytes:
+def _without_server(root: str, agent: str, data: bytes, tell: Tell, *, is_named: bool) -> None:
     """Answer an event in this process, by full text; or in another one, where nobody waits."""
     # At once, before all else is imported: reading JSON takes a third of what the client waits for. None
     # writes the letters of a name in another way than as they are.
     is_answered = any(name.encode() in data for name in ANSWERED)
     is_alone = not is_answered and _forked()
     if not (is_answered or is_alone):
-        return b""
+        return
     import json
 
     event = json.loads(data)
     if not isinstance(event, dict):
-        return b""
+        return
     if is_answered and event.get("hook_event_name") not in ANSWERED and not (is_alone := _forked()):
-        return b""
-    if not is_alone:
-        gc.disable()  # what a tenth of a second leaves behind is not worth looking for
+        return
+    from commonplace.agent.client_events import ClientEvents
+
+    if is_alone:
+        with open_memory(root, agent, is_named=is_named) as memory:
+            if memory.settings.server.start != "never":
+                local.launch(root)
+            ClientEvents(memory, agent).answer(event)
+        os._exit(0)
+    gc.disable()  # what a tenth of a second leaves behind is not worth looking for
+    with open_memory(root, agent, is_named=is_named, words_alone=True) as memory:
+        # The queue of sessions is left to whoever is not waited for.
+        text, given = ClientEvents(memory, agent, later=lambda work: None).compose(event)
+        _print(text.encode())
+        tell(BY_WORDS)
+        given()
+
+
+# Without a server nothing is embedded and no model loaded while a client waits.
+_WORDS_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync_on_search": False}
+
+
+def open_memory(
+    root: str | os.PathLike[str], agent: str, *, is_named: bool, words_alone: bool = False
+) -> Memory:
+    """Open the memory that an agent asks, with `words_alone` without a model. Raises CommonplaceError."""
     from commonplace import config
     from commonplace.base import paths
     from commonplace.memory import Memory
 
-    folder = paths.resolve_workspace(root, os.environ)
+    folder = paths.resolve_workspace(os.fspath(root), os.environ)
     reach = config.reach([os.fspath(folder)] if is_named else [], agent, started=folder)
-    overrides = None if is_alone else _TEXT_ALONE
+    overrides = _WORDS_ALONE if words_alone else None
     settings = config.load(reach.home, overrides=overrides, agent=agent)
-    memory = Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides)
-    if is_alone:
-        _start_server(folder, settings)
-        _compose(memory, agent, event, later=lambda work: work())
+    return Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides)
+
+
+def _watched(workspace: str | None, agent: str, event: bytes, *, is_named: bool) -> Tell:
+    """Have another process see how this one ends; return what says how it answered.
+
+    That process waits for the end of this one. It counts an answer that came too late, and hands the event
+    to a server, which loads its models now and gives what is missing with the next message.
+    """
+    if not hasattr(os, "fork"):
+        return lambda how: None
+    ends, begins = os.pipe()
+    if not _forked():
+        os.close(ends)
+        return lambda how: os.write(begins, how)
+    try:
+        os.close(begins)
+        how = os.read(ends, 1)
+        while how and os.read(ends, 1):
+            pass
+        root = None if how == DONE else _root(workspace, agent)
+        if root is not None:
+            _follow_up(root, agent, event, is_late=not how, is_named=is_named)
+    finally:
         os._exit(0)
-    # The queue of sessions is left to whoever is not waited for.
-    _compose(memory, agent, event, later=lambda work: None)
-    _start_server(folder, settings)
-    return b""
 
 
-# Without a server nothing is embedded and no model loaded while a client waits.
-_TEXT_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync_on_search": False}
+def _follow_up(root: str, agent: str, event: bytes, *, is_late: bool, is_named: bool) -> None:
+    from commonplace import config
+    from commonplace.base import paths
+    from commonplace.memory import count_late
+
+    workspace = paths.Workspace(paths.resolve_workspace(root, os.environ))
+    if is_late:
+        count_late(workspace)
+    if config.load(workspace.root, agent=agent).server.start == "never":
+        return
+    if (connection := local.connect_or_launch(root)) is not None:
+        asked = b'{"event": %b, "is_late": %b, "named": %b}' % (event, _BOOL[is_late], _BOOL[is_named])
+        local.exchange(connection, local.line_of("hook", root, agent, asked), local.START_WAIT_S)
 
 
-def _compose(memory: Memory, agent: str, event: dict[str, Any], *, later: Callable[[Work], object]) -> None:
-    """Answer an event in this process: print what goes into the conversation, then note it as given."""
-    from commonplace.agent.client_events import ClientEvents
-
-    with memory:
-        text, given = ClientEvents(memory, agent, later=later).compose(event)
-        _print(text.encode())
-        given()
-
-
-def _start_server(root: Path, settings: Settings) -> None:
-    if settings.server.start != "never":
-        local.launch(root)
+_BOOL = {True: b"true", False: b"false"}
 
 
 def _forked() -> bool:

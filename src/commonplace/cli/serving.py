@@ -48,12 +48,11 @@ mcp.params[:0] = serving()
 @option(
     "--deadline",
     type=click.IntRange(1, 999_999),
-    default=300,
     metavar="MS",
-    help="Milliseconds after which it gives up; 300 if not said.",
+    help="Milliseconds after which it gives up; 300 to 3000 if not said, by how busy the machine is.",
 )
 @click.pass_context
-def hook(ctx: click.Context, deadline: int) -> None:
+def hook(ctx: click.Context, deadline: int | None) -> None:
     """Take an event of a coding client's session from standard input, as its hooks give it.
 
     Claude Code and Codex start this themselves; `commonplace install` enters it. It never fails, and prints
@@ -377,6 +376,7 @@ def _serve_locally(ctx: click.Context) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.end())
     with remedies.spoken(WORDS):
+        server.warm()
         server.serve()
 
 

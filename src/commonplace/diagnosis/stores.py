@@ -24,6 +24,8 @@ from commonplace.types import Finding
 CACHES = ("vectors.sqlite", "answers.sqlite")
 _ATTEMPTS = 3  # what looks damaged may have been written meanwhile
 
+LATE_S = 7 * 86_400.0  # since an answer that came too late, for which it is worth a word
+
 
 def ledger(case: Case) -> Iterator[Finding]:
     """See that the record of calls can be read."""
@@ -52,6 +54,13 @@ def usage(case: Case) -> Iterator[Finding]:
     if case.workspace is None:
         return
     path = journal.place(case.workspace, case.environ)
+    late, last_s = journal.late(path)
+    if case.now_s - last_s < LATE_S:
+        too_late = message("usage.late", "{n:answer} of hooks came after their deadline", n=late)
+        remedy = message(
+            "usage.late.mend", "`commonplace serve --daemon` keeps a server ready; --deadline waits longer"
+        )
+        yield Finding("stores.hooks", "warning", too_late, remedy)
     missed, shown = journal.missed(path), paths.shown(path)
     told = wrong_with(path, "questions") if path.exists() else ""
     if told:

@@ -545,6 +545,8 @@ def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
             mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
             yield "opened", " · ".join([_share(usage.opened, usage.answered), *mean])
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
+    if usage.late:
+        yield "too late", f"{count(usage.late, 'answer')} of hooks came after their deadline"
     if usage.missed:
         yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
 

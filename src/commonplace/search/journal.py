@@ -151,8 +151,9 @@ class Journal:
         """
         from commonplace.base.database import DAMAGED, shrink
 
-        with suppress(OSError):
-            paths.root_of(self._tally).unlink(self._tally)
+        for tally in (self._tally, _late(self.path)):
+            with suppress(OSError):
+                paths.root_of(tally).unlink(tally)
         if not _is_there(self.path):
             return 0
         with patient(self.path) as database:
@@ -181,6 +182,10 @@ class Journal:
         """Return how many questions and openings could not be recorded since the record was cleared."""
         return missed(self.path)
 
+    def late(self) -> tuple[int, float]:
+        """Return how many answers of hooks came too late, and when the last did."""
+        return late(self.path)
+
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
         with self._lock:
@@ -206,14 +211,7 @@ class Journal:
             self._count_missed()
 
     def _count_missed(self) -> None:
-        with suppress(OSError):
-            tally = self._tally
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            descriptor = paths.root_of(tally).descriptor(tally, flags)
-            try:
-                os.write(descriptor, b".")
-            finally:
-                os.close(descriptor)
+        _count(self._tally)
 
     def _opened(self) -> Database:
         from commonplace.base.database import Database
@@ -289,12 +287,44 @@ def missed(path: Path) -> int:
         return 0
 
 
+def count_late(workspace: Workspace) -> None:
+    """Count an answer that a hook had not printed by its deadline. Never raises."""
+    with suppress(CommonplaceError):
+        if place(workspace) == workspace.usage:
+            paths.prepare_derived(workspace)
+        _count(_late(place(workspace)))
+
+
+def late(path: Path) -> tuple[int, float]:
+    """Return how many answers of hooks came too late since a record was cleared, and when the last did."""
+    try:
+        found = paths.root_of(_late(path)).stat(_late(path))
+    except OSError:
+        return 0, 0.0
+    return found.st_size, found.st_mtime
+
+
+def _count(tally: Path) -> None:
+    """Add a byte to a file that counts."""
+    with suppress(OSError):
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        descriptor = paths.root_of(tally).descriptor(tally, flags)
+        try:
+            os.write(descriptor, b".")
+        finally:
+            os.close(descriptor)
+
+
 def _is_there(path: Path) -> bool:
     return paths.root_of(path).is_file(path)
 
 
 def _tally(path: Path) -> Path:
     return path.with_suffix(".missed")
+
+
+def _late(path: Path) -> Path:
+    return path.with_suffix(".late")
 
 
 def question(text: str) -> str:

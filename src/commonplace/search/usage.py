@@ -44,7 +44,7 @@ def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | No
     Notes never found are those of the whole record. Raises NoteUnreadable.
     """
     path = journal.path
-    empty = Usage(journal.records, str(path), missed=journal.missed())
+    empty = Usage(journal.records, str(path), missed=journal.missed(), late=journal.late()[0])
     if not path.exists():
         return empty
     journal.drop_old()
@@ -102,6 +102,7 @@ def _summed(
         tuple(Unanswered(*row) for row in unanswered),
         tuple(note for note, changed in notes if changed < began and note.path not in ever),
         empty.missed,
+        empty.late,
     )
 
 

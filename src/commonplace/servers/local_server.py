@@ -40,10 +40,11 @@ Door = Callable[["Service", Mapping[str, Any]], object]
 
 
 class Reply(NamedTuple):
-    """A line as it is, and what is called once the program that asked has it, unless it went away."""
+    """A line as it is, and what is called once the program that asked has it, or where that went away."""
 
     line: bytes
-    sent: Callable[[], None] = lambda: None
+    sent: Callable[[], object] = lambda: None
+    lost: Callable[[], object] = lambda: None
 
 
 class Call(NamedTuple):
@@ -134,6 +135,15 @@ class LocalServer:
         listener.settimeout(_LOOKS_S)
         self._listener, self._path = listener, path
         return True
+
+    def warm(self) -> None:
+        """Load the models in a thread: whoever started this server asks soon."""
+
+        def load() -> None:
+            with suppress(CommonplaceError):  # who asks is told
+                self._services.of("", {"structured": False}).warm()
+
+        threading.Thread(target=load, name="commonplace-warm", daemon=True).start()
 
     def serve(self) -> None:
         """Answer until nobody has been there for long, or `end` is called, or the workspace is gone."""
@@ -291,8 +301,12 @@ class LocalServer:
 
 def _write(sink: IO[bytes], answer: object) -> None:
     reply = answer if isinstance(answer, Reply) else Reply(json.dumps(answer).encode())
-    sink.write(reply.line + b"\n")
-    sink.flush()
+    try:
+        sink.write(reply.line + b"\n")
+        sink.flush()
+    except OSError:
+        reply.lost()
+        raise
     reply.sent()
 
 

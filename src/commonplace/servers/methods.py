@@ -94,6 +94,8 @@ class Service:
         self._opened: object = None
         self._events: ClientEvents | None = None
         self._backlog = Backlog(tell)
+        self._warmed = threading.Event()
+        self._warming = threading.Lock()
 
     def lane_of(self, message: object) -> AbstractContextManager[object]:
         """What a message has to pass before it is answered."""
@@ -142,11 +144,23 @@ class Service:
         with suppress(CommonplaceError):  # the next question compares the files again
             refresh(self.memory)
 
+    def is_warm(self, wait_s: float) -> bool:
+        """Whether `warm` is done, which is begun if it was not, so long from now at the latest."""
+        if not self._warmed.is_set():
+            threading.Thread(target=self.warm, name="commonplace-warm", daemon=True).start()
+        return self._warmed.wait(wait_s)
+
     def warm(self) -> None:
         """Load what the first question would have to wait for: the program, the index, a model in here.
 
         What goes wrong is left for the first question, which has somebody to tell it to.
         """
+        with self._warming:
+            if not self._warmed.is_set():
+                self._warm()
+                self._warmed.set()
+
+    def _warm(self) -> None:
         heap.share()
         from commonplace.agent import answers as answers  # imported now rather than by the first question
         from commonplace.memory import warm

@@ -262,7 +262,8 @@ class Usage:
     that `get` read within half an hour. `opened_ranks` says where those hits stood: how many at each rank.
     `tokens` were given, `all_tokens` would have been read with all notes each time. `levels` counts the
     questions that each level answered. `never_found` holds notes that no question found since the record
-    began, of those not changed since. `missed` could not be recorded.
+    began, of those not changed since. `missed` could not be recorded. `late` answers of
+    hooks came after their deadline, since the record began.
     """
 
     recording: bool
@@ -281,10 +282,11 @@ class Usage:
     unanswered: tuple[Unanswered, ...] = ()
     never_found: tuple[NoteInfo, ...] = ()
     missed: int = 0
+    late: int = 0
 
     JSON: ClassVar = (
         "recording store since days answered opened opened_ranks median_ms tokens all_tokens levels"
-        " most_found most_opened unanswered never_found missed questions reciprocal_rank=shown_rank"
+        " most_found most_opened unanswered never_found missed late questions reciprocal_rank=shown_rank"
     )
 
     @property
