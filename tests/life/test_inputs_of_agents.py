@@ -63,9 +63,9 @@ def test_a_silent_command_leaves_no_json_in_the_notes(owner: Owner) -> None:
             tool_input={"command": f"make target{number}"},
             tool_response=response,
         )
-    owner.hook("Stop")
 
     def noted() -> str:
+        owner.hook("Stop")  # tools are noted by processes that nobody waits for
         return "".join(path.read_text() for path in (owner.folder / "memory").glob("*.md"))
 
     until(lambda: noted().count("make target") == len(SILENT))
