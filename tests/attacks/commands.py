@@ -37,7 +37,7 @@ def _forget(memory: Memory) -> object:
 
 def _prompt(memory: Memory) -> object:
     note = chunks.read(memory, "MEMORY.md")
-    return pieces.joined(chunks.of_sections(note, NOW.date(), tentative=True))
+    return pieces.joined(chunks.of_facts(note, NOW.date(), tentative=True))
 
 
 def _consolidate(memory: Memory) -> object:

@@ -379,7 +379,7 @@ def _told(text: str) -> object:
 def _of_pieces(text: str) -> object:
     note = _note(text)
     return pieces.joined(
-        [*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)]
+        [*chunks.of_facts(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)]
     )
 
 

@@ -142,8 +142,8 @@ def test_nonsense_under_a_small_cap_and_each_night_taken_back_in_turn(begin: Liv
         accepted, rejected = accepted + len(done.accepted), rejected + len(done.rejected)
     assert min(accepted, rejected) > nights
     assert (life.root / ARCHIVE).exists()
-    for run in reversed(life.before):  # without a name the newest is taken back
-        (made,) = undo.undo(life.memory.workspace, settings=life.memory.settings.history)
+    for run in reversed(life.before):
+        (made,) = undo.undo(life.memory.workspace, run, settings=life.memory.settings.history)
         assert made.about.undoes == run
         assert files(generated.tree(life.root)) == files(life.before[run])
 
