@@ -988,12 +988,17 @@ def _one_day(on: date | str | None, today: date) -> date | None:
     return filters.one_day(on, today)
 
 
+ROLLED_UP = (
+    "archive/[0-9][0-9][0-9][0-9]/*.md"  # originals that a rollup moved away, so that they are found once
+)
+
+
 def left_aside(memory: Memory) -> list[str]:
     """Say which Markdown of the workspace is not searched, unless the owner has chosen what is."""
     settings = memory.settings
     if settings.index.include != config.keys.find("index.include").default:
         return []
-    if not (names := scan.left_aside(sources(memory), settings.prompt.file_names)):
+    if not (names := scan.left_aside(sources(memory), (*settings.prompt.file_names, ROLLED_UP))):
         return []
     aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
     first, remedy = paths.shown(names[0]), remedies.say("index.include")

@@ -24,7 +24,7 @@ from pathlib import Path
 from commonplace import Memory
 from commonplace.base import records
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import undo
+from commonplace.changes import runs, undo
 from commonplace.memory import Lab
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
@@ -105,7 +105,7 @@ class Bench:
             "correct": (
                 lambda memory: memory.correct(f"rule {rule} says {old}.", f"rule {rule} says {new}."), nothing
             ),
-            "undo": (lambda memory: undo.undo(memory.workspace), nothing),
+            "undo": (_undo_generated, nothing),
             "forget": (lambda memory: memory.forget(Selection("text", f"secret {secret} larch.")), forgotten),
             "consolidate": (refined, nothing),
             "rollup": (lambda memory: rollup.rollup(memory, now=datetime.now().astimezone()), nothing),
@@ -185,6 +185,13 @@ class Bench:
     def _answers(memory: Memory) -> list[tuple[str, int, str]]:
         hits = memory.search("walnut larch rule shelf", limit=1000, min_score=0.0).hits
         return sorted((hit.path, hit.start_line, hit.text) for hit in hits)
+
+
+def _undo_generated(memory: Memory) -> None:
+    """Take back the newest change that is no entry: the entries are counted."""
+    names = [run.id for run in runs.newest_first(memory.workspace) if run.about.kind != "remember"]
+    if names:
+        undo.undo(memory.workspace, names[0])
 
 
 def main(root: Path, kills: int, seed: int) -> None:

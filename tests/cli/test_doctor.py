@@ -56,7 +56,7 @@ def test_what_is_not_fine_comes_with_its_remedy(run: Run, fine: Path) -> None:
     result = run("doctor")
     assert result.exit_code == 0  # warnings alone
     lines = result.stdout.splitlines()
-    place = lines.index("! notes        1 to look at, 2 fine")
+    place = next(at for at, line in enumerate(lines) if line.startswith("! notes        1 to look at"))
     assert lines[place + 1] == "  ! 1 line with what looks like a secret: MEMORY.md:1"
     assert lines[place + 2].startswith("    → ")
     assert "    → commonplace sync" in lines

@@ -227,7 +227,7 @@ def test_auto_asks_where_no_hit_is_clear(
     server.answer = saying("lex: zeppelin release undo back")
     result = opened(search__expand="auto").search(question, limit=1)
     assert bool(server.requests) is asked
-    assert result.warnings == ()
+    assert not [one for one in result.warnings if not one.startswith("read as operators")]
     if not asked:
         assert result.hits
 
