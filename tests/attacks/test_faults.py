@@ -381,7 +381,7 @@ def test_a_note_that_cannot_be_read_holds_no_other_up(
     ]
     assert told["a"] == told["closed"] == ["- The walnut desk is upstairs."]
     assert told["refused"] == ["", ""]
-    (line,) = told["warnings"]
+    (line,) = (one for one in told["warnings"] if "outside memory/" not in one)
     assert line.startswith("memory/closed.md: permission denied; its references")
     assert told["resumed"] == []
 

@@ -299,7 +299,7 @@ def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> No
         run("memory_correct", old="The ferns stand in the hall.", new="The ferns stand outside.")
         run("memory_forget", what="ferns", confirm=run("memory_forget", what="ferns")["confirm"])
         changes = list(runs.newest_first(memory.workspace))
-        assert [change.about.kind for change in changes] == ["forget", "correct"]
+        assert [change.about.kind for change in changes] == ["forget", "correct", "remember"]
         for change in changes:
             assert change.about.by == "agent"
             assert change.about.agent.casefold() not in {"owner", "you", "tool"}
