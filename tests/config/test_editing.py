@@ -54,7 +54,7 @@ def test_a_collection_is_added_to_what_is_there(root: Path, form: str) -> None:
     config.add_collection(root, "new", "new", glob=["*.md"], ignore=["x/"])
     assert known(root) == ({**collections, "new": "new"}, contexts)
     assert config.load(root).collections["new"].ignore == ("x/",)
-    assert tomllib.loads(file.read_text("utf-8"))["collections"]["docs"] == {"path": "docs"}
+    assert tomllib.loads(file.read_text("utf-8-sig"))["collections"]["docs"] == {"path": "docs"}
 
 
 @EVERY_FORM

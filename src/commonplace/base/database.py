@@ -244,7 +244,7 @@ class Database:
 
 def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:
     """Return where a file of the workspace lies: at `own`, or in the user's cache where that is read-only."""
-    folder = workspace.derived if workspace.derived.exists() else workspace.root
+    folder = workspace.derived if os.path.exists(workspace.derived) else workspace.root
     if os.access(folder, os.W_OK):
         return own
     return paths.fallback_index(workspace.root, environ).with_name(own.name)
