@@ -197,13 +197,14 @@ def test_what_another_process_left_is_summed_up_at_the_beginning(memory: Memory,
     first, second = Attachment(memory), Attachment(memory)
     first.begin("s")
     first.settle(60)
-    first.keep("s", [{"role": "user", "content": f"Where is the kestrel? {number}"} for number in range(3)])
+    said = [{"role": "user", "content": f"We decided on kestrel {number}."} for number in range(3)]
+    first.keep("s", said)
     assert first.settle(60)
-    assert "Where is the kestrel?" not in noted(folder)
+    assert "kestrel 2" not in noted(folder)
     first._summarizer.pending._let_go("s")  # as when its process was killed
     second.begin("s")
     assert second.settle(60)
-    assert "Where is the kestrel?" in noted(folder)
+    assert "Decided – We decided on kestrel 0." in noted(folder)
     first.close()
     second.close()
 
@@ -215,9 +216,9 @@ def test_a_session_that_rests_is_summed_up_and_let_go_of(folder: Path) -> None:
         attachment = Attachment(memory)
         attachment.begin("s")
         attachment.keep(
-            "s", [{"role": "user", "content": f"Where is the kestrel? {number}"} for number in range(3)]
+            "s", [{"role": "user", "content": f"We decided on kestrel {number}."} for number in range(3)]
         )
-        wait_for(lambda: "Where is the kestrel?" in noted(folder))
+        wait_for(lambda: "We decided on kestrel 2." in noted(folder))
         wait_for(lambda: not attachment._summarizer.pending.is_open("s"))
         attachment.begin("s")
         wait_for(lambda: attachment._summarizer.pending.is_open("s"))

@@ -251,7 +251,7 @@ def transcript(path: Path, turns: int = 3) -> Path:
     for n in range(turns):
         for role, text in (
             ("user", f"Please look at part {n} of the Heron import."),
-            ("assistant", f"Part {n} is fine."),
+            ("assistant", f"I fixed part {n} of Heron."),
         ):
             message = {"role": role, "content": [{"type": "text", "text": text}]}
             at = f"{date.today()}T09:{n:02}:00.000Z"
@@ -272,7 +272,7 @@ def test_a_session_is_summed_up_from_the_clients_transcript_when_it_ends(
     assert mark is not None
     assert mark.source == path
     events.answer(event("SessionEnd", transcript_path=path, reason="other"))
-    assert "Please look at part 0 of the Heron import" in notes(memory)
+    assert "Done – I fixed part 0 of Heron." in notes(memory)
     before = notes(memory)
     events.answer(event("SessionEnd", transcript_path=path, reason="other"))
     assert notes(memory) == before

@@ -26,10 +26,10 @@ def sessions(workspace: Path) -> Path:
 
 def test_the_newest_unless_it_is_named(run: Run, sessions: Path) -> None:
     done = run("summarize")
-    assert (done.exit_code, done.stdout) == (0, "memory/2026-03-02.md:5-8\n")
-    assert "会话摘录，未经语言模型整理" in (sessions / "2026-03-02.md").read_text("utf-8")
+    assert (done.exit_code, done.stdout) == (0, "memory/2026-03-02.md:5\n")
+    assert "完成 – 部署已改到周四。已修改 schema.py，" in (sessions / "2026-03-02.md").read_text("utf-8")
     done = run("summarize", "first")
-    assert (done.exit_code, done.stdout) == (0, "memory/2026-03-01.md:5-8\n")
+    assert (done.exit_code, done.stdout) == (0, "memory/2026-03-01.md:5\n")
     done = run("summarize", "first")
     assert (done.exit_code, done.stdout) == (3, "")
     assert "nothing new that is worth a summary" in done.stderr
@@ -38,9 +38,7 @@ def test_the_newest_unless_it_is_named(run: Run, sessions: Path) -> None:
 def test_a_dry_run_writes_nothing(run: Run, sessions: Path) -> None:
     done = run("summarize", "first", "--dry-run")
     assert done.exit_code == 0
-    assert done.stdout.startswith(
-        "- Extract of a session, put together without a language model\n  - Asked – "
-    )
+    assert done.stdout == "- Done – I changed schema.py: `id` is a uuid now.\n"
     assert not (sessions / "2026-03-01.md").exists()
 
 
@@ -71,12 +69,12 @@ def test_what_is_pending(run: Run, sessions: Path) -> None:
         left.pending.close("first")
         assert left.pending.open("second")
         done = run("summarize", "--pending")  # the second is open
-        assert (done.exit_code, done.stdout) == (0, "first: memory/2026-03-01.md:5-8\n")
+        assert (done.exit_code, done.stdout) == (0, "first: memory/2026-03-01.md:5\n")
         done = run("summarize", "second")
         assert done.exit_code == 1
         assert "session second: another process has it open" in done.stderr
         left.pending.close("second")
-    assert run("summarize", "--pending").stdout == "second: memory/2026-03-02.md:5-8\n"
+    assert run("summarize", "--pending").stdout == "second: memory/2026-03-02.md:5\n"
 
 
 def test_what_there_is_not(run: Run, sessions: Path) -> None:

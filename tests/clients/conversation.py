@@ -28,7 +28,7 @@ TURNS = (
     ("Where does the Kestrel service run?", "Frankfurt"),
     ("thanks!", ""),
     ("发票服务的负责人是谁？", "林佳慧"),
-    ("run the tests again", ""),
+    ("we decided to run the tests again", ""),
     ("please build the release", ""),
     ("On which day is Kestrel deployed?", "Thursdays"),
     ("谢谢！", ""),
@@ -129,7 +129,7 @@ def check_notes(workspace: Path, agent: str) -> None:
     text = note.read_text()
     assert "touch release.txt" in text
     assert f"agent: {agent}" in text
-    assert f"Asked – {TURNS[0][0]}" in text
+    assert "Decided – we decided to run the tests again." in text
     assert "<environment_context>" not in text
     assert "memory_search" not in text
     assert "Frankfurt" not in text

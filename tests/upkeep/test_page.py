@@ -24,7 +24,7 @@ def test_the_example_runs_and_leaves_a_summary(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     (note,) = (tmp_path / "notes" / "memory").glob("*.md")
-    assert "Asked – Step 0 of the deploy?" in note.read_text("utf-8")
+    assert "Decided – We decided on step 0." in note.read_text("utf-8")
 
 
 def test_the_table_of_windows_is_the_formula() -> None:

@@ -97,7 +97,7 @@ def test_it_is_found_again(memory: Memory) -> None:
 # --- when -----------------------------------------------------------------------------------------------
 
 
-def test_once_for_each_stretch_of_new_messages(memory: Memory) -> None:
+def test_one_summary_is_brought_up_to_date_with_new_messages(memory: Memory) -> None:
     llm = model(ANSWER, ANSWER | {"request": "Order a walnut desk."})
     summarizer = Summarizer(memory, llm)
     talk(memory, "s1", turns(ENGLISH))
@@ -107,8 +107,11 @@ def test_once_for_each_stretch_of_new_messages(memory: Memory) -> None:
     talk(memory, "s1", turns(desk, hour=16))
     assert summarizer.summarize("s1")
     assert summarizer.summarize("s1") is None
-    assert note(memory).count("Asked – ") == 2
-    assert "kestrel" not in asked(llm)[1].split("<conversation>")[1]
+    assert body(note(memory)).startswith("- 16:02 Asked – Order a walnut desk.\n")
+    assert note(memory).count("Asked – ") == 1
+    conversation = asked(llm)[1].split("<conversation>")[1]
+    assert "[summary so far] Decided – The deploy is on Thursday, because the vendor is late." in conversation
+    assert "[user] Please move the deploy" not in conversation
 
 
 def test_little_is_not_summed_up_but_counts_later(memory: Memory) -> None:
@@ -291,20 +294,17 @@ def test_settings_say_how_long(memory: Memory) -> None:
         {**CHINESE_ANSWER},
     ],
 )
-def test_without_a_usable_answer_an_extract_is_written(memory: Memory, said) -> None:
+def test_without_a_usable_answer_what_was_done_is_written(memory: Memory, said) -> None:
     talk(memory, "s1", turns(ENGLISH))
     Summarizer(memory, model(said, said)).summarize("s1")
-    assert body(note(memory)).startswith(
-        "- 14:02 Extract of a session, put together without a language model\n"
-    )
-    assert "Asked – Please move the deploy of kestrel to Thursday." in note(memory)
+    assert body(note(memory)) == "- 14:02 Done – I changed schema.py: `id` is a uuid now.\n"
 
 
 def test_an_answer_in_english_to_a_chinese_conversation_is_not_used(memory: Memory) -> None:
     talk(memory, "s1", turns(CHINESE))
     draft = Summarizer(memory, model(ANSWER)).draft("s1")
     assert draft is not None
-    assert (draft.extractive, draft.language) == (True, "zh")
+    assert draft.text.startswith("完成 – 部署已改到周四。")
     assert "another language" in draft.trouble
 
 
@@ -319,8 +319,8 @@ def test_a_real_endpoint_is_asked_for_json_and_may_fail(memory: Memory, server: 
     sent = server.requests[0].json
     assert sent["response_format"]["json_schema"]["schema"]["required"][0] == "worth_keeping"
     assert SECRET not in json.dumps(sent)
-    assert note(memory).count("Extract of a session") == 1
-    assert note(memory).count("Decided – ") == 1
+    assert note(memory).count("- Done – ") == note(memory).count("Decided – ") == 1
+    assert "15:02 Done – I changed schema.py" in note(memory)
 
 
 def test_a_note_that_cannot_be_written_leaves_it_pending(memory: Memory) -> None:

@@ -229,7 +229,7 @@ class Attachment:
         self._hooks.emit("on_session_idle", SessionEvent(self._id(session), self.agent))
 
     def ask_with(self, ask: Ask | None, model: str = "host") -> None:
-        """Let summaries be written by the host's own model; without one they are extracts."""
+        """Let summaries be written by the host's own model; without one they quote what was decided."""
         self._summarizer.llm = Client(HostModel(ask, model)) if ask is not None else None
 
     def _id(self, session: str) -> str:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def summarize(ctx: click.Context, name: str | None, pending: bool, dry_run: bool) -> None:
     """Sum up a session in the note of its day: the newest one, unless it is named.
 
-    What was summed up before is not again. The language model writes it, where one is set and answers;
-    otherwise it is an extract, marked as such. A dry run asks the model too.
+    A session has one summary, which is brought up to date. The language model writes it, where one is set and
+    answers; otherwise it quotes what was decided or done. A dry run asks the model too.
     """
     from commonplace.upkeep.summaries import Summarizer
 

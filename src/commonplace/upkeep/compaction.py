@@ -217,7 +217,7 @@ class Compactor:
         language = prose.language(turn.text for turn in clean if turn.role == "user")
         most = max(20, self._most() // 2)
         if self._llm is None:
-            text = compose(extract(clean, language), language, most if not earlier else most // 2)
+            text = compose(extract(clean, most), language, most if not earlier else most // 2)
             text = "\n".join(filter(None, [_fitting(earlier, most - prose.words(text)), f"- {text}"]))
         else:
             text = self._asked(self._llm, earlier, clean, language, most)

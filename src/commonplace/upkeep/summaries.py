@@ -1,16 +1,15 @@
-"""Sessions summed up in the daily notes: once for each stretch of new messages, by a model or without one.
+"""Sessions summed up in the daily notes: one summary a session, brought up to date when it goes on.
 
 A model answers with the parts of a summary (what was asked, done, decided, learned, left open). Without one
-the first request, the calls of tools and the last answer are taken. What the agent wrote into the notes
-itself is shown to the model as written already, and is not said again.
+the sentences that say what was decided or done are taken, and a session without any has no summary. What the
+agent wrote into the notes itself is shown to the model as written already, and is not said again.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.base import clock, paths
+from commonplace.base.digests import sha256
 from commonplace.base.errors import (
     BudgetExceeded,
     CommonplaceError,
@@ -31,19 +31,20 @@ from commonplace.base.root import Root
 from commonplace.base.tokens import about
 from commonplace.config.settings import AUTO
 from commonplace.language import compare
-from commonplace.markdown import comments, structure
+from commonplace.markdown import comments
 from commonplace.providers.llm import prompting
 from commonplace.transcripts import session as transcript
 from commonplace.transcripts.session import Transcript
-from commonplace.types.changes import Provenance
+from commonplace.types.changes import About, Change, Provenance
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep import dialogue, observations, prose
-from commonplace.upkeep.labels import DASH, LABELS
+from commonplace.upkeep import dialogue, prose
+from commonplace.upkeep.labels import DASH, LABELS, SAYS
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
 from commonplace.upkeep.watermarks import InUse, Mark, Pending
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Summary as Settings
+    from commonplace.markdown.document import Document
     from commonplace.memory import Memory
     from commonplace.providers.llm.base import Llm
     from commonplace.types import Written
@@ -55,14 +56,8 @@ NAMES: Mapping[Language, str] = {
     "en": "the language that the user writes in (English, if that is not clear)",
     "zh": "Chinese",
 }
-_MARKED: dict[Language, str] = {
-    "en": "Extract of a session, put together without a language model",
-    "zh": "会话摘录，未经语言模型整理",
-}
-_MORE: dict[Language, str] = {"en": "{} more", "zh": "另有 {} 项"}
-_BETWEEN: dict[Language, str] = {"en": "; ", "zh": "；"}
-_WEIGHTS = ("request", "decisions", "open", "done", "learned", "answer")  # what matters most comes first
-REQUEST_WORDS, ANSWER_WORDS, MOST_ACTIONS = 50, 70, 8  # of an extract
+_WEIGHTS = ("request", "decisions", "open", "done", "learned")  # what matters most comes first
+REQUEST_WORDS, MOST_SENTENCES = 50, 8  # of an extract, of a part
 _LOOKED_AT = 20_000  # characters of a turn, or of a part of it between code: far more than is shown
 _ROOM = 6  # tokens that a word may take in any script, JSON and the model's thoughts included
 _TEXT = {"type": "string"}
@@ -78,7 +73,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["worth_keeping", *_PARTS],
     "additionalProperties": False,
 }
-WRITTEN = "[already in the notes]"
+WRITTEN, EARLIER = "[already in the notes]", "[summary so far]"
 _WRITTEN_TOKENS = 2000  # of what the agent wrote itself, the newest
 # Tools that write any file, and so memory where they are given a file of it.
 _EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
@@ -192,7 +187,7 @@ class Summarizer:
         turns = self._load(session)
         mark = self.pending.read(session) or self._recovered(session, turns)
         stretch = turns[min(mark.done, len(turns)) :]
-        return draft(stretch, self.llm, self.settings) if _user_turns(stretch) else None
+        return self._draft(mark, stretch) if _user_turns(stretch) else None
 
     def run_pending(self, stop: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Sum up what sessions that nobody has open any more left behind; return those with an outcome.
@@ -237,53 +232,104 @@ class Summarizer:
         size = self._size(session)
         turns = self._load(session)
         mark = self._settled(session, turns)
-        agent = agent or mark.agent
+        mark = replace(mark, agent=agent or mark.agent, size=size)
         stretch = turns[mark.done :]
         requests = _user_turns(stretch)
-        if not requests or (requests < self.settings.min_user_turns and not by_hand):
-            self.pending.update(session, lambda mark: replace(mark, size=size))
-            return None
-        drafted = draft(stretch, self.llm, self.settings)
-        if drafted.trouble:
-            logger.warning("session %s: summed up without a language model (%s)", session, drafted.trouble)
-        done = self._write(session, agent, drafted, turns) if drafted.text else None
-        self.pending.update(
-            session, lambda mark: replace(mark, agent=agent, done=len(turns), writing=0, at="", size=size)
-        )
+        done = None
+        if requests and (by_hand or requests >= self.settings.min_user_turns):
+            drafted = self._draft(mark, stretch)
+            if drafted.trouble:
+                told = "session %s: not summed up by the language model (%s)"
+                logger.warning(told, session, drafted.trouble)
+            if drafted.text:
+                mark, done = self._write(mark, drafted, turns)
+            elif not drafted.trouble:  # which may be over when the session goes on
+                mark = replace(mark, done=len(turns))
+        self._save(mark)
         return done
+
+    def _draft(self, mark: Mark, stretch: Sequence[Turn]) -> Draft:
+        """Bring the summary that stands up to date with a stretch."""
+        note = self._note(mark.note)
+        return draft(stretch, self.llm, self.settings, _read_parts(note.bare[_lines(note, mark.entry)]))
+
+    def _note(self, path: str) -> Document:
+        """Return a note by its path; an empty one where it cannot be read."""
+        from commonplace.markdown.document import Document
+
+        try:
+            return Document.read(paths.read_contained(Path(path), [self.memory.workspace.root]))
+        except CommonplaceError:
+            return Document.of("")
 
     def _settled(self, session: str, turns: Sequence[Turn]) -> Mark:
         """Return the mark of a session, moved on where a crash came between the note and it."""
-        mark = self.pending.read(session)
-        if mark is None:
-            done = self._recovered(session, turns).done
-        elif mark.writing and moment(mark.at) in moments(self.memory, session, [mark.at]):
-            done = mark.writing
-        else:
-            done = mark.done
-        if done > len(turns):  # a host began it anew under the same name
-            done = self._recovered(session, turns).done
-        mark = replace(mark or Mark(session), done=done, writing=0, at="")
-        self.pending.update(session, lambda mark: replace(mark, done=done, writing=0, at=""))
-        return mark
+        mark = self.pending.read(session) or self._recovered(session, turns)
+        if mark.writing and _lines(self._note(mark.note), mark.next).stop:
+            mark = replace(mark, done=mark.writing, entry=mark.next)
+        if mark.done > len(turns):  # a host began it anew under the same name
+            mark = replace(mark, done=self._recovered(session, turns).done)
+        return replace(mark, writing=0, next="")
 
     def _recovered(self, session: str, turns: Sequence[Turn]) -> Mark:
         """Read from the notes how far a session without a mark is summed up."""
-        summed_up = moments(self.memory, session, [turn.at for turn in turns])
-        done = [place for place, turn in enumerate(turns, 1) if moment(turn.at) in summed_up]
+        days = sorted({at[:10] for turn in turns if (at := moment(turn.at))})
+        notes = [day_note(self.memory, date.fromisoformat(day)) for day in days]
+        lines = [line for note in notes for line in note.splitlines() if DASH in line]
+        (wanted,) = comments.take([comments.of_provenance(Provenance("agent", session=session))]).values()
+        entries = [said for said in comments.take(lines).values() if said.get("session") == wanted["session"]]
+        ats = {moment(said.get("at", "")) for said in entries} - {""}
+        done = [place for place, turn in enumerate(turns, 1) if moment(turn.at) in ats]
         return Mark(session, done=max(done, default=0))
 
-    def _write(self, session: str, agent: str, draft: Draft, turns: Sequence[Turn]) -> Written:
-        """Write down what is about to be written, then the entry; the mark is moved on afterwards."""
-        at = moment(turns[-1].at) or datetime.now().isoformat(timespec="seconds")
-        self.pending.update(session, lambda mark: replace(mark, agent=agent, writing=len(turns), at=at))
-        return self.memory.remember(
-            draft.text,
-            heading=HEADINGS[draft.language],
-            redact=True,
-            now=datetime.fromisoformat(at),
-            provenance=Provenance("agent", agent, session, at),
-        )
+    def _write(self, mark: Mark, draft: Draft, turns: Sequence[Turn]) -> tuple[Mark, Written]:
+        """Write a summary in the place of the one before, as long as nobody edited that.
+
+        What is about to be written is written down first. Return the mark as it is afterwards.
+        """
+        from commonplace.changes import transaction
+        from commonplace.markdown.document import Document
+        from commonplace.memory import written as compare_files
+        from commonplace.notes import appends, layout
+        from commonplace.types import Written
+
+        memory, at = self.memory, moment(turns[-1].at) or datetime.now().isoformat(timespec="seconds")
+        now, title = datetime.fromisoformat(at), f"# {at[:10]}"
+        by = Provenance("agent", mark.agent, mark.session, at)
+        path = memory.workspace.daily(now.date()).relative_to(memory.workspace.root).as_posix()
+        if _lines(self._note(mark.note), mark.entry).stop:
+            path = mark.note
+        hour = f"{now:%H:%M}" if memory.settings.remember.times and at[:10] in path else None
+        placed, kinds = layout.placed(draft.text, HEADINGS[draft.language], by, hour)
+        new = placed[0].split("\n")
+        start = 0
+
+        def compose(read: transaction.Read) -> Sequence[Change]:
+            nonlocal start
+            before = read(path)
+            note = Document.read(before or b"", path).checked()
+            old = _lines(note, mark.entry)
+            if old.stop:
+                start, end = old.start + 1, note.end(old.start + 1) or "\n"
+                lines = [*note.lines[: old.start], *(line + end for line in new), *note.lines[old.stop :]]
+                note = note.with_text("".join(lines))
+            else:
+                note, [(start, _)] = appends.insert_all(note, [placed], title)
+            return [Change(path, before, note.data)]
+
+        mark = replace(mark, note=path, next=_digest(new), writing=len(turns))
+        self._save(mark)
+        about = About("write", "sum up a session", "", "agent", mark.agent, mark.session)
+        run = transaction.rewrite(memory.workspace, compose, about)
+        compare_files(memory)
+        done = Written(path, start, start + len(new) - 1, kinds, run=run.id if run else "")
+        return replace(mark, entry=mark.next, next="", done=len(turns), writing=0), done
+
+    def _save(self, mark: Mark) -> None:
+        def change(now: Mark) -> Mark:
+            return replace(mark, held=now.held, over=now.over, source=now.source)  # clients change these
+
+        self.pending.update(mark.session, change)
 
     def _load(self, session: str) -> list[Turn]:
         return self._conversations.load(session)
@@ -338,6 +384,22 @@ def _is_of_memory(path: str) -> bool:
     return name == "memory.md" or (name.endswith(".md") and paths.MEMORY_FOLDER in folders)
 
 
+def _lines(note: Document, entry: str) -> slice:
+    """Return where an entry stands in a note by its digest; an empty slice where it does not."""
+    bare = note.bare
+    for start in [number for number, line in enumerate(bare) if entry and line.startswith("- ")]:
+        end = start + 1
+        while end < len(bare) and bare[end].startswith("  "):
+            end += 1
+        if _digest(bare[start:end]) == entry:
+            return slice(start, end)
+    return slice(0, 0)
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
 def moment(at: str) -> str:
     """Return when something was said by the clock of this machine, to the second; empty for no time."""
     try:
@@ -356,52 +418,18 @@ def day_note(memory: Memory, day: date) -> str:
         return ""
 
 
-def moments(memory: Memory, session: str, ats: Iterable[str]) -> Collection[str]:
-    """Return up to when a session is summed up in the notes of the days of these times."""
-    days = {datetime.fromisoformat(told).date() for told in map(moment, ats) if told}
-    wanted = comments.take([comments.of_provenance(Provenance("agent", session=session))])[1].get("session")
-    found = set()
-    for day in sorted(days):
-        lines = list(_summaries(day_note(memory, day).splitlines()))
-        found |= {
-            moment(said.get("at", ""))
-            for said in comments.take(lines).values()
-            if said.get("session") == wanted
-        }
-    return found - {""}
-
-
-def _summaries(lines: Iterable[str]) -> Iterator[str]:
-    """The lines under the headings of summaries."""
-    inside = 0
-    for line in lines:
-        if heading := structure.atx(line):
-            level, title = heading
-            if title in HEADINGS.values():
-                inside = level
-            elif level <= inside:
-                inside = 0
-        elif inside:
-            yield line
-
-
 # --- the parts of a summary -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a summary says; each part is a text of one line, empty where there is nothing to say.
-
-    `answer` is the last answer, which only an extract has; `extractive` says that no model wrote it.
-    """
+    """What a summary says; each part is a text of one line, empty where there is nothing to say."""
 
     request: str = ""
     done: str = ""
     decisions: str = ""
     learned: str = ""
     open: str = ""
-    answer: str = ""
-    extractive: bool = False
 
     def __bool__(self) -> bool:
         """Whether there is anything to say."""
@@ -412,7 +440,19 @@ class Parts:
         return tuple(getattr(self, name) for name in _NAMES)
 
 
-_NAMES = tuple(field.name for field in fields(Parts) if field.name != "extractive")
+_NAMES = tuple(field.name for field in fields(Parts))
+
+
+def _read_parts(lines: Sequence[str]) -> Parts:
+    """Read the parts of a summary back from the lines of its entry."""
+    texts: dict[str, str] = {}
+    for line in comments.without("\n".join(lines), "").splitlines():
+        head, _, text = line.partition(DASH)
+        places = [
+            labels.index(label) for labels in LABELS.values() for label in head.split() if label in labels
+        ]
+        texts |= {_NAMES[place]: text.strip() for place in places}
+    return Parts(**texts)
 
 
 def compose(parts: Parts, language: Language, most_words: int) -> str:
@@ -434,14 +474,13 @@ def compose(parts: Parts, language: Language, most_words: int) -> str:
                 longest = present[-1]
             else:
                 break
-        parts = replace(parts, **{longest: shorter})  # type: ignore[arg-type]  # all these are texts
+        parts = replace(parts, **{longest: shorter})
     return text
 
 
 def _labelled(parts: Parts, language: Language) -> str:
     labelled = zip(LABELS[language], parts.texts(), strict=True)
-    lines = [f"{label}{DASH}{text}" for label, text in labelled if text]
-    return "\n- ".join([_MARKED[language], *lines] if parts.extractive else lines)
+    return "\n- ".join(f"{label}{DASH}{text}" for label, text in labelled if text)
 
 
 # --- by a model, or without one ---------------------------------------------------------------------------
@@ -456,28 +495,42 @@ class Draft:
 
     text: str
     language: Language
-    extractive: bool = False
     trouble: str = ""
 
 
-def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings) -> Draft:
-    """Sum up turns by the model, or by an extract where there is none or it fails."""
+def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: Parts = Parts()) -> Draft:
+    """Bring an earlier summary up to date with turns: by the model, or with what was decided or done.
+
+    The latter, in sentences of the turns, where there is no model or it fails; the text is empty where they
+    add nothing.
+    """
     clean = dialogue.clean(turns)
     language = prose.language(turn.text for turn in clean if turn.role == "user")
     parts, trouble = None, ""
     if llm is not None:
-        parts, trouble = _ask(clean, written(turns, settings.writers), language, llm, settings)
+        shown = [
+            f"{EARLIER} {dialogue.unframed(line)}" for line in _labelled(earlier, language).split("\n- ")
+        ]
+        already = written(turns, settings.writers)
+        parts, trouble = _ask(clean, already, language, llm, settings, shown if earlier else [])
     if parts is None:
-        parts = extract(clean, language)
-    text = compose(parts, language, settings.max_words) if parts else ""
-    return Draft(text, language, parts.extractive, trouble)
+        new = extract(clean, most := settings.max_words)
+        done, decisions = joined([earlier.done, new.done]), joined([earlier.decisions, new.decisions])
+        both = replace(earlier, done=_newest(done, most), decisions=_newest(decisions, most))
+        parts = both if new.done or new.decisions else Parts()
+    return Draft(compose(parts, language, settings.max_words) if parts else "", language, trouble)
 
 
 def _ask(
-    clean: Sequence[Turn], already: Sequence[str], language: Language, llm: Llm, settings: Settings
+    clean: Sequence[Turn],
+    already: Sequence[str],
+    language: Language,
+    llm: Llm,
+    settings: Settings,
+    earlier: Sequence[str],
 ) -> tuple[Parts | None, str]:
     """Let the model say the parts; None, and why, where it cannot."""
-    text = dialogue.written(clean, settings.max_tokens)
+    text = "\n".join([*earlier, dialogue.written(clean, settings.max_tokens)])
     left, lines = _WRITTEN_TOKENS, list[str]()
     for line in reversed(already):
         lines.insert(0, f"{WRITTEN} {dialogue.unframed(line)}")
@@ -543,16 +596,24 @@ def _not_in(texts: Sequence[str], already: Sequence[str]) -> list[str]:
     return [text for text in texts if not any(compare.same(compare.read(text), line) for line in standing)]
 
 
-def extract(turns: Sequence[Turn], language: Language) -> Parts:
-    """Take parts out of clean turns: their own words, cut at the ends of sentences."""
-    asked = next(filter(None, (_said(turn) for turn in turns if turn.role == "user")), "")
-    answers = (_said(turn) for turn in reversed(turns) if turn.role == "assistant")
-    return Parts(
-        request=within(asked, REQUEST_WORDS),
-        done=_actions(turns, language),
-        answer=_opening(next(filter(None, answers), ""), ANSWER_WORDS),
-        extractive=True,
-    )
+def extract(turns: Sequence[Turn], most_words: int) -> Parts:
+    """Take out of clean turns the first request, and newest sentences that say what was decided or done."""
+    said = [(turn.role, _said(turn)) for turn in turns if turn.role in ("user", "assistant")]
+    asked = next((text for role, text in said if role == "user" and text), "")
+    found: dict[str, dict[str, None]] = {"done": {}, "decisions": {}}
+    for sentence in chain.from_iterable(sentences(text) for _, text in said):
+        if part := next((part for part, says in SAYS.items() if says.search(sentence)), ""):
+            found[part][within(sentence, REQUEST_WORDS)] = None
+    newest = {part: _newest(joined(texts), most_words) for part, texts in found.items()}
+    return Parts(request=within(asked, REQUEST_WORDS), **newest)
+
+
+def _newest(text: str, most_words: int) -> str:
+    """Return the last sentences of a part, as many as fit into a third of the words of all."""
+    kept = sentences(text)[-MOST_SENTENCES:]
+    while len(kept) > 1 and words(joined(kept)) > most_words // 3:
+        kept = kept[1:]
+    return joined(kept)
 
 
 def _said(turn: Turn) -> str:
@@ -560,24 +621,3 @@ def _said(turn: Turn) -> str:
     outside_code = turn.text.split("```")[::2]
     lines = (line for part in outside_code for line in part[:_LOOKED_AT].splitlines() if line.strip())
     return joined(ended(plain(line)) for line in lines)
-
-
-def _opening(text: str, most: int) -> str:
-    """The beginning of an answer, which says what came of it, without a mere "Done." before it."""
-    cut = sentences(text)
-    if len(cut) > 2 and len(cut[0]) < 12:  # "Done." "Sure!" "好的。"
-        text = " ".join(cut[1:]) if cut[0].isascii() else "".join(cut[1:])
-    return within(text, most)
-
-
-def _actions(turns: Sequence[Turn], language: Language) -> str:
-    """The calls of tools in short, each once with how often it was made, the most recent ones last.
-
-    Those of our own tools are left out: what they found and wrote is memory already.
-    """
-    others = (call for turn in turns for call in turn.calls if not observations.is_own(call.name))
-    calls = [plain(dialogue.action(call)) for call in others]
-    actions = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
-    if (left := len(actions) - MOST_ACTIONS) > 0:
-        actions = [_MORE[language].format(left), *actions[-MOST_ACTIONS:]]
-    return _BETWEEN[language].join(actions)

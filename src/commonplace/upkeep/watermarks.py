@@ -35,20 +35,23 @@ class Mark:
     """How far a session is summed up.
 
     `done` turns need no summary any more. `writing` is how many will not once the summary under way stands
-    in the note, `at` when the last of these was said. `size` is that of the transcript, in bytes, when it was
-    last looked at. `held` says that a program has it open, or had when it died; `over`, that it was closed.
-    `source` is the transcript of a host that keeps its own, empty for ours.
+    in the note. `size` is that of the transcript, in bytes, when it was last looked at. `held` says that a
+    program has it open, or had when it died; `over`, that it was closed. `source` is the transcript of a host
+    that keeps its own, empty for ours. `note` holds its summary: `entry` is the digest of its lines as they
+    were written, `next` of those that are about to be.
     """
 
     session: str
     agent: str = ""
     done: int = 0
     writing: int = 0
-    at: str = ""
     size: int = -1
     held: bool = False
     over: bool = False
     source: str = ""
+    note: str = ""
+    entry: str = ""
+    next: str = ""
 
 
 class InUse(LockTimeout):
@@ -214,11 +217,10 @@ def _parsed(found: Mapping[str, Any]) -> Mark | None:
             str(found["agent"]),
             max(0, int(found["done"])),
             max(0, int(found["writing"])),
-            str(found["at"]),
             int(found["size"]),
             bool(found["held"]),
             bool(found["over"]),
-            str(found.get("source", "")),
+            *(str(found.get(name, "")) for name in ("source", "note", "entry", "next")),
         )
     except (ValueError, TypeError, KeyError):
         return None
