@@ -582,15 +582,17 @@ class Memory:
         expand: bool | None = None,
         as_of: date | str | None = None,
         strict: bool = False,
+        sparing: bool = False,
         without_session: str = "",
     ) -> Recall:
         """Compose the block for a prompt: the best passages for a message, cited, inside `budget` tokens.
 
         A message is words: nothing in it is an operator, a filter or an exclusion, and what was pasted into
-        it does not drown what it asks. What was noted of `without_session` is left out. `layer` is `full`
-        (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`, `rerank`, `expand`,
-        `as_of` and `strict` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for a
-        layer.
+        it does not drown what it asks. A `sparing` recall is for messages that ask for nothing: passages that
+        answer far less than the best one are left out, and all that may be near to a short message by chance.
+        What was noted of `without_session` is left out. `layer` is `full` (passages whole) or `mixed` (whole,
+        then snippets, then rows, by score); `now`, `rerank`, `expand`, `as_of` and `strict` as in `search`.
+        Raises UnknownCollection, ConfigError as `search` does, and for a layer.
         """
         from commonplace.search import pack, wording
 
@@ -598,20 +600,20 @@ class Memory:
         budget = self.settings.recall.budget if budget is None else budget
         check_whole("budget", budget)
         check_text("text", text)
-        names = _names(collections)
         request = Request(
-            wording.words(text),
-            RECALL_CANDIDATES,
-            collections=names,
-            now=now,
-            rerank=rerank,
-            expand=expand,
-            as_of=_day(as_of, now),
-            strict=strict,
-            without_session=without_session,
-        )
-        result = self._answer(request)
-        recall = pack.recall(result, budget, self.settings.recall, layer, strict=strict)
+            wording.words(text), RECALL_CANDIDATES, collections=_names(collections), now=now, rerank=rerank,
+            expand=expand, as_of=_day(as_of, now), strict=strict, without_session=without_session,
+        )  # fmt: skip
+
+        def recalled(message: str) -> Recall:
+            result = self._answer(request._replace(text=wording.words(message)))
+            near = pack.near_best(message, result) if sparing else result
+            return pack.recall(near, budget, self.settings.recall, layer, strict=strict)
+
+        recall = recalled(text)
+        parts = wording.focused(text) if sparing else iter(())
+        while not recall.hits and (part := next(parts, "")):
+            recall = recalled(part)
         recall = replace(recall, query=text)
         self._journal.asked("recall", recall, self._own_hits(recall.hits), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))

@@ -11,7 +11,6 @@ left out, as a recall leaves it out; what is struck is in no piece.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -29,18 +28,9 @@ from commonplace.render import count
 from commonplace.search import pack
 from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit, Level, Recall
-from commonplace.types.results import WEAK
 
 LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "recall"
-# Of a sparing recall: the least score of the best passage (of few notes even a greeting is near to some), and
-# the share of it that the others must have.
-LEAST_BEST, NEAR_BEST = 0.3, 0.6
-# The tokens of a message that says little, unless it asks something, and how sure the recall for one must be:
-# a few words are near to something by chance. Of 60 remarks and orders of programmers in 24 memories, half as
-# many bring anything so; 544 questions bring as much as before.
-SHORT, CLEAR_OF_SHORT = 8, 1.5
 OPEN_DAYS = 14  # of daily notes in which open matters are looked for
-_ASKS = frozenset("?？")
 GIVEN = "in this session already"
 SAID = "said above"
 
@@ -314,22 +304,23 @@ class Block:
     def recall(self, message: str, today: date, *, sparing: bool) -> None:
         """Add the recall for a message, without what the block holds already.
 
-        A `sparing` one leaves out what answers far less than the best passage does, all that may be near to a
-        short message by chance, and what was noted of the session itself.
+        A `sparing` one leaves out what was noted of the session itself too (see `Memory.recall`).
         """
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # The first hits may all be in the block already.
         # Nobody asked for it, so nothing is given where nothing clearly answers.
         ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
         # What the session itself left in notes stands in its conversation.
-        recall = self._ask(message, partial(ask, without_session=self._session if sparing else ""))
+        recall = self._ask(
+            message, partial(ask, sparing=sparing, without_session=self._session if sparing else "")
+        )
         if recall is None:
             return
         self._recall = self._recall or recall
         if recall.tentative:
             self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
-        for hit in _near_best(message, recall) if sparing else recall.hits:
+        for hit in recall.hits:
             rest = trimmed(hit, lambda line, path=hit.path: (path, line.strip()) in self._lines)  # type: ignore[misc]
             if (rest := self._told.rest(rest) if rest is not None else None) is not None:
                 unsaid.append(rest)
@@ -391,18 +382,6 @@ class Block:
         self._passages += hits
         for hit, text in pack.blocks(hits):
             self._parts.append(Part(name, hit.citation, estimates.about(text), text))
-
-
-def _near_best(message: str, recall: Recall) -> list[Hit]:
-    """The hits that answer a message about as well as the best one, if that does at all.
-
-    What triggers and instructions call for comes however little it answers.
-    """
-    least = max(LEAST_BEST, NEAR_BEST * max((hit.score for hit in recall.hits), default=0.0))
-    is_short = estimates.about(message) <= SHORT and not _ASKS.intersection(message)
-    if is_short and recall.confidence is not None and recall.confidence < CLEAR_OF_SHORT:
-        least = math.inf
-    return [hit for hit in recall.hits if hit.score >= least or WEAK in hit.labels]
 
 
 def _by_use(memory: Memory, facts: Sequence[Piece]) -> Sequence[Piece]:

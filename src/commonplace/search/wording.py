@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from commonplace import language
 from commonplace.base.expressions import lazy
+from commonplace.language import rules
 from commonplace.redaction.redact import public
 from commonplace.search import query
 
@@ -19,6 +20,7 @@ LONGEST = 200_000  # characters that are read, half from either end: what lies b
 MOST = 1000  # characters of the words; about what a model reads of a question
 ENOUGH = 2  # terms of its own with which a message needs nothing of what was pasted into it
 MOST_PASTED = 300  # characters of that where it does
+_OPENING = 3  # words of a sentence of which one asks: *so what is*, *ok, where do*
 _BLOCK = 5  # lines one after the other of which none ends as a sentence does
 _PROSE = 0.75  # share of letters and blanks from which a line may be written by a person
 _BLANK = str.maketrans("()*", "   ")
@@ -26,6 +28,7 @@ _FENCE = ("```", "~~~")
 _PASTED = (">", "$ ", "\t", "    ", "+++", "---", "@@")
 _ENDS = frozenset(".!?…:;。！？：；")
 _QUESTION = ("?", "？")
+_QUESTION_MARKS = frozenset(_QUESTION)
 _SENTENCE = lazy(r"(?:[^\n.!?…。！？]|[.!?…](?!\s))+[.!?…。！？]*")
 _MARKS = lazy(r'["“”„«»「」『』]')
 _DASH = lazy(r"(?<!\S)-+(?=\w)")
@@ -63,6 +66,33 @@ def asked(message: str, most: int = MOST) -> str:
     if len(query.terms(text)) < ENOUGH:
         text = f"{text} {_most(pasted, min(most, MOST_PASTED))}".strip()
     return text
+
+
+def focused(message: str) -> Iterator[str]:
+    """Yield parts of a message to ask for, one after the other, where nothing answers the whole.
+
+    Its questions, and what stands beside them where they say little (*is this safe?*). Without a question
+    what a person wrote of it, or its first sentence.
+    """
+    own, pasted = _apart(public(message)[:LONGEST].splitlines())
+    sentences = list(filter(str.strip, _SENTENCE.findall("\n".join(own))))
+    questions = [one for one in sentences if asks(one)]
+    others = [one for one in sentences if one not in questions]
+    for part in [questions, [*others, *pasted]] if questions else [others, others[:1]]:
+        text = _most(part, MOST if part is questions else MOST_PASTED)
+        said = len(query.terms(text))
+        if said >= (1 if part is questions else ENOUGH) and len(part) < len(sentences) + len(pasted):
+            yield text
+        if said >= ENOUGH:
+            return
+
+
+def asks(message: str) -> bool:
+    """Tell whether a message asks something: by a question mark, or a question word that opens a sentence."""
+    if not _QUESTION_MARKS.isdisjoint(message):
+        return True
+    openings = (one.split()[:_OPENING] for one in _SENTENCE.findall(message[:LONGEST]))
+    return any(rules.holds(language.fold(" ".join(opening)), "asks") for opening in openings)
 
 
 def _apart(rows: Sequence[str]) -> tuple[list[str], list[str]]:
