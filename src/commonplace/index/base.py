@@ -80,6 +80,7 @@ def searched(note: Note, passage: Passage, below: Passage | None = None) -> str:
     """Return the tokens of a passage as a text: what a reader sees; of a program all that stands there.
 
     Chinese that an editor broke at the end of the passage has the character that goes on in the one `below`.
+    Front matter has the note's title and name, as its properties do not say whose they are.
     """
     text = passage.text
     seen = visible.of_lines(text, passage.start_line, note.fences)
@@ -87,6 +88,8 @@ def searched(note: Note, passage: Passage, below: Passage | None = None) -> str:
         return lexicon.index_text(text)
     if below and not text[-1:].isascii() and below.start_line == passage.end_line + 1:
         seen += "".join(lexicon.cjk_runs(below.text.lstrip(" \t>")[:1])) if lexicon.cjk_runs(text[-1]) else ""
+    if note.front_matter and passage.start_line < note.front_matter[1]:
+        seen = "\n".join([seen, *dict.fromkeys([note.title[:LONGEST_HEADING], *names(note)[:1]])])
     return lexicon.index_text(seen)
 
 

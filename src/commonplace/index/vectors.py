@@ -1,19 +1,21 @@
 """Which passages lack a vector, what is embedded for them, and whose vectors an index holds.
 
 A vector is keyed by the model and the hash of the embedded text, so moving or renaming a file, or inserting
-a line above, embeds nothing again.
+a line above, embeds nothing again; only front matter is embedded with the note's name.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from posixpath import basename, splitext
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
 from commonplace.language import scripts
+from commonplace.markdown import structure
 from commonplace.markdown.standing import matter
 from commonplace.providers.embedding.base import keeps_words, part_for, whole
 
@@ -186,13 +188,18 @@ class Vectors:
             self.store.prune()
 
 
-def embedded_text(text: str, headings: Sequence[str], contexts: Sequence[str] = ()) -> str:
+def embedded_text(text: str, headings: Sequence[str], path: str, contexts: Sequence[str] = ()) -> str:
     """The text that is embedded for a passage: its contexts, its headings, then what it says.
 
-    Of a standing instruction it is the matter alone.
+    Of a standing instruction it is the matter alone. The heading of front matter is the note's name, as its
+    properties do not say whose they are.
     """
     if "\n" not in text and (own := matter(text)):
         return own
+    if structure.is_front_matter(text):
+        from commonplace.redaction.redact import redact
+
+        headings = (redact(splitext(basename(path))[0])[0],)
     return "\n".join([*contexts, *([" › ".join(headings)] if headings else []), text])
 
 
@@ -218,7 +225,8 @@ def _pending(texts: Sequence[Text], model: Model, contexts: Mapping[str, str]) -
     found = []
     for row in texts:
         if _serves(model, row):
-            text = embedded_text(row.text, row.headings, _applying(contexts, row.collection, row.path))
+            above = _applying(contexts, row.collection, row.path)
+            text = embedded_text(row.text, row.headings, row.path, above)
             words = row.turns > 0 and keeps_words(text, model.fingerprint)
             own = key(text, part_for(text, model.fingerprint, words=words))
             found.append(

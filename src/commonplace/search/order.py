@@ -34,6 +34,7 @@ from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.compare import Wording
 from commonplace.language.scripts import has_han
 from commonplace.markdown import conflicts, structure, turns
+from commonplace.render import screen
 from commonplace.search import references
 from commonplace.search.query import Query
 from commonplace.search.ranking import TIE, Ranked, labels, outdated, said
@@ -68,9 +69,12 @@ def adjusted(item: Ranked, part: str, value: float) -> Ranked:
 
 # --- what serves other text -----------------------------------------------------------------------------
 
+# The front matter of notes, by note, with the passage that has its score.
+Fronts = Mapping[int, tuple[Ranked, Ranked]]
 
-def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Give the score of front matter to the first passage of its note.
+
+def hand_on(question: Question, ranked: Sequence[Ranked]) -> tuple[list[Ranked], Fronts]:
+    """Give the score of front matter to the first passage of its note; return what was given, by note.
 
     What has none below it stays, and so does what holds a demand that the passage does not. Where the
     question excludes the passage, the front matter goes with it.
@@ -78,7 +82,7 @@ def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     fronts = {one.candidate.id + 1: one for one in ranked if structure.is_front_matter(one.candidate.text)}
     fronts = {below: one for below, one in fronts.items() if one.candidate.start_line == 1}
     if not fronts or question.request.past:
-        return list(ranked)
+        return list(ranked), {}
     firsts = {
         own.id: own
         for own in question.index.passages(sorted(fronts))
@@ -92,7 +96,8 @@ def hand_on(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
         front = fronts[below]
         item = known.get(below) or Ranked(firsts[below], 0.0, {}, front.relevance)
         known[below] = adjusted(item, FRONT_MATTER, max(0.0, front.score - item.score))
-    return sorted(known.values(), key=lambda item: -item.score)
+    given = {known[below].candidate.note_id: (fronts[below], known[below]) for below in served}
+    return sorted(known.values(), key=lambda item: -item.score), given
 
 
 # --- entries with a trigger -----------------------------------------------------------------------------
@@ -620,7 +625,7 @@ def arrange(
     how much relevance counts beside variety (`spread`).
     """
     index, settings = question.index, question.ranking
-    ranked = hand_on(question, ranked)
+    ranked, fronts = hand_on(question, ranked)
     if settings.updates and settings.fusion == "calibrated" and _asks_for_newest(question):
         with outcome.timed("updates"):
             sources = index.sources([item.candidate.id for item in ranked[:COMPARED]])
@@ -634,7 +639,7 @@ def arrange(
         if replaced:
             successors = settled(ranked, replaced)
             ranked = in_order(ranked, successors)
-        return _behind_originals(_hits(question, ranked, successors, diversity))
+        return _behind_originals(_hits(question, ranked, successors, diversity, fronts))
 
 
 def _behind_originals(hits: list[Hit]) -> list[Hit]:
@@ -645,7 +650,7 @@ def _behind_originals(hits: list[Hit]) -> list[Hit]:
 
 
 def _hits(
-    question: Question, ranked: Sequence[Ranked], successors: Successors, diversity: float
+    question: Question, ranked: Sequence[Ranked], successors: Successors, diversity: float, fronts: Fronts
 ) -> list[Hit]:
     """One hit for all passages that say the same, cut to what is asked for."""
     index, request = question.index, question.request
@@ -673,40 +678,60 @@ def _hits(
     from commonplace.search import completion
 
     hits = completion.complete(index.passages, question.admitted, pairs, limit)
-    return _headed(index, [one.shown for one in shown], hits, question.query.marked)
+    return _headed(fronts, [one.shown for one in shown], hits, question.query.marked) if fronts else hits
 
 
-def _headed(index: Index, entries: Iterable[Entry], hits: Sequence[Hit], words: Collection[str]) -> list[Hit]:
-    """Hits with what front matter says of some words above, where they are hits for that."""
+def _headed(
+    fronts: Fronts, entries: Iterable[Entry], hits: Sequence[Hit], words: Collection[str]
+) -> list[Hit]:
+    """Hits with what front matter says of some words above: above the passage with its score, else the first
+    of the note.
+    """
     owing = {
-        one.item.candidate.id - 1: (one.source.collection, one.source.path)
+        (one.source.collection, one.source.path): fronts[one.item.candidate.note_id]
         for one in entries
-        if one.item.parts.get(FRONT_MATTER, 0.0) > SILENT * one.item.score
+        if one.item.candidate.note_id in fronts
     }
-    fronts = {
-        owing[one.id]: _keys(one.text.split("\n")[1:-1], words) for one in index.passages(sorted(owing))
-    }
-    headed = []
-    for hit in hits:
-        front = fronts.get((hit.collection, hit.path))
-        if front and any(factor.name == FRONT_MATTER for factor in hit.factors):
-            text = "\n".join([*front, "", hit.text])
-            hit = replace(hit, text=text, lead=hit.lead + len(front) + 1)
-        headed.append(hit)
+    places: dict[tuple[str, str], int] = {}
+    for at, hit in enumerate(hits):
+        note = hit.collection, hit.path
+        if note in owing and hit.start_line == owing[note][1].candidate.start_line:
+            places[note] = at
+        elif note in owing:
+            places.setdefault(note, at)
+    headed = list(hits)
+    for note, at in places.items():
+        front, below = owing[note]
+        carries = below.parts.get(FRONT_MATTER, 0.0) > SILENT * below.score
+        if keys := _keys(front.candidate.text.split("\n")[1:-1], words, hits[at], carries=carries):
+            text = "\n".join([*keys, "", hits[at].text])
+            headed[at] = replace(hits[at], text=text, lead=hits[at].lead + len(keys) + 1)
     return headed
 
 
-def _keys(lines: Sequence[str], words: Collection[str]) -> list[str]:
-    """The keys of front matter, each with all it says, that hold one of some words; all where none does."""
+def _keys(lines: Sequence[str], words: Collection[str], hit: Hit, *, carries: bool) -> list[str]:
+    """The keys of front matter, each with all it says, that hold one of some words.
+
+    Words of the title, which is shown anyway, count in a key's name alone. Where none of the others is held
+    and the front matter `carries` the hit, they count everywhere; if that finds none, all keys are returned.
+    """
     keys: list[list[str]] = []
     for line in lines:
         if keys and (line[:1].isspace() or line.startswith("-")):
             keys[-1].append(line)
         else:
             keys.append([line])
-    sought = {language.caseless(word.rstrip("*")) for word in words}
-    holding = [key for key in keys if any(word in language.caseless("\n".join(key)) for word in sought)]
-    return [line for key in holding or keys for line in key]
+    title = language.caseless(hit.title)
+    every = screen.matcher(words)
+    others = screen.matcher(word for word in words if language.caseless(word) not in title)
+    holding = [
+        key
+        for key in keys
+        if screen.matches(key[0].partition(":")[0], every) or screen.matches("\n".join(key), others)
+    ]
+    if carries and not holding:
+        holding = [key for key in keys if screen.matches("\n".join(key), every)] or keys
+    return [line for key in holding for line in key]
 
 
 def _without_bare(ranked: Sequence[Ranked]) -> list[Ranked]:

@@ -436,7 +436,7 @@ def test_vectors_that_were_paid_for_go_unless_others_say_the_same(memory: Memory
     write(memory.workspace.root / "memory" / "o.md", "# 2026-02-13", "", "- It rained.")
     memory.sync()
     cache = VectorCache(os.fspath(paths.user_cache_dir() / "vectors.sqlite"))
-    gone = embedded_text("- Mira called.\n- It rained.\n- Bo called.", ["2026-02-13"])
+    gone = embedded_text("- Mira called.\n- It rained.\n- Bo called.", ["2026-02-13"], "memory/2026-02-13.md")
     keys = {text: vector_key("m", "passage", text) for text in (gone, "other")}
     cache.keep("m", dict.fromkeys(keys.values(), b"v" * 8))
     erasure = forget(memory, "person", "Mira")

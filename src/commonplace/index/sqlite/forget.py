@@ -27,7 +27,7 @@ from commonplace.types.changes import Erased
 from commonplace.types.store import Site
 
 _TEXTS = (
-    "SELECT p.text, s.headings, n.path FROM passages p JOIN sections s ON s.id = p.section_id"
+    "SELECT p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
     " JOIN notes n ON n.id = p.note_id WHERE n.collection = ? AND n.path = ?"
 )
 
@@ -55,7 +55,7 @@ def embedded(site: Site, changed: Iterable[str]) -> set[str]:
             for path in (one for one in changed if one.isascii() or _is_text(one)):
                 above = applying(contexts, path, WORKSPACE_COLLECTION) if contexts else ()
                 rows: Iterable[Any] = connection.execute(_TEXTS, (WORKSPACE_COLLECTION, path))
-                texts |= {embedded_text(text, json.loads(headings), above) for text, headings, _ in rows}
+                texts |= {embedded_text(text, json.loads(headings), path, above) for text, headings in rows}
         finally:
             connection.close()
     return texts
