@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
+from commonplace.redaction.codes import SAYING, TOLD, Told
 from commonplace.redaction.detectors import KEYS, PASSWORD_WORDS, PLACES, SERVICES, WORDS
 from commonplace.redaction.shapes import Span, compiled
 
@@ -20,15 +21,11 @@ if TYPE_CHECKING:
 
 _CHINESE = [word for word in WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_LONG = [
-    word
-    for word in _PLACES
-    if word not in WORDS and not word.startswith((" -", "curl", "redis", "psk", "tified"))
-]
+_TOLD = {row.word: [other for other in TOLD if other.word == row.word] for row in TOLD}
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
-_PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic"]
+_PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic", "login", "wifi", "wlan", "words"]
 _ENDS = tuple(dict.fromkeys((*(word[-4:] for word in _PLAIN), "utet")))  # "Kennwort lautet:" as well
 _SIGNED = (  # by their last letters: at most colons that is all that is looked at
     f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}]"
@@ -48,19 +45,24 @@ _ANCHORS = {
     b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
     b"curl ": ("curl ", 0),
     b"zation": ("authorization", 7), b"p": (" -p", 2), b"cli": ("redis-cli", 6), b":": (":", 0),
-    b"=": (":", 0),
+    b"=": (":", 0), b"combo": ("comb", 0), b"combination": ("comb", 0), b"creds": ("cred", 0),
+    b"credential": ("cred", 0), b"cho ": ("echo ", 1), b"p ": ("lftp ", 3), b"client": ("smbclient", 3),
+    b"covery w": ("words", -7),
 }  # fmt: skip
 _PASSES = tuple(
     expression.encode()
     for expression in (
-        "p(?:ass|in|w|hrase|uk|sk|(?<= -p))",
+        "p(?:ass|in|w|hrase|uk|sk|(?<= -p)| (?<=lftp ))",
         "k(?:ey|en(?<=token))",
-        "c(?:ode|ret(?<=secret)|url |li(?<=redis-cli))",
+        "c(?:o(?:de|mbo|mbination|very w(?<=recovery w))|r(?:et(?<=secret)|eds|edential)|url |ho (?<=echo )"
+        "|li(?:(?<=redis-cli)|ent(?<=smbclient)))",
         "zation(?<=authorization)",
         f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})",
         f"=(?:{_SIGNED.replace('{sign}', '=')})",
     )
 )
+_ANCHORED = {word for word, _ in _ANCHORS.values()}
+_LONG = [word for word in _PLACES if word.isascii() and word not in {*WORDS, *_ANCHORED, "tified "}]
 _MARKED = tuple(
     (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
 )
@@ -167,7 +169,7 @@ def _further(text: str, lower: bytes, words: Mapping[str, object], *, long: bool
             further += _CHINESE
         marks = set(filter(text.__contains__, dict(_MARKED)))
         further += [word for mark, word in _MARKED if mark in marks]
-        further += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+        further += ["码"] * ("码" in text) + ["碼"] * ("碼" in text) + ["词"] * ("词" in text)
     if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
         further.append("tified ")
     return further
@@ -188,6 +190,13 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
             if kind:
                 spans.append(_named(text, at, kind, word))
             yield from filter(None, spans)
+
+
+def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find the codes and passwords of the table `codes` behind the words of `words_in`."""
+    for word, places in words.items():
+        for row in _TOLD.get(word, ()):
+            yield from filter(None, (_told(text, at, row) for at in places))
 
 
 @cache
@@ -363,6 +372,24 @@ def is_base64(text: str) -> bool:
         and sum(map(str.isdigit, text)) >= _BASE64_LEAST
         and sum(map(str.isupper, text)) >= _BASE64_LEAST
     )
+
+
+def _told(text: str, at: int, row: Told) -> Span | None:
+    """Return the span of what a word near it says to be a secret, unless it only says something of one."""
+    match, end = None, at
+    for part in (row.name, row.joins, row.value):
+        if not (match := compiled("(?i)" + part).match(text, end)):
+            return None
+        end = match.end()
+    assert match
+    start, end = match.span(1)
+    line = max(text.rfind("\n", 0, at) + 1, at - _PLACE_CONTEXT)
+    if row.near and not compiled("(?i)" + row.near).search(text[line:start]):
+        return None
+    value = text[start:end]
+    if is_innocent(value) or (row.worded and (is_code(value) or compiled(SAYING).search(value))):
+        return None
+    return start, end, row.kind
 
 
 def _placed(text: str, at: int, kind: str, word: str, expression: str, before: str) -> Span | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from commonplace.redaction import assignments
+from commonplace.redaction.codes import WALLETS
 from commonplace.redaction.detectors import PASSWORD_WORDS
 from commonplace.redaction.shapes import Span, compiled
 
@@ -28,11 +29,9 @@ _SIGNS = ",;\t"
 _MARKUP = "*_`~ \t"
 _LONGEST_NAME = 200
 _ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
-_LISTS = ("phrase", "mnemonic", "助记词", "code", "码")
+_LISTS = ("phrase", "mnemonic", "words", "词", "code", "码")
+_FEWEST_WORDS = 12  # from which a wallet is made again
 _BEFORE = 32  # characters before a word that may belong to its name
-_SEED_BEFORE = tuple(
-    f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -"
-)
 _CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
 _FORMS = {
     # The header of a column: the word, behind at most three others; the line below the header.
@@ -86,9 +85,14 @@ _FORMS = {
     r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})"
     r"(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))",
     "inflected": r"\w{3,}(?:ed|ing)\Z",
-    "seed": r"(?i)(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
-    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
-    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2}|(?!))?+[a-z]{3,8}(?![a-z])|(?!)){12,24}+)",
+    "seed": r"(?i)(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|words|词)"
+    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[ \t]?[是为]|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
+    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2}|(?!))?+[a-z]{3,8}(?![a-z])|(?!)){12,24}+"
+    r"|[\s>`\"“]{0,8}(?:[\u4e00-\u9fff][ ,、，]{1,2}|(?!)){11,23}+[\u4e00-\u9fff](?![\u4e00-\u9fff]))",
+    "line-ends": r"\r?\n",
+    "list-ends": r"\r?\n[ \t>]*+\r?\n(?![ \t>]*+\d{1,2}[.):])",
+    "seed-before": rf"(?i)(?:(?<![a-z0-9])(?:{WALLETS['en']})(?:[ -](?:recovery|seed|backup))?[ -]"
+    rf"|助记|(?:{WALLETS['zh']}))\Z",
     # Codes that let somebody in without the second factor.
     "codes": rf"(?i)(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
     r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
@@ -131,8 +135,7 @@ def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator
     for word in _LISTS:
         if places := words.get(word):
             yield from (_codes if word in ("code", "码") else _seeds)(text, places)
-    if ":" in words:
-        yield from _pgpass(text)
+    yield from _pgpass(text, words.get(":", ()))
     if any(map(assignments.names_secret, words)):
         yield from _named(text, flat, words)
         yield from _declared(text, flat)
@@ -140,9 +143,14 @@ def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator
             yield from _manifests(text)
 
 
-def _pgpass(text: str) -> Iterator[Span]:
-    """Find the passwords of `.pgpass` lines: host:port:database:user:password."""
-    for match in _form("pgpass").finditer(text):
+def _pgpass(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find the passwords of `.pgpass` lines that hold one of the colons: host:port:database:user:password."""
+    for at in places:
+        start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_ROW)
+        end = text.find("\n", at, at + _LONGEST_ROW)
+        match = _form("pgpass").search(text, start, end if end >= 0 else len(text))
+        if not match:
+            continue
         value = match["value"]
         known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
         secret = known or assignments.is_secret(value, "password", quoted=False)
@@ -340,11 +348,23 @@ def _manifests(text: str) -> Iterator[Span]:
 def _seeds(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Find the words from which a wallet is made again (BIP39)."""
     for at in places:
-        if text[at] in "pP" and not text[max(0, at - _BEFORE) : at].lower().endswith(_SEED_BEFORE):
+        if text[at] not in "mM" and not _form("seed-before").search(text, max(0, at - _BEFORE), at):
             continue
         seed = _form("seed").match(text, at)
-        if seed and _UNLISTED.isdisjoint(re.findall("[a-z]+", seed["value"].lower())):
-            yield seed.start("value") + _lead(seed["value"]), seed.end("value"), "seed-phrase"
+        if not seed:
+            continue
+        start = seed.start("value") + _lead(seed["value"])
+        end = _list_end(text, start, seed.end())
+        if _UNLISTED.isdisjoint(re.findall("[a-z]+", text[start:end].lower())):
+            yield start, end, "seed-phrase"
+
+
+def _list_end(text: str, start: int, end: int) -> int:
+    """Return where a list of words ends: at its line end if it is one line, else at a blank line."""
+    words = [match.end() for match in re.finditer(r"(?i)[a-z]+|[\u4e00-\u9fff]", text[start:end])]
+    twelfth = start + words[_FEWEST_WORDS - 1]
+    parting = "list-ends" if "\n" in text[start:twelfth] else "line-ends"
+    return match.start() if (match := _form(parting).search(text, twelfth, end)) else end
 
 
 def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:

@@ -12,6 +12,7 @@ from commonplace.base.tuples import NamedTuple
 
 _ANY = r"[A-Za-z0-9]"
 _HEX = r"[0-9a-fA-F]"
+_BASE58 = r"[1-9A-HJ-NP-Za-km-z]"
 _URL = r"[\w-]"  # base64 as addresses have it
 _END = r"(?![A-Za-z0-9])"
 _UUID = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}{_END}"
@@ -68,6 +69,8 @@ SHAPES = (
     Shape("baidu-key", "bce-v3/ALTAK-", rf"{_URL}{{10,40}}/{_HEX}{{30,}}"),
     Shape("bitbucket-password", "ATBB", rf"{_ANY}{{24,}}"),
     Shape("bitcoin-key", "xprv", rf"{_ANY}{{100,}}"),
+    Shape("bitcoin-key", "5H 5J 5K", rf"{_MIXED}{_BASE58}{{49}}{_END}"),  # WIF
+    Shape("bitcoin-key", "K L", rf"{_MIXED}{_BASE58}{{51}}{_END}"),
     Shape("bitwarden-token", "0.", rf"{_UUID}\.{_ANY}{{30}}:[\w+/]{{22,}}={{0,2}}"),
     Shape("brave-key", "BSA", rf"{_MIXED}{_URL}{{28}}{_END}"),
     Shape("brevo-key", "xkeysib- xsmtpsib-", rf"{_HEX}{{40,}}[\w-]*"),

@@ -76,8 +76,9 @@ _FORMS = {
     r"(?:[\w'’-]{1,20}[ \t]){0,3}|(?:这个?|就)?是[\u4e00-\u9fff]{0,8})\Z",
     # Visa, Mastercard, American Express, Discover, UnionPay, JCB, Diners: the first digits of ISO/IEC 7812.
     "issuer": r"4|5[1-5]|2[2-7]|3[47]|6011|65|62|35|30|36|38",
-    "card": r"(?<![\w.,/#=&+-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{4,5})"
-    r"(?![\w/=&-]|[.,]\d)",
+    # The first digit stands before what is asked of it: so a search skips from digit to digit.
+    "card": r"\d(?<![\w.,/#=&+-]\d)(?:\d{12,18}|\d{3}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{3}([ -])\d{6}\2\d{4,5}"
+    r"|(?P<bitlocker>\d{5}(?:[ -]\d{6}){7}))(?![\w/=&-]|[.,]\d)",
     "card-word": r"(?i)card|visa|amex|american express|卡",
 }
 _CHANGES_NEAR = 48  # characters before "password to X"
@@ -132,8 +133,11 @@ def _ahead(text: str, at: int) -> Span | None:
 
 
 def cards(text: str) -> Iterator[Span]:
-    """Find the numbers of cards: in groups, or behind a word that says so."""
+    """Find the numbers of cards, in groups or behind a word that says so, and BitLocker's recovery keys."""
     for card in _form("card").finditer(text):
+        if card["bitlocker"]:  # eight groups of six digits
+            yield *card.span(), "recovery-key"
+            continue
         digits = re.sub(r"\D", "", card[0])
         before = max(0, card.start() - _CARD_NEAR)
         near = card[0] != digits or _form("card-word").search(text, before, card.start())

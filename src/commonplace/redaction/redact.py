@@ -96,7 +96,7 @@ def rules_digest() -> str:
     row and constant of the modules that find secrets counts, so that none can be forgotten.
     """
 
-    from commonplace.redaction import credentials, detectors, phrases
+    from commonplace.redaction import codes, credentials, detectors, phrases
 
     def canonical(value: object) -> str:
         if isinstance(value, dict):
@@ -106,7 +106,7 @@ def rules_digest() -> str:
         return f"[{', '.join(map(canonical, value))}]" if isinstance(value, (tuple, list)) else repr(value)
 
     rules = [repr(REVISION)]
-    for module in (detectors, shapes, folded, assignments, phrases, credentials):
+    for module in (detectors, codes, shapes, folded, assignments, phrases, credentials):
         for name, value in sorted(vars(module).items()):
             is_rule = not name.startswith("__") and name != "TYPE_CHECKING"
             if is_rule and isinstance(value, (str, bytes, int, tuple, list, dict, frozenset)):
@@ -177,6 +177,7 @@ def _secrets(text: str) -> Iterator[Span]:
         yield from assignments.find(text, words)
         yield from credentials.find(text, flat, words)
         yield from phrases.find(text, words)
+        yield from assignments.told(text, words)
     if shapes.may_hold_card(flat):
         from commonplace.redaction import phrases
 
