@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.fusion import RANK_BONUSES, RANK_CONSTANT, by_rank, by_score, normalize, ranks
+from commonplace.search.fusion import RANK_BONUSES, RANK_CONSTANT, Scores, normalize, ranks
 
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(0, 1e6, allow_subnormal=False), max_size=8)
+
+
+def by_rank(lists: Sequence[tuple[Scores, float]], bonuses: Sequence[float] = ()) -> dict[int, float]:
+    """Ranks with what is added for first places."""
+    plain, first = ranks(lists, RANK_CONSTANT, bonuses)
+    return {passage: score + first.get(passage, 0.0) for passage, score in plain.items()}
 
 
 def test_the_best_of_a_question_becomes_one() -> None:
@@ -22,14 +30,8 @@ def test_the_best_of_a_question_becomes_one() -> None:
         assert normalize(scores) == expected
 
 
-def test_scores_are_added_by_their_weights() -> None:
-    assert by_score([({1: 1.0, 2: 0.5}, 0.7), ({2: 1.0, 3: 1.0}, 0.3)]) == pytest.approx(
-        {1: 0.7, 2: 0.65, 3: 0.3}
-    )
-
-
 def test_no_lists_are_no_scores() -> None:
-    assert by_score([]) == by_rank([]) == by_rank([({}, 0.5), ({}, 0.5)]) == {}
+    assert by_rank([]) == by_rank([({}, 0.5), ({}, 0.5)]) == {}
 
 
 def test_first_everywhere_is_one() -> None:

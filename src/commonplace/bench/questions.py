@@ -251,20 +251,6 @@ def read_questions(path: Path) -> list[Question]:
     return list(questions.values())
 
 
-def read_answers(path: Path) -> dict[str, Answer]:
-    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
-    answers: dict[str, Answer] = {}
-    for place, record in _lines(path):
-        with _placed(place):
-            id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
-            if "results" not in record and "question" in record:
-                raise ValueError("a question, and no line of a run of `eval --out`")
-            if isinstance(latency, bool) or not isinstance(latency, int | float):
-                raise ValueError("'latency_ms' must be a number")
-            answers[id_] = Answer(id_, _spans(record, "results"), latency)
-    return answers
-
-
 def check_writable(path: Path) -> None:
     """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
 

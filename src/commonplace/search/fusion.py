@@ -19,15 +19,6 @@ def normalize(scores: Scores) -> dict[int, float]:
     return {passage: score / best for passage, score in scores.items()} if best > 0 else {}
 
 
-def by_score(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
-    """Weighted sum of scores; a passage missing from a list gets nothing from it."""
-    fused: dict[int, float] = {}
-    for scores, weight in lists:
-        for passage, score in scores.items():
-            fused[passage] = fused.get(passage, 0.0) + weight * score
-    return fused
-
-
 def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
     """The best weighted score of each passage in any list."""
     best: dict[int, float] = {}
@@ -39,21 +30,13 @@ def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
     return best
 
 
-def by_rank(
-    lists: Sequence[tuple[Scores, float]], k: float = RANK_CONSTANT, bonuses: Sequence[float] = ()
-) -> dict[int, float]:
-    """Reciprocal rank fusion, weighted and scaled so that first place everywhere is 1.
-
-    `bonuses` are what first place in any list, second, … adds to the sum of weight / (k + rank).
-    """
-    plain, first = ranks(lists, k, bonuses)
-    return {passage: score + first.get(passage, 0.0) for passage, score in plain.items()}
-
-
 def ranks(
     lists: Sequence[tuple[Scores, float]], k: float, bonuses: Sequence[float] = ()
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Both parts of reciprocal rank fusion: what the ranks give, and what the bonuses add."""
+    """Both parts of reciprocal rank fusion: what the ranks give, and what the bonuses add.
+
+    Scaled so that first place everywhere is 1; `bonuses` are for first place in any list, second, …
+    """
     most = sum(weight for scores, weight in lists if scores) / (k + 1) + (bonuses[0] if bonuses else 0.0)
     fused: dict[int, float] = {}
     best: dict[int, int] = {}
