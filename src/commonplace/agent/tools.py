@@ -30,9 +30,11 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.root import Root
+from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import LAYERS
 from commonplace.types import progress
+from commonplace.render import screen
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -45,6 +47,8 @@ MOST_CHARACTERS = 32_000  # of one entry: more is a file, not something to remem
 LONGEST_REASON = 500  # characters of why something is corrected
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
+_FOLDERS = lazy(r"(?<![\w.:/~-])/(?:[^/\s'\"]+/)+")  # of a path that begins at the root of the machine
+MOST_MESSAGE, _MOST_READ = 1000, 10_000  # characters of what went wrong
 CONFIRM_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
 MOST_PREVIEWS = 32  # that wait at once; the oldest goes
 _CODE_BYTES = 9  # of chance in a code, so that none is guessed
@@ -124,12 +128,12 @@ def parsed(arguments: str) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def without_root(text: str, memory: Memory) -> str:
-    """Return a message with files of the workspace by their paths in it: none of this machine is shown."""
-    root = os.fspath(memory.workspace.root)
-    for folder in dict.fromkeys((root, os.path.realpath(root))):
+def for_client(text: str, memory: Memory | None) -> str:
+    """Return a message with files of the workspace by their paths in it, without any other folder."""
+    root = os.fspath(memory.workspace.root) if memory else ""
+    for folder in filter(None, dict.fromkeys((root, os.path.realpath(root)))):
         text = text.replace(f"{folder}/", "")
-    return text
+    return screen.shorten(_FOLDERS.sub("", text[:_MOST_READ]), MOST_MESSAGE)
 
 
 def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
@@ -145,7 +149,7 @@ def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Cal
         try:
             return tool.run(memory, values, caller)
         except CommonplaceError as error:
-            return answers.failed(without_root(f"{tool.name}: {error}", memory))
+            return answers.failed(for_client(f"{tool.name}: {error}", memory))
 
 
 def find(name: str) -> Tool | None:
@@ -195,7 +199,6 @@ def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> An
     """Strike a statement and put the new one beside it; an answer that fails names the near misses."""
     from commonplace.edit.resolve import StatementNotFound
     from commonplace.redaction.redact import redact, strip_private
-    from commonplace.render import screen
 
     # A reason as the record may keep it: one line of words, without secrets and private parts.
     why = screen.one_line(redact(strip_private(arguments.get("why", "")))[0])[:LONGEST_REASON]

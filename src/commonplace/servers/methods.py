@@ -247,6 +247,9 @@ def _answer(message: object, connection: Connection, service: Service, exchange:
         service.tell(f"{type(error).__name__} while answering a request")
         refusal = Refusal(INTERNAL, "internal error")
     return failure(id_of(message), refusal)
+    from commonplace.agent.tools import for_client
+
+    refusal.message = for_client(refusal.message, service._memory)
 
 
 def _result(request: Request, service: Service) -> Result:

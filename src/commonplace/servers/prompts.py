@@ -11,6 +11,7 @@ from commonplace.servers.protocol import PARAMS, Refusal
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+MOST_CHARACTERS = 20_000  # of an argument, which comes back with the prompt
 _RECALL = (
     "Answer from my notes, cite as path#L12, and say so where they do not tell. Look further with "
     "memory_search and memory_get where this is not enough."
@@ -45,6 +46,9 @@ class Prompt(NamedTuple):
         given = arguments.get(self.argument, "")
         if self.required and not given.strip():
             raise Refusal(PARAMS, f"{self.name}: the argument {self.argument} is missing")
+        if len(given) > MOST_CHARACTERS:
+            wrong = f"{self.argument} has {len(given):,} characters; {MOST_CHARACTERS:,} are taken"
+            raise Refusal(PARAMS, f"{self.name}: {wrong}")
         return self.compose(memory, given)
 
 
