@@ -104,8 +104,11 @@ def _place(path: str, first: int, last: int) -> dict[str, Any]:
 # --- searches and notes ---------------------------------------------------------------------------------
 
 
-def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
-    """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one."""
+def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequence[str] = ()) -> Answer:
+    """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one.
+
+    `given` are citations of passages that the conversation holds already, which are named alone.
+    """
     from commonplace.render import screen
     from commonplace.search import pack, query_document
 
@@ -129,14 +132,18 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     unfit = f"{left_out} more did not fit the budget." if left_out else ""
     weak = f"{WEAKLY.capitalize()}: these are the nearest passages." if blocks and result.weak else ""
     text = [
-        framed("\n".join(blocks)) if blocks else NOTHING,
+        framed("\n".join(blocks)) if blocks else NOTHING * (not given),
+        f"This conversation was given before: {', '.join(map(screen.name, given))}." if given else "",
         weak,
         _stale(result.stale),
         *result.warnings,
         unfit,
     ]
     about = {"left_out": left_out, "level": result.level, "stale": result.stale, "weak": result.weak}
-    return Answer(_lines(text), {"hits": data, **about, "warnings": list(result.warnings), "note": NOTE})
+    before = {"given": list(given)} if given else {}
+    return Answer(
+        _lines(text), {"hits": data, **about, **before, "warnings": list(result.warnings), "note": NOTE}
+    )
 
 
 def _stale(files: int) -> str:

@@ -85,7 +85,8 @@ class ClientEvents:
         elif session:
             self._note(name, event, session)
         if context is None or not context.text:
-            return "", lambda: None
+            is_message = session and name in ANSWERED and self.memory.workspace.reader is None
+            return "", lambda: self._injected().heard(session) if is_message else None
         given = context
         answer = {"hookEventName": name, "additionalContext": context.text}
         return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(given)
@@ -110,7 +111,10 @@ class ClientEvents:
             self._rest(event, session, over=name == "SessionEnd")
 
     def _builder(self, settings: Prompt | None = None) -> ContextBuilder:
-        return ContextBuilder(self.memory, settings, injected=Injected(self.memory.workspace))
+        return ContextBuilder(self.memory, settings, injected=self._injected())
+
+    def _injected(self) -> Injected:
+        return Injected(self.memory.workspace, self.agent)
 
     def _session(self, event: Mapping[str, Any]) -> str:
         """The id of the client's session; empty for what can be none."""
@@ -187,7 +191,8 @@ class ClientEvents:
 
     def _compact(self, event: Mapping[str, Any], session: str) -> None:
         """Let everything be given again; have the language model write down what must not be lost."""
-        Injected(self.memory.workspace).forget(session)
+        self._injected().forget(session)
+        self._injected().heard(session)
         if not self._mark(event, session, over=False) or not self.memory.settings.compaction.flush:
             return
         self._later(_Flush(self, str(event["transcript_path"]), session))  # type: ignore[arg-type]  # a tuple
@@ -197,6 +202,7 @@ class ClientEvents:
         self._mark(event, session, over=over)
         self._later(self._write_down)
         if over:
+            self._injected().heard(session, over=True)
             self._later(self._sum_up)
 
     def _mark(self, event: Mapping[str, Any], session: str, *, over: bool) -> bool:

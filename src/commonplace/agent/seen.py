@@ -8,6 +8,7 @@ are signed, so that no foreign folder withholds anything from a prompt.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
 _HEX = 16
 KIND = "injected"
 _LARGEST = 1_000_000  # bytes of a session's file
+_LIVE_S = 3600.0  # without a message a session may be one that was killed
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -42,9 +44,9 @@ class Injected:
     file that cannot be read or written is no error, `trouble` says so.
     """
 
-    def __init__(self, workspace: paths.Workspace | None = None) -> None:
+    def __init__(self, workspace: paths.Workspace | None = None, agent: str = "") -> None:
         self.trouble = ""
-        self._workspace = workspace
+        self._workspace, self._agent = workspace, agent
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
@@ -76,6 +78,27 @@ class Injected:
             if self._workspace is not None:
                 self._write(self._workspace, session, digests)
 
+    def heard(self, session: str, *, over: bool = False) -> None:
+        """Note that a session had a message or is over, for calls that do not name theirs."""
+        if self._workspace is not None:
+            self._write(self._workspace, session, (), over=over)
+
+    def live(self) -> str:
+        """Return the session of the agent that had a message lately; empty for none and for several."""
+        from commonplace.base import records
+
+        found, workspace = [], self._workspace
+        if workspace is None or not self._agent:
+            return ""
+        folder, files = workspace.derived / KIND, workspace.files
+        with suppress(OSError):
+            for name in files.names(folder):
+                with suppress(OSError, ValueError, CommonplaceError):
+                    if time.time() - files.stat(folder / name).st_mtime < _LIVE_S:
+                        found.append(records.read(files, folder / name, KIND, limit=_LARGEST))
+        live = [one for one in found if one.get("agent") == self._agent and not one.get("over")]
+        return str(live[0]["session"]) if len(live) == 1 else ""
+
     def forget(self, session: str) -> None:
         """Let everything be given to a session again: its conversation was shortened, or is over."""
         with self._lock:
@@ -104,7 +127,9 @@ class Injected:
             self.trouble = f"what this session was given cannot be read: {reason}"
         return given
 
-    def _write(self, workspace: paths.Workspace, session: str, digests: Sequence[str]) -> None:
+    def _write(
+        self, workspace: paths.Workspace, session: str, digests: Sequence[str], *, over: bool = False
+    ) -> None:
         """Add to the file of a session, and delete those of sessions that are long over."""
         from commonplace.base import atomic, records  # most messages bring nothing, and write nothing
 
@@ -113,7 +138,8 @@ class Injected:
         def changed(record: dict[str, Any] | None) -> Mapping[str, Any]:
             given = OrderedDict.fromkeys(_parsed(record or {}))
             _put(given, digests)
-            return {"given": list(given)}
+            whose = {"session": session, "agent": self._agent, "over": over} if self._agent else {}
+            return {"given": list(given), **whose}
 
         try:
             paths.prepare_derived(workspace, path.parent)

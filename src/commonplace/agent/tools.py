@@ -10,8 +10,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -29,12 +30,12 @@ from commonplace.base.errors import (
     OutsideRoots,
     PreviewOutdated,
 )
-from commonplace.base.root import Root
 from commonplace.base.expressions import lazy
+from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import LAYERS
-from commonplace.types import progress
 from commonplace.render import screen
+from commonplace.types import progress
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -46,9 +47,9 @@ MOST_AROUND = 50  # passages of a timeline on either side
 MOST_CHARACTERS = 32_000  # of one entry: more is a file, not something to remember
 LONGEST_REASON = 500  # characters of why something is corrected
 FORGETS = "memory_forget"
-KINDS = ("text", "lines", "note", "person", "session")
 _FOLDERS = lazy(r"(?<![\w.:/~-])/(?:[^/\s'\"]+/)+")  # of a path that begins at the root of the machine
 MOST_MESSAGE, _MOST_READ = 1000, 10_000  # characters of what went wrong
+KINDS = ("text", "lines", "note", "person", "session")
 CONFIRM_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
 MOST_PREVIEWS = 32  # that wait at once; the oldest goes
 _CODE_BYTES = 9  # of chance in a code, so that none is guessed
@@ -166,6 +167,9 @@ def known() -> list[str]:
 
 
 def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    """Search; passages that the session of the caller was given are named alone."""
+    from commonplace.agent.seen import Injected
+
     held = day("as_of", arguments.get("as_of", ""))
     result = memory.search(
         question(arguments),
@@ -175,7 +179,10 @@ def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         as_of=held and held[1],
     )
     budget = arguments.get("budget") or memory.settings.recall.budget
-    return answers.found(result, arguments["query"], arguments.get("layer", "full"), budget)
+    is_new = Injected(memory.workspace).new(caller.session, result.hits)
+    given = [hit.citation for hit, new in zip(result.hits, is_new, strict=True) if not new]
+    result = replace(result, hits=tuple(compress(result.hits, is_new)))
+    return answers.found(result, arguments["query"], arguments.get("layer", "full"), budget, given)
 
 
 def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:

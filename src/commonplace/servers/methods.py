@@ -42,6 +42,7 @@ from commonplace.servers.protocol import (
     mapping,
     read,
     require,
+    session_of,
 )  # fmt: skip
 from commonplace.types.progress import Cancelled, check
 
@@ -246,10 +247,10 @@ def _answer(message: object, connection: Connection, service: Service, exchange:
     except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
         service.tell(f"{type(error).__name__} while answering a request")
         refusal = Refusal(INTERNAL, "internal error")
-    return failure(id_of(message), refusal)
     from commonplace.agent.tools import for_client
 
     refusal.message = for_client(refusal.message, service._memory)
+    return failure(id_of(message), refusal)
 
 
 def _result(request: Request, service: Service) -> Result:
@@ -335,6 +336,7 @@ def described(tool: Tool) -> Result:
 
 def _call_tool(service: Service, request: Request) -> Result:
     from commonplace.agent import tools
+    from commonplace.agent.seen import Injected
 
     name, arguments = request.params.get("name"), request.params.get("arguments")
     if not isinstance(name, str) or tools.find(name) is None:
@@ -354,7 +356,10 @@ def _call_tool(service: Service, request: Request) -> Result:
             service.lane.acquire()
 
     agent = service.agent or request.client
-    answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask and ask_aside)
+    session = session_of(request.params)
+    if not session and name not in _LIGHT:
+        session = Injected(service.memory.workspace, agent).live()
+    answer = tools.call(service.memory, name, arguments, agent=agent, session=session, ask=ask and ask_aside)
     content = [{"type": "text", "text": answer.text}]
     data = {"structuredContent": answer.data} if service.structured else {}
     return {"content": content, **data, "isError": answer.is_error}

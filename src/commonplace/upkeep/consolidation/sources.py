@@ -27,6 +27,7 @@ from commonplace.upkeep import summaries
 from commonplace.upkeep.consolidation import grounding
 from commonplace.upkeep.consolidation.alignment import Said
 from commonplace.upkeep.consolidation.page import Entry
+from commonplace.upkeep.labels import DASH, LABELS
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -39,18 +40,15 @@ OFTEN = 3  # different questions that led to a line
 OBSERVATIONS = frozenset({"observations", "观察", "观察记录", "tool observations"})
 _SUMMARIES = frozenset(summaries.HEADINGS.values())
 # Of a summary, what was decided and learned; the rest is what happened.
-_KEPT_LABELS = ("Decided – ", "Learned – ", "决定 – ", "了解 – ")
-_LABELS = (
-    "Asked – ",
-    "Done – ",
-    "Open – ",
+_LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels)
+_KEPT_LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels[2:4])
+# Of notes that version 0.1 wrote.
+_EXTRACTS = (
+    "Extract of a session, put together without a language model",
+    "会话摘录，未经语言模型整理",
     "Last answer – ",
-    "请求 – ",
-    "完成 – ",
-    "待办 – ",
     "最后的回答 – ",
 )
-_EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
 _HIDDEN = ("[REDACTED:", "�")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -281,7 +279,7 @@ def _is_derived(statement: Statement) -> bool:
         return True
     if in_summary and not text.startswith(_KEPT_LABELS):
         return True
-    return text.startswith((*_LABELS, *_EXTRACTS))
+    return text.startswith(_EXTRACTS) or (text.startswith(_LABELS) and not text.startswith(_KEPT_LABELS))
 
 
 # --- what became of them ------------------------------------------------------------------------------------
