@@ -10,9 +10,10 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.changes import receipts, runs
-from commonplace.config.editing import no_folder
+from commonplace.config.editing import check_foreign, no_folder
 from commonplace.config.loading import check_name, normal_prefix
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
+from commonplace.notes import scan
 from commonplace.types.changes import Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
 from commonplace.types.reports import FileFailure
@@ -70,7 +71,13 @@ def _collected(
             return ImportedSetting("collection", name, real, "same")
     if not os.path.isdir(real):
         raise ConfigError("collection", no_folder(folder.path))
+    check_foreign(real, Path(os.path.realpath(root)))
     name = _free_name(folder.name, source, taken)
+    new = scan.Source(name, real, globs, folder.ignore, folder.format)
+    places = scan.sources(os.path.realpath(root), config.load(root))
+    around = [one for one in places if paths.is_within(real, os.path.realpath(one.root))]
+    if around and scan.scan([new]) and all(one.collection != name for one in scan.scan([*around, new])):
+        raise ConfigError("collection", f"{paths.shown(real)} is searched where it lies already")
     if not dry_run:
         config.add_collection(
             root, name, real, glob=globs, ignore=folder.ignore, format=folder.format, weight=folder.weight

@@ -239,6 +239,7 @@ def add_collection(
         raise ConfigError("collection", message("collection.which", "say which folder"))
     paths.check_open(Path(full))
     full, glob = _folder_of(full, path, glob)
+    check_foreign(full, Path(real))
     name = _name_of(path, known) if name is None else name
     check_name(name)
     check_format(format)
@@ -274,11 +275,16 @@ def _folder_of(full: str, path: str, glob: Sequence[str]) -> tuple[str, Sequence
         return os.path.dirname(full), (os.path.basename(full),)
     if not os.path.isdir(full):
         raise ConfigError("collection", no_folder(path))
-    own = [os.path.realpath(one) for one in paths.own_folders(None)]
-    if any(paths.is_within(full, one) or os.path.dirname(one) == full for one in own):
-        told = "{folder} holds settings and caches of commonplace, which are no notes; name a folder in it"
-        raise ConfigError("collection", message("collection.ours", told, folder=paths.shown(path)))
     return full, glob
+
+
+def check_foreign(full: str, root: Path) -> None:
+    """Refuse a folder of commonplace's own, by its real path, as a collection. Raises ConfigError."""
+    own = [os.path.realpath(one) for one in paths.own_folders(None)]
+    is_ours = any(paths.is_within(full, one) or os.path.dirname(one) == full for one in own)
+    if is_ours or paths.is_within(full, os.path.join(root, paths.DERIVED_FOLDER)):
+        told = "{folder} holds settings and caches of commonplace, which are no notes; name another folder"
+        raise ConfigError("collection", message("collection.ours", told, folder=paths.shown(full)))
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:

@@ -217,7 +217,9 @@ def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
     A large folder is looked through as far as its first thousands of files.
     """
     own, others = sources[0], {os.path.realpath(source.root) for source in sources[1:]}
-    chosen, found, left = Globs((*own.globs, *own.ignore, *known)), list[str](), _MOST_ASIDE
+    here = [one for one in sources if os.path.realpath(one.root) == os.path.realpath(own.root)]
+    globs = [glob for one in here for glob in (*one.globs, *one.ignore)]
+    chosen, found, left = Globs((*globs, *known)), list[str](), _MOST_ASIDE
     for folder, names, files in os.walk(own.root):
         prefix = f"{folder[len(own.root) :]}/".lstrip("/")
         if ".md" in chosen.endings(prefix):  # all of it is searched, or ignored
