@@ -215,13 +215,13 @@ def test_what_must_match_is_found_in_struck_text(opened: Open) -> None:
 
 
 def test_struck_by_hand_it_belongs_to_history_alone(opened: Open) -> None:
-    notes = {"MEMORY.md": "# M\n\n- ~~The gate code is 4711.~~\n- The gate code is 9087.\n", **FILLER}
+    notes = {"MEMORY.md": "# M\n\n- ~~The bus number is 4711.~~\n- The bus number is 9087.\n", **FILLER}
     with opened(notes) as memory:
-        found = memory.search("gate code", history=True).hits
-        assert texts(found[:2]) == ["- The gate code is 9087.", "- ~~The gate code is 4711.~~"]
+        found = memory.search("bus number", history=True).hits
+        assert texts(found[:2]) == ["- The bus number is 9087.", "- ~~The bus number is 4711.~~"]
         assert (found[1].labels, found[1].until) == (("struck",), None)
         for day in (date(2000, 1, 1), date(2099, 1, 1)):
-            assert not place(memory.search("gate code", as_of=day).hits, "4711")
+            assert not place(memory.search("bus number", as_of=day).hits, "4711")
 
 
 def test_the_next_entry_is_not_lifted_where_it_is_about_something_else(opened: Open) -> None:
