@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -239,8 +239,7 @@ class Summarizer:
         if requests and (by_hand or requests >= self.settings.min_user_turns):
             drafted = self._draft(mark, stretch)
             if drafted.trouble:
-                told = "session %s: not summed up by the language model (%s)"
-                logger.warning(told, session, drafted.trouble)
+                logger.warning("session %s: summed up without a model (%s)", session, drafted.trouble)
             if drafted.text:
                 mark, done = self._write(mark, drafted, turns)
             elif not drafted.trouble:  # which may be over when the session goes on
@@ -294,15 +293,14 @@ class Summarizer:
         from commonplace.types import Written
 
         memory, at = self.memory, moment(turns[-1].at) or datetime.now().isoformat(timespec="seconds")
-        now, title = datetime.fromisoformat(at), f"# {at[:10]}"
+        now = datetime.fromisoformat(at)
         by = Provenance("agent", mark.agent, mark.session, at)
         path = memory.workspace.daily(now.date()).relative_to(memory.workspace.root).as_posix()
         if _lines(self._note(mark.note), mark.entry).stop:
             path = mark.note
         hour = f"{now:%H:%M}" if memory.settings.remember.times and at[:10] in path else None
         placed, kinds = layout.placed(draft.text, HEADINGS[draft.language], by, hour)
-        new = placed[0].split("\n")
-        start = 0
+        new, start = placed[0].split("\n"), 0
 
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal start
@@ -314,7 +312,7 @@ class Summarizer:
                 lines = [*note.lines[: old.start], *(line + end for line in new), *note.lines[old.stop :]]
                 note = note.with_text("".join(lines))
             else:
-                note, [(start, _)] = appends.insert_all(note, [placed], title)
+                note, [(start, _)] = appends.insert_all(note, [placed], f"# {at[:10]}")
             return [Change(path, before, note.data)]
 
         mark = replace(mark, note=path, next=_digest(new), writing=len(turns))
@@ -326,10 +324,9 @@ class Summarizer:
         return replace(mark, entry=mark.next, next="", done=len(turns), writing=0), done
 
     def _save(self, mark: Mark) -> None:
-        def change(now: Mark) -> Mark:
-            return replace(mark, held=now.held, over=now.over, source=now.source)  # clients change these
-
-        self.pending.update(mark.session, change)
+        self.pending.update(  # but for what clients change meanwhile
+            mark.session, lambda now: replace(mark, held=now.held, over=now.over, source=now.source)
+        )
 
     def _load(self, session: str) -> list[Turn]:
         return self._conversations.load(session)
@@ -433,11 +430,7 @@ class Parts:
 
     def __bool__(self) -> bool:
         """Whether there is anything to say."""
-        return any(self.texts())
-
-    def texts(self) -> tuple[str, ...]:
-        """The parts in their order."""
-        return tuple(getattr(self, name) for name in _NAMES)
+        return any(astuple(self))
 
 
 _NAMES = tuple(field.name for field in fields(Parts))
@@ -445,14 +438,9 @@ _NAMES = tuple(field.name for field in fields(Parts))
 
 def _read_parts(lines: Sequence[str]) -> Parts:
     """Read the parts of a summary back from the lines of its entry."""
-    texts: dict[str, str] = {}
-    for line in comments.without("\n".join(lines), "").splitlines():
-        head, _, text = line.partition(DASH)
-        places = [
-            labels.index(label) for labels in LABELS.values() for label in head.split() if label in labels
-        ]
-        texts |= {_NAMES[place]: text.strip() for place in places}
-    return Parts(**texts)
+    named = {label: name for labels in LABELS.values() for label, name in zip(labels, _NAMES, strict=True)}
+    rows = [line.partition(DASH) for line in comments.without("\n".join(lines), "").splitlines()]
+    return Parts(**{named[head.split()[-1]]: text.strip() for head, dash, text in rows if dash})
 
 
 def compose(parts: Parts, language: Language, most_words: int) -> str:
@@ -461,7 +449,7 @@ def compose(parts: Parts, language: Language, most_words: int) -> str:
     Last sentences are cut off the longest part until all fit; then what matters least is left out.
     """
     while words(text := _labelled(parts, language)) > most_words:
-        texts = dict(zip(_NAMES, parts.texts(), strict=True))
+        texts = dict(zip(_NAMES, astuple(parts), strict=True))
         longest = max(_NAMES, key=lambda name: words(texts[name]) if len(sentences(texts[name])) > 1 else 0)
         present = [name for name in _WEIGHTS if texts[name]]
         share = max(1, most_words // (2 * len(present)))
@@ -479,7 +467,7 @@ def compose(parts: Parts, language: Language, most_words: int) -> str:
 
 
 def _labelled(parts: Parts, language: Language) -> str:
-    labelled = zip(LABELS[language], parts.texts(), strict=True)
+    labelled = zip(LABELS[language], astuple(parts), strict=True)
     return "\n- ".join(f"{label}{DASH}{text}" for label, text in labelled if text)
 
 
@@ -508,11 +496,10 @@ def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: P
     language = prose.language(turn.text for turn in clean if turn.role == "user")
     parts, trouble = None, ""
     if llm is not None:
-        shown = [
-            f"{EARLIER} {dialogue.unframed(line)}" for line in _labelled(earlier, language).split("\n- ")
-        ]
-        already = written(turns, settings.writers)
-        parts, trouble = _ask(clean, already, language, llm, settings, shown if earlier else [])
+        summary = dialogue.unframed(_labelled(earlier, language)).replace("\n- ", f"\n{EARLIER} ")
+        so_far = f"{EARLIER} {summary}\n" if earlier else ""
+        text = so_far + dialogue.written(clean, settings.max_tokens)
+        parts, trouble = _ask(text, clean, written(turns, settings.writers), language, llm, settings)
     if parts is None:
         new = extract(clean, most := settings.max_words)
         done, decisions = joined([earlier.done, new.done]), joined([earlier.decisions, new.decisions])
@@ -522,15 +509,9 @@ def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: P
 
 
 def _ask(
-    clean: Sequence[Turn],
-    already: Sequence[str],
-    language: Language,
-    llm: Llm,
-    settings: Settings,
-    earlier: Sequence[str],
+    text: str, clean: Sequence[Turn], already: Sequence[str], language: Language, llm: Llm, settings: Settings
 ) -> tuple[Parts | None, str]:
     """Let the model say the parts; None, and why, where it cannot."""
-    text = "\n".join([*earlier, dialogue.written(clean, settings.max_tokens)])
     left, lines = _WRITTEN_TOKENS, list[str]()
     for line in reversed(already):
         lines.insert(0, f"{WRITTEN} {dialogue.unframed(line)}")

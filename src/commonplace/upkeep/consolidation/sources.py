@@ -44,8 +44,8 @@ _LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels)
 _KEPT_LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels[2:4])
 # Of notes that version 0.1 wrote.
 _EXTRACTS = (
-    "Extract of a session, put together without a language model",
-    "会话摘录，未经语言模型整理",
+    "Extract of a session, put together",
+    "会话摘录，未经语言模型",
     "Last answer – ",
     "最后的回答 – ",
 )
