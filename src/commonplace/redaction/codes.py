@@ -25,8 +25,8 @@ class Told(NamedTuple):
 LOCKS = {
     "en": r"safe|vault|strong ?box|(?:front|back|garage|main)? ?door|garage|gate|alarm|(?:dis)?arm|key ?safe"
     r"|(?:lock|key|post|mail) ?box|(?:bi(?:ke|cycle)|pad|door|dead ?bolt|smart|screen)? ?lock|lock ?screen"
-    r"|locker|key ?pad|intercom|entry|entrance|building|lobby|elevator|lift|suitcase|luggage|briefcase|shed"
-    r"|gym|unlock|phone|tablet|voice ?mail|setup|homekit|matter|pairing|parental",
+    r"|locker|key ?pad|intercom|entry|entrance|lobby|elevator|lift|suitcase|luggage|briefcase|shed"
+    r"|gym|unlock|voice ?mail|setup|homekit|pairing|parental",
     "zh": r"门禁|门|锁|车库|电梯|单元|小区|保险[柜箱]|密码[箱锁]|行李箱|[柜箱]子?|报警器?|安防|解锁|锁屏|开机"
     r"|手机|平板|卡|存折|取款|取现|支付|交易|转账|pin|puk",
 }
