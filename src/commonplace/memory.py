@@ -691,7 +691,7 @@ class Memory:
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
             raise OutsideRoots(paths.shown(shown), "no note: hidden files and settings are not read as notes")
-        data = paths.read_contained(Path(absolute), [Path(source.place) for source in sources(self)])
+        data = paths.read_contained(Path(absolute), [*map(Path, scan.places(sources(self)))])
         if not (is_note or indexed):
             told = "no note: only Markdown files and what the index holds are read as notes"
             raise OutsideRoots(paths.shown(shown), told)
@@ -1038,7 +1038,7 @@ def watch(
     """
     from commonplace.notes import watch
 
-    settings, roots = memory.settings.watch, [Path(source.place) for source in sources(memory)]
+    settings, roots = memory.settings.watch, [*map(Path, scan.places(sources(memory)))]
     debounce_s = settings.debounce_s if debounce_s is None else debounce_s
     waits = {"debounce_s": debounce_s, "interval_s": settings.interval_s}
     watch.watch(roots, changed, **waits, stop=stop, on_state=state)
@@ -1172,7 +1172,7 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
     name, shown = memory._split(path)
     held = beside(memory, name)
     shown, absolute = places.find(held._store, Reference(shown))
-    file = paths.contain(Path(absolute), [Path(source.place) for source in sources(held)])
+    file = paths.contain(Path(absolute), [*map(Path, scan.places(sources(held)))])
     return held, file, places.format_of(held._store, shown)
 
 

@@ -19,6 +19,7 @@ from commonplace.diagnosis.examination import Case, barred, listed
 from commonplace.markdown import conflicts, metadata
 from commonplace.markdown.document import damage, decode
 from commonplace.notes import layout, writes
+from commonplace.notes import scan as listing
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
 from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
 from commonplace.types import Finding, State
@@ -171,8 +172,10 @@ def tree(case: Case) -> Iterator[Finding]:
     """See that the folders of notes can be read, and that no link leads out of them."""
     if case.root is None:
         return
-    places = sources(os.fspath(case.root), case.settings)
-    missing = [f"{source.name} ({source.place})" for source in places if not os.path.exists(source.place)]
+    collections = sources(os.fspath(case.root), case.settings)
+    missing = [
+        f"{source.name} ({source.place})" for source in collections if not os.path.exists(source.place)
+    ]
     if missing:
         yield Finding(
             "workspace.collections",
@@ -183,7 +186,7 @@ def tree(case: Case) -> Iterator[Finding]:
             "commonplace collection remove NAME",
         )
     memory = os.path.join(case.root, paths.MEMORY_FOLDER)
-    found = walk([memory, *(source.place for source in places[1:])], WALK_S)
+    found = walk([memory, *listing.places(collections[1:])], WALK_S)
     if found.closed:
         yield Finding(
             "workspace.folders",

@@ -318,7 +318,7 @@ def foreign(corpus: Corpus, named: str, citation: str = "", near: Sequence[Cited
     file = corpus.beyond(place.path)
     where = f"stands in {citation}, which is" if citation else "is"
     # A conversation says what was said: nobody edits it.
-    remedy = file and not file.lower().endswith(scan.TRANSCRIPTS)
+    remedy = file and not scan.written_as(file).lower().endswith(scan.TRANSCRIPTS)
     by_hand = f"; {remedies.say('edit.by_hand', paths.shown(file), place.path)}" if remedy else ""
     told = "{where} none of the workspace's own notes; nothing else is ever changed{by_hand}"
     reason = message("statement.foreign", told, where=where, by_hand=by_hand)

@@ -12,7 +12,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
 from commonplace.index.base import Key, Known
-from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, Source, inode
+from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, Source, inode, transcript_name
 
 _BLOCK = 1 << 16
 # What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
@@ -83,16 +83,27 @@ def kept(
     """Return what the index keeps of each place that is away.
 
     A collection that is missing, and what cannot be read, is returned with nothing kept as well. A single
-    note that is gone was deleted, unless its folder is another one than before, by its number.
+    note that is gone was deleted, unless its folder is another one than before, by its number. A transcript
+    that stands elsewhere in its collection, or under a later name, is not kept.
     """
     found = []
     for listing in listings:
-        source, places = listing.source, listing.away
-        for away in places:
+        if not listing.away:
+            continue
+        source = listing.source
+        known = {path: one for (name, path), one in manifest.items() if name == source.name}
+        there = {transcript_name(state.path) for state in listing.states() if state.format}
+        known = {path: one for path, one in known.items() if transcript_name(path) not in there}
+        by_name = {transcript_name(path): path for path in known} if source.format else {}
+        for away in listing.away:
+            if away.path and not away.path.endswith("/"):  # a file
+                earlier = by_name.get(transcript_name(away.path), "")
+                paths = [path for path in (away.path, earlier) if path in known][:1]
+            else:
+                paths = [path for path in known if path.startswith(away.path)]
             states = [
-                FileState(name, path, f"{listing.root}/{path}", known.mtime_ns, known.size)
-                for (name, path), known in manifest.items()
-                if name == source.name and path.startswith(away.path)
+                FileState(source.name, path, f"{listing.root}/{path}", known[path].mtime_ns, known[path].size)
+                for path in paths
             ]
             if _is_away(listing, away, len(states), numbers):
                 states = [state._replace(format=source.format_of(state.path)) for state in states]

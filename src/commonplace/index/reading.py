@@ -20,7 +20,7 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Entry, Key, Known
 from commonplace.markdown import metadata, wiki
 from commonplace.markdown.document import damage, decode, parse
-from commonplace.notes.scan import FileState
+from commonplace.notes.scan import FileState, transcript_name
 from commonplace.redaction.redact import holds_secret, unclosed_line
 from commonplace.types import FileFailure, Note
 from commonplace.types.progress import Progress
@@ -42,6 +42,7 @@ class Reader:
         self.changed = 0
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
+        self.unread: set[Key] = set()  # transcripts by collection and name that could not be read
         self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
         self.damaged: list[str] = []  # notes in another encoding
         self.cut: list[str] = []  # transcripts with damaged lines, and which
@@ -141,11 +142,9 @@ class Reader:
                 file.seek(0)
                 damage = formats.Damage()
                 note = formats.note(file, state.path, state.format, state.size, damage)
-        except (UnicodeEncodeError, OSError) as error:
+        except (UnicodeEncodeError, OSError, NoteUnreadable) as error:  # what the index knows of it stays
+            self.unread.add((state.collection, transcript_name(state.path)))
             self._fail(state, error)
-            return None
-        except NoteUnreadable as error:  # what the index knows of it stays
-            self.failed.append(FileFailure(state.shown, error.reason))
             return None
         if damage.conversations:
             self.failed.append(FileFailure(state.path, str(damage)))
@@ -153,13 +152,14 @@ class Reader:
             self.cut.append(f"{shown(state.path)}: {damage}")
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
-    def _fail(self, state: FileState, error: UnicodeEncodeError | OSError) -> None:
+    def _fail(self, state: FileState, error: UnicodeEncodeError | OSError | NoteUnreadable) -> None:
         if isinstance(error, UnicodeEncodeError):  # Linux allows any bytes; the index and its readers do not
             self.failed.append(
                 FileFailure(shown(state.shown), message("file.name", "its name is not UTF-8: rename it"))
             )
         else:
-            self.failed.append(FileFailure(state.shown, reason(error)))
+            why = error.reason if isinstance(error, NoteUnreadable) else reason(error)
+            self.failed.append(FileFailure(state.shown, why))
 
     def _is_new(self, state: FileState, content: str) -> bool:
         """Count a file that was read; whether it says something else than before."""

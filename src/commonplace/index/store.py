@@ -32,8 +32,9 @@ from commonplace.index.sqlite.opening import (
 )
 from commonplace.index.sqlite.schema import BROKEN, is_damage
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, scan, states
+from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
 from commonplace.notes.scan import shown as listed
+from commonplace.notes.scan import with_archive as archived
 from commonplace.types.progress import Progress, silent, tell
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -234,7 +235,12 @@ class Store:
 
     def scan(self) -> list[FileState]:
         """The files on disk, of all collections."""
-        return scan(self.sources)
+        return states(self._look())
+
+    def _look(self) -> list[Listing]:
+        """The files as they stand, those of archives that are new as well."""
+        self.sources = [*map(archived, self.sources)]
+        return look(self.sources)
 
     def freshen(self, since: int | None = None) -> int:
         """Re-read what changed on disk if that is cheap; return how many files are still stale.
@@ -259,7 +265,7 @@ class Store:
         if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
             return 0
         started = time.thread_time()
-        listings = look(self.sources)
+        listings = self._look()
         took_s = time.thread_time() - started
         self._unread, self._away = [], []
         whole = fingerprint(listings)
@@ -407,7 +413,7 @@ class Store:
         A file written in the moment it was indexed is compared by its content.
         """
         manifest = self.index.manifest()
-        difference = changes.compare(self._with_kept(look(self.sources)), manifest)
+        difference = changes.compare(self._with_kept(self._look()), manifest)
         self._unread += _unreadable([*difference.fresh, *difference.suspect])
         return _really_stale(difference, manifest)
 
@@ -593,7 +599,7 @@ class Store:
     def _sync_text(self, progress: Progress, patient: bool = False, drop: Collection[str] = ()) -> SyncReport:
         from commonplace.index import sync
 
-        listings = look(self.sources)
+        listings = self._look()
         files = found = states(listings)
         self._folders = {one.root: inode(one.root) for one in listings}
         try:

@@ -19,7 +19,7 @@ from commonplace.index.changes import FORMATS, Difference, compare, formats, rer
 from commonplace.index.reading import Reader
 from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState
+from commonplace.notes.scan import FileState, transcript_name
 from commonplace.providers.embedding.base import check_length
 from commonplace.types import SyncReport
 from commonplace.types.progress import Progress, silent
@@ -76,12 +76,13 @@ def _update(
     difference = difference or compare(states, manifest)
     reader = Reader(manifest, chunk)
     last = index.write(reader.batches([*difference.fresh, *difference.suspect], progress))
-    if reader.touched or difference.gone:
-        index.update(reader.touched, difference.gone)
+    gone = [key for key in difference.gone if (key[0], transcript_name(key[1])) not in reader.unread]
+    if reader.touched or gone:
+        index.update(reader.touched, gone)
     vectors = Vectors(index)
     reused = vectors.reuse(after=last)
     vectors.store.prune(lost=True)
-    return replace(_report(difference, reader, manifest), reused=reused)
+    return replace(_report(difference._replace(gone=gone), reader, manifest), reused=reused)
 
 
 def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known]) -> SyncReport:

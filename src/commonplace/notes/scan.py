@@ -13,6 +13,7 @@ from functools import lru_cache
 from io import BufferedReader
 from stat import S_ISREG
 
+from commonplace.base import packed
 from commonplace.base.paths import reason
 from commonplace.base.root import LIMIT, Root, Unsafe, read_whole
 from commonplace.base.tuples import NamedTuple
@@ -36,6 +37,25 @@ Row = tuple[str, int, int]  # name, mtime_ns, size
 Folder = tuple[str, list[Row]]  # path with a slash at its end, empty for the root
 TRANSCRIPTS = (".jsonl", ".json", ".zip")  # what a collection of transcripts may hold beside notes
 OWN_SESSIONS = "sessions/*.jsonl"
+# What programs do with a transcript that is over: a word behind its name and often a time, compression, or
+# another folder beside that of the others (Codex).
+_BACKUPS = ("bak", "full.bak")
+_RENAMED = re.compile(
+    r"\.jsonl(?:\.(?:reset|deleted|archived|(?:full\.)?bak)(?:[.-][^/]*?)?)?(?:\.(?:gz|zstd?))?",
+    re.IGNORECASE,
+)
+_FOLDERS = ("sessions", "archived_sessions")
+
+
+def written_as(path: str) -> str:
+    """Return the path that its program wrote a transcript at, before it was renamed or compressed."""
+    start = path.lower().rfind(".jsonl", path.rfind("/") + 1)
+    return path[: start + 6] if start >= 0 and _RENAMED.fullmatch(path, start) else path
+
+
+def transcript_name(path: str) -> str:
+    """Return the name of a transcript wherever it lies by now, and however its program calls it."""
+    return written_as(path).rpartition("/")[2]
 
 
 def shown(collection: str, path: str) -> str:
@@ -54,14 +74,14 @@ class Source(NamedTuple):
 
     def format_of(self, path: str) -> str:
         """The format of a transcript, empty for any other file."""
-        if not self.format or not path.lower().endswith(TRANSCRIPTS):
+        if not self.format or not written_as(path).lower().endswith(TRANSCRIPTS):
             return ""
         own = self.name == WORKSPACE_COLLECTION
         return self.format if not own or Globs((OWN_SESSIONS,))(path) else ""
 
     def covers(self, path: str) -> bool:
         """Whether a file at a path in it belongs to it, if there is one."""
-        return Globs(self.globs)(path) and not Globs(self.ignore)(path)
+        return self.wanted(path) and not Globs(self.ignore)(path)
 
     def holds(self, real: str) -> bool:
         """Whether a file belongs to it, by its real path."""
@@ -74,9 +94,24 @@ class Source(NamedTuple):
         return self.name != WORKSPACE_COLLECTION and is_one_file(self.globs)
 
     @property
+    def wanted(self) -> Globs:
+        """The globs as a predicate; those of transcripts match the names that they get later as well."""
+        ends = self.format and self.name != WORKSPACE_COLLECTION and ".jsonl"
+        return Globs((*self.globs, *(f"{glob}.*" for glob in self.globs if ends and glob.endswith(ends))))
+
+    @property
+    def file(self) -> str:
+        """The path in it of its only file, by its later name if it has one; empty where it holds several."""
+        path = self.globs[0] if self.is_file else ""
+        if path and self.format and not os.path.lexists(f"{self.root}/{path}"):
+            with suppress(OSError):
+                return max((name for name in os.listdir(self.root) if written_as(name) == path), default=path)
+        return path
+
+    @property
     def place(self) -> str:
         """The folder that its notes lie in, or its only file."""
-        return f"{self.root}/{self.globs[0]}" if self.is_file else self.root
+        return f"{self.root}/{self.file}" if self.is_file else self.root
 
 
 class FileState(NamedTuple):
@@ -181,8 +216,31 @@ def sources(root: str, settings: Settings) -> list[Source]:
     sources = [Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1])]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
-        sources.append(Source(name, folder, collection.glob, collection.ignore, collection.format))
+        source = Source(name, folder, collection.glob, collection.ignore, collection.format)
+        sources.append(with_archive(source))
     return sources
+
+
+def with_archive(source: Source) -> Source:
+    """Return a collection of transcripts with the folder beside it that its program moves them to."""
+    above, name = os.path.split(source.root.rstrip("/"))
+    archive = f"{above}/{_FOLDERS[1]}"
+    if not source.format or name != _FOLDERS[0] or os.path.islink(archive) or not os.path.isdir(archive):
+        return source
+    globs, ignore = (
+        tuple(f"{folder}/{glob}" for folder in _FOLDERS for glob in some)
+        for some in (source.globs, source.ignore)
+    )
+    return source._replace(root=above, globs=globs, ignore=ignore)
+
+
+def places(sources: Iterable[Source]) -> list[str]:
+    """Return the folders that the notes of collections lie in, and the files that are one."""
+    return [
+        f"{source.root}/{start}" if start else source.place
+        for source in sources
+        for start in (_FOLDERS if source.globs[-1].startswith(f"{_FOLDERS[1]}/") and source.format else ("",))
+    ]
 
 
 def scan(sources: Sequence[Source]) -> list[FileState]:
@@ -195,8 +253,8 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     listings: list[Listing] = []
     for source in sources:
         root, links, away = os.path.realpath(source.root), list[str](), list[Away]()
-        wanted, folders = Globs(source.globs), list[Folder]()
-        for start in _starting_points(source.globs):
+        wanted, folders = source.wanted, list[Folder]()
+        for start in [source.file] if source.is_file else _starting_points(source.globs):
             told = len(away)
             found = _walk(root, start, wanted, links, away)
             if len(away) == told and not wanted(start) and not any(rows for _, rows in found):
@@ -207,8 +265,30 @@ def look(sources: Sequence[Source]) -> list[Listing]:
         listing = Listing(source, root, folders, links, away)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
+        if source.format:
+            listing = _readable(listing)
         listings.append(_unshared(listing.once(), listings))
     return listings
+
+
+def _readable(listing: Listing) -> Listing:
+    """A listing without copies of transcripts beside them, and with those as away that cannot be unpacked."""
+    unwanted, away = set[str](), list[Away]()
+    for prefix, rows in listing.folders:
+        later = sorted(row for row in rows if ".jsonl." in row[0])
+        sizes = {name: size for name, _, size in rows} if later else {}
+        for name, _, size in later:
+            plain, unpacked = written_as(name), packed.without_ending(name)
+            is_backup = name[len(plain) + 1 :].startswith(_BACKUPS) and plain in sizes
+            if is_backup or plain == name or sizes.get(plain) == size or sizes.get(unpacked, size) != size:
+                unwanted.add(prefix + name)
+            elif why := packed.trouble(name):
+                unwanted.add(prefix + name)
+                away.append(Away(prefix + name, why))
+            sizes.setdefault(unpacked, -1)
+    return (
+        listing.without(unwanted.__contains__)._replace(away=[*listing.away, *away]) if unwanted else listing
+    )
 
 
 def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:

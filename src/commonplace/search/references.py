@@ -14,7 +14,7 @@ from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
 from commonplace.language import caseless, composed
-from commonplace.notes.scan import Globs, Source
+from commonplace.notes.scan import Globs, Source, transcript_name
 from commonplace.notes.scan import shown as shown
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -68,10 +68,20 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     root = _source(store, collection).root
     path = as_written(root, path)
     absolute = os.path.join(root, path)
+    if collection != WORKSPACE and not os.path.lexists(absolute):
+        path = _later(store, collection, path)
+        absolute = os.path.join(root, path)
     outside = ".." in path.split("/") or os.path.isabs(path)
     if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
         raise _missing(store, path)
     return shown(collection, path), absolute
+
+
+def _later(store: Store, collection: str, path: str) -> str:
+    """Where a transcript lies by now that its program renamed, compressed or moved; the path for others."""
+    name = transcript_name(path)
+    files = (state for state in store.scan() if state.collection == collection and state.format)
+    return max((state.path for state in files if transcript_name(state.path) == name), default=path)
 
 
 def as_written(root: str, path: str) -> str:

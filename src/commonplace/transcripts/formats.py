@@ -11,7 +11,6 @@ import os
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -21,11 +20,13 @@ from operator import attrgetter
 from posixpath import basename, splitext
 from typing import IO, cast
 
+from commonplace.base import packed
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import TRANSCRIPTS
 from commonplace.markdown.metadata import date_of
+from commonplace.notes.scan import written_as
 from commonplace.redaction.redact import redact
 from commonplace.transcripts import content, ours
 from commonplace.transcripts.content import Conversation, Damaged, Unreadable, Value
@@ -88,9 +89,10 @@ def recognise(values: Iterable[object]) -> Format | None:
 
 def format_of(file: IO[bytes], path: str) -> Format | None:
     """Recognise the format of a file by its beginning."""
-    if _by_lines(file, path):
-        return recognise(map(ours.parsed, islice(content.forwards(file), _HEAD)))
     try:
+        with _translated(path):
+            if lines := _by_lines(file, path):
+                return recognise(map(ours.parsed, islice(content.forwards(lines), _HEAD)))
         with _unpacked(file, path) as parts:
             return recognise(islice(chain.from_iterable(map(_elements, parts)), _HEAD))
     except NoteUnreadable:
@@ -131,7 +133,7 @@ class Damage:
             if value is None and line.strip(content.NOTHING.encode()) not in (b"", b"null"):
                 self.lines.append(number)
             yield value
-        if self.lines and self.lines[-1] == number and not _ended(file):
+        if self.lines and self.lines[-1] == number and file.seekable() and not _ended(file):
             self.lines.pop()
 
 
@@ -150,10 +152,12 @@ def note(
     empty. Raises NoteUnreadable for an archive that is damaged, and for what would fill the memory.
     """
     damage = damage or Damage()
-    if _by_lines(file, path):
-        renderer = Renderer()
-        lines = [renderer.line(turn) for turn in _turns(damage.values(file, size), name)]
-        return _note(path, renderer.title, lines, renderer.first_day)
+    with _translated(path):
+        if rows := _by_lines(file, path):
+            renderer = Renderer()
+            values = damage.values(rows, size if rows is file else None)
+            lines = [renderer.line(turn) for turn in _turns(values, name)]
+            return _note(path, renderer.title, lines, renderer.first_day)
     with _unpacked(file, path) as parts:
         return _archive(_conversations(parts, name, damage), path)
 
@@ -164,11 +168,12 @@ def damage(file: IO[bytes], path: str, stop: Callable[[], bool] = lambda: False)
     Raises NoteUnreadable as `note` does.
     """
     found = Damage()
-    if _by_lines(file, path):
-        for _ in found.values(file):
-            if stop():
-                break
-        return found
+    with _translated(path):
+        if lines := _by_lines(file, path):
+            for _ in found.values(lines):
+                if stop():
+                    break
+            return found
     with _unpacked(file, path) as parts:
         for _ in _readable(parts, found):
             if stop():
@@ -198,17 +203,18 @@ def _archive(conversations: Iterable[Conversation], path: str) -> Note:
 def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequence[Heading] = ()) -> Note:
     """Put lines together, redacted once more as a whole: folding may have made a secret's shape."""
     lines = tuple(redact("\n".join(rendered))[0].split("\n")) if rendered else ()
-    title = title or splitext(basename(path))[0]
+    title = title or splitext(basename(written_as(path)))[0]
     return Note(path, title, day or date_of(path), "session", lines, tuple(headings))
 
 
 def turns(file: IO[bytes], path: str, name: str, damage: Damage | None = None) -> Iterator[Place]:
     """Yield the messages of a transcript, tool results included; the rest as `note` has it."""
     damage = damage or Damage()
-    if _by_lines(file, path):
-        numbered = enumerate(_turns(damage.values(file), name), 1)
-        yield from (Place(number, turn) for number, turn in numbered if turn is not None)
-        return
+    with _translated(path):
+        if lines := _by_lines(file, path):
+            numbered = enumerate(_turns(damage.values(lines), name), 1)
+            yield from (Place(number, turn) for number, turn in numbered if turn is not None)
+            return
     with _unpacked(file, path) as parts:
         for conversation in _conversations(parts, name, damage):
             yield from (Place(0, turn) for turn in conversation.turns)
@@ -217,14 +223,18 @@ def turns(file: IO[bytes], path: str, name: str, damage: Damage | None = None) -
 # --- values, of a format that is named or recognised by the first of them --------------------------------
 
 
-def _by_lines(file: IO[bytes], path: str) -> bool:
-    """Whether a file has one value a line; a `.json` file may have as well."""
+def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
+    """A file that has one value a line, unpacked; a `.json` file may be one. None for others."""
+    if packed.without_ending(path) != path:
+        if why := packed.trouble(path):
+            raise Unreadable(why)
+        return cast(IO[bytes], _Checked(packed.opened(file, path), _bound(file), content.LARGEST + 1))
     if not path.lower().endswith(".json"):
-        return not path.lower().endswith(".zip")
+        return None if path.lower().endswith(".zip") else file
     first = ours.parsed(file.readline(content.LONGEST))
     more = file.read(1)
     file.seek(0)
-    return isinstance(first, Mapping) and bool(more)
+    return file if isinstance(first, Mapping) and more else None
 
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
@@ -335,7 +345,7 @@ def _translated(path: str) -> Iterator[None]:
         yield
     except Unreadable as error:
         raise NoteUnreadable(shown(path), str(error)) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+    except packed.errors(zipfile.BadZipFile, struct.error) as error:
         raise NoteUnreadable(shown(path), "the archive is damaged; export or copy it again") from error
 
 
@@ -359,18 +369,11 @@ def member(file: IO[bytes], path: str, names: Sequence[str]) -> bytes:
 
 def _parts(file: IO[bytes], stack: ExitStack, wanted: Callable[[zipfile.ZipInfo], bool]) -> list[IO[bytes]]:
     """Some files in an archive. What it says of its own sizes is not believed."""
-    left = most = min(_LARGEST_UNPACKED, max(_UNPACKED_ANYWAY, _RATIO * file.seek(0, os.SEEK_END)))
+    count_unpacked = _bound(file)
 
     def check_directory(size: int) -> None:
         if size > _LARGEST_DIRECTORY:
             raise Unreadable(f"the archive's directory has more than {_LARGEST_DIRECTORY >> 20} MiB")
-
-    def count_unpacked(size: int) -> None:
-        nonlocal left
-        left -= size
-        if left < 0:
-            remedy = "unpack it, and follow what is in it"
-            raise Unreadable(f"the archive unpacks to more than {most >> 20} MiB; {remedy}")
 
     try:
         directory = cast(IO[bytes], _Checked(file, check_directory, _LARGEST_DIRECTORY + 1))
@@ -384,14 +387,34 @@ def _parts(file: IO[bytes], stack: ExitStack, wanted: Callable[[zipfile.ZipInfo]
     return [cast(IO[bytes], _Checked(part, count_unpacked, content.LARGEST + 1)) for part in opened]
 
 
+def _bound(file: IO[bytes]) -> Callable[[int], None]:
+    """Return what counts the bytes that a file unpacks to, and raises Unreadable for too many."""
+    left = most = min(_LARGEST_UNPACKED, max(_UNPACKED_ANYWAY, _RATIO * file.seek(0, os.SEEK_END)))
+    file.seek(0)
+
+    def count(size: int) -> None:
+        nonlocal left
+        left -= size
+        if left < 0:
+            remedy = "unpack it, and follow what is in it"
+            raise Unreadable(f"the archive unpacks to more than {most >> 20} MiB; {remedy}")
+
+    return count
+
+
 class _Checked:
     """A file that reads no more than `most` bytes at once, and has the size of each read checked."""
 
     def __init__(self, file: IO[bytes], check: Callable[[int], None], most: int) -> None:
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
-        self._read, self._check, self._most = file.read, check, most
+        self._file, self._check, self._most = file, check, most
 
     def read(self, size: int = -1) -> bytes:
-        data = self._read(min(size, self._most) if size >= 0 else self._most)
+        return self._checked(self._file.read(min(size, self._most) if size >= 0 else self._most))
+
+    def readline(self, size: int) -> bytes:
+        return self._checked(self._file.readline(size))
+
+    def _checked(self, data: bytes) -> bytes:
         self._check(len(data))
         return data

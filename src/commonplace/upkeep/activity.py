@@ -23,6 +23,7 @@ from commonplace.changes import runs
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import Document
 from commonplace.notes import watch
+from commonplace.notes.scan import places
 from commonplace.search import usage
 from commonplace.search.journal import Journal
 from commonplace.types.changes import Run
@@ -102,7 +103,7 @@ def follow(
         with lock:
             changed.update(names)
 
-    roots = [Path(source.place) for source in activities.sources]
+    roots = [*map(Path, places(activities.sources))]
     watching = threading.Thread(
         target=watch.watch, args=(roots, note), kwargs={"stop": stop, "debounce_s": QUIET_S},
         name="commonplace-activity", daemon=True,

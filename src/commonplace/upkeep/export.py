@@ -86,7 +86,7 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
     """
     shown = paths.shown(target)
     folder = os.path.realpath(target.parent)
-    places = [one.place for one in scan.sources(os.fspath(memory.workspace.root), memory.settings)]
+    places = scan.places(scan.sources(os.fspath(memory.workspace.root), memory.settings))
     if any(paths.is_within(folder, os.path.realpath(place)) for place in places):
         raise ConfigError(
             "export", f"{shown} lies among the notes, where it would be searched; name another place"

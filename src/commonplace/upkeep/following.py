@@ -19,7 +19,8 @@ from commonplace.base.root import Root, open_named
 from commonplace.config.loading import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
-from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
+from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan, written_as
+from commonplace.notes.scan import transcript_name as name_of
 from commonplace.transcripts import formats
 from commonplace.transcripts.content import Damaged as Damaged
 from commonplace.transcripts.content import parsed as parsed
@@ -64,7 +65,7 @@ def follow(
     if not full.exists():
         raise ConfigError("path", paths.no_file(path))
     folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (full.name.translate(_WILD),))
-    if full.is_file() and not full.name.lower().endswith(TRANSCRIPTS):
+    if full.is_file() and not written_as(full.name).lower().endswith(TRANSCRIPTS):
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
     _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
     chosen = name or collection_name(full) or "sessions"
@@ -195,9 +196,12 @@ def _check_known(source: Source, path: str) -> None:
 
 
 def _by_end(known: Mapping[str, Session], session: str) -> Session:
-    """The one session whose id ends so, with or without the ending of its file."""
+    """The one session whose id ends so, with or without the ending of its file; or ended so before."""
     ends = {session, f"{session}.jsonl"}
     matches = [known[name] for name in known if any(name.endswith(f"/{end}") for end in ends)]
+    if not matches:
+        names = {name_of(end) for end in ends}
+        matches = [one for name, one in known.items() if name_of(name) in names]
     if len(matches) == 1:
         return matches[0]
     from difflib import get_close_matches

@@ -22,6 +22,7 @@ from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
 from commonplace.edit.forget.targets import Page, Targets
 from commonplace.index.sqlite import forget as index
+from commonplace.notes.scan import places
 from commonplace.redaction.redact import strip_private
 from commonplace.transcripts.session import ENDING, FOLDER
 from commonplace.types import progress
@@ -327,7 +328,7 @@ def _unnamed(
 
     Notes that are `blocked` are named already.
     """
-    roots = [os.path.realpath(source.place) for source in context.sources[1:]]
+    roots = [*map(os.path.realpath, places(context.sources[1:]))]
     named = set(blocked)
     if any(row.what.startswith("collection ") for row in unreachable):
         named.update(map(context.shown, context.indexes))
