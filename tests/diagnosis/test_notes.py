@@ -1,4 +1,4 @@
-"""Notes: unreadable, not UTF-8, with secrets in them, with names that differ in case alone."""
+"""Notes: unreadable, and with secrets in them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,6 @@ def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -
     assert "hunter2" not in found.told + found.remedy
 
 
-def test_a_private_part_that_nobody_closes_is_told(case: Present, workspace: Path) -> None:
-    (workspace / "memory" / "a.md").write_text("write `&lt;private>` before it\n\n<private>x</private>\n")
-    assert states(checks.text(case())) == {"notes.readable": "ok"}
-    (workspace / "memory" / "a.md").write_text("a\n\n<private>\nmine\n")
-    found = by_check(checks.text(case()))["notes.private"]
-    assert found.state == "warning"
-    assert found.told == "1 private part never closed, hiding all behind it: memory/a.md:3"
-    assert "</private>" in found.remedy
-
-
 def test_a_key_of_several_lines_is_told(case: Present, workspace: Path) -> None:
     body = "MIIEpAIBAAKCAQEA0123456789abcdefghij\n" * 3
     (workspace / "memory" / "key.md").write_text(
@@ -57,25 +47,9 @@ def test_what_was_redacted_is_no_secret() -> None:
     assert checks.secret_lines("- password = [REDACTED:password]\n- token [REDACTED:github-token]\n") == []
 
 
-def test_not_utf8(case: Present, workspace: Path) -> None:
-    (workspace / "memory" / "latin.md").write_bytes("Café\n".encode("latin-1"))
-    (workspace / "memory" / "bom.md").write_bytes(b"\xef\xbb\xbfCaf\xc3\xa9\n")
-    (workspace / "memory" / "wide.md").write_bytes("Café\n".encode("utf-16"))
-    found = by_check(checks.text(case()))["notes.encoding"]
-    assert (found.state, found.told) == ("warning", "1 note not in UTF-8: memory/latin.md")
-
-
-def test_a_large_note_cut_in_a_character_is_utf8(
-    case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (workspace / "memory" / "large.md").write_bytes("部署".encode() * 10)
-    monkeypatch.setattr(checks, "LARGEST", 20)
-    assert "notes.encoding" not in states(checks.text(case()))
-
-
 def test_a_note_that_cannot_be_read(tmp_path: Path) -> None:
     gone = FileState("memory", "gone.md", str(tmp_path / "gone.md"), 1, 1)
-    assert checks.read([gone], 1.0) == checks.Reading(["gone.md"], [], [], 1, 1)
+    assert checks.read([gone], 1.0) == (["gone.md"], [], 1)
 
 
 def test_unreadable_notes_are_wrong(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,13 +69,6 @@ def test_newest_notes_are_read_first(tmp_path: Path) -> None:
     states = []
     for number in range(3):
         path = tmp_path / f"{number}.md"
-        path.write_bytes(b"\xff")
+        path.write_text(SECRET)
         states.append(FileState("memory", path.name, str(path), number, 1))
-    assert checks.read(states, 10).not_utf8 == ["2.md", "1.md", "0.md"]
-
-
-def test_a_secret_in_a_name(case: Present, workspace: Path) -> None:
-    (workspace / "memory" / "ghp_0123456789abcdefghij0123456789abcd.md").write_text("Boiler\n")
-    found = by_check(checks.names(case()))["notes.secret_names"]
-    told = "1 name with what looks like a secret: memory/[REDACTED:github-token].md"
-    assert (found.state, found.told) == ("warning", told)
+    assert checks.read(states, 10)[1] == ["2.md:1", "1.md:1", "0.md:1"]

@@ -146,14 +146,14 @@ def test_a_private_part_that_nobody_closes_is_told(tmp_path: Path) -> None:
     write(tmp_path, "b.md", "write `&lt;private>` before it\n\n- <private>x</private>\n")
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reader.warnings == (
+    assert tuple(reading.lines(reader.notices)) == (
         "a.md:3: <private> is never closed and hides all behind it; write </private>, or &lt;private> to name it",
     )
     for number in range(8):
         write(tmp_path, f"c{number}.md", "<private>")
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reader.warnings[-1] == "4 more notes have a <private> that is never closed"
+    assert reading.lines(reader.notices)[-1] == "4 more notes have a <private> that is never closed"
 
 
 def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
@@ -162,14 +162,14 @@ def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
     (tmp_path / "plain.md").write_bytes("Küche 厨房\n".encode("utf-8-sig"))
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reader.warnings == (
+    assert tuple(reading.lines(reader.notices)) == (
         "gbk.md: not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8",
     )
     for number in range(6):
         (tmp_path / f"latin{number}.md").write_bytes("Café\n".encode("latin-1"))
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reader.warnings[-1] == "2 more notes are not in UTF-8"
+    assert reading.lines(reader.notices)[-1] == "2 more notes are not in UTF-8"
 
 
 def test_a_name_that_holds_a_secret_is_told(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_name_that_holds_a_secret_is_told(tmp_path: Path) -> None:
     write(tmp_path, f"{folder}/b.md", "# Boiler\n")
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reader.warnings == (
+    assert tuple(reading.lines(reader.notices)) == (
         f"{folder}/b.md: its name holds what looks like a secret, and every answer shows it; "
         "rename it, and change the secret",
     )

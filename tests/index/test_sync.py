@@ -147,7 +147,9 @@ def test_an_unreadable_file_is_reported_and_the_others_are_indexed(
     monkeypatch.setattr(FileState, "open", refuse)
     report = workspace.sync()
     assert report.added == 1
-    assert [(f.path, f.reason) for f in report.failed] == [("bad.md", "permission denied")]
+    assert [(f.path, f.reason) for f in report.failed] == [
+        ("bad.md", "permission denied; `chmod u+r` makes it readable")
+    ]
 
 
 def test_nothing_is_embedded_twice(workspace: Workspace) -> None:

@@ -20,7 +20,7 @@ from commonplace.base.errors import (
     WorkspaceNotFound,
 )
 from commonplace.base.messages import Message, message
-from commonplace.base.root import LIMIT, OWN_FOLDER, TO_HIDDEN, Root, Unsafe, irregular, is_hidden
+from commonplace.base.root import LIMIT, OWN_FOLDER, TO_HIDDEN, Root, TooLarge, Unsafe, irregular, is_hidden
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -441,6 +441,15 @@ def read_real(real: Path, path: Path, roots: Sequence[Path], *, limit: int = LIM
         raise NoteNotFound(shown(path)) from error
     except OSError as error:
         raise NoteUnreadable(shown(path), reason(error)) from error
+
+
+def refusal(error: OSError) -> str:
+    """Return why a file cannot be read, and what helps."""
+    if isinstance(error, PermissionError):
+        return message("file.closed", "{reason}; `chmod u+r` makes it readable", reason=reason(error))
+    if isinstance(error, TooLarge):
+        return message("file.large", "{reason}, so it is not read; divide it", reason=reason(error))
+    return reason(error)
 
 
 def reason(error: OSError) -> Message:

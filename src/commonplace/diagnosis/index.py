@@ -17,7 +17,7 @@ from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis.examination import Case, guarded, listed
 from commonplace.diagnosis.examination import size as as_size
-from commonplace.index import changes
+from commonplace.index import changes, reading
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
 from commonplace.index.sqlite import consistency, schema
@@ -324,6 +324,12 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding("index.fresh", "ok", message("index.fresh", "as new as the notes"))
 
 
+def notices(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """Tell what the last sync noted of files: encoding, front matter, names, damage, what is not read."""
+    for told in reading.lines(reading.noted(index)):
+        yield Finding("notes.noted", "warning", told, "")
+
+
 def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the size of the index with that of the text."""
     room = consistency.room(index)
@@ -368,6 +374,7 @@ _CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {
     "index.vectors": vectors,
     "index.model": model,
     "index.fresh": fresh,
+    "notes.noted": notices,
     "index.size": size,
     "index.scripts": scripts,
 }

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from commonplace.base import filetypes, paths, remedies
-from commonplace.base.errors import NoteUnreadable
+from commonplace.base import paths, remedies
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
-from commonplace.markdown import conflicts, metadata
-from commonplace.markdown.document import damage, decode
+from commonplace.markdown import conflicts
+from commonplace.markdown.document import decode
 from commonplace.notes import layout, writes
 from commonplace.notes import scan as listing
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
-from commonplace.redaction.redact import holds_secret, redact, strip_private, unclosed_line
+from commonplace.redaction.redact import redact, strip_private
 from commonplace.types import Finding, State
 
 WALK_S = 2.0  # how long the folders are walked
@@ -249,116 +248,45 @@ READ_S = 2.5  # how long notes are read
 LARGEST = 4 << 20  # bytes of a note in which secrets are looked for
 
 
-class Reading(NamedTuple):
-    """What is wrong with the text of notes: paths, and places as `path:line`."""
-
-    unreadable: list[str]
-    not_utf8: list[str]
-    secrets: list[str]
-    read: int
-    of: int
-    hidden: Sequence[str] = ()
-    front: Sequence[str] = ()
-
-
 def text(case: Case) -> Iterator[Finding]:
     """Read the notes, as many as there is time for, newest first; secrets are told by their place alone."""
     if case.root is None:
         return
-    states = scan(sources(os.fspath(case.root), case.settings))
-    found = read([state for state in states if not state.format], READ_S)
+    states = [s for s in scan(sources(os.fspath(case.root), case.settings)) if not s.format]
+    unreadable, secret, done = read(states, READ_S)
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
-    hidden = "write </private>, or &lt;private> where it is a mention"
-    quoted = "put the values in quotation marks"
     rows: list[tuple[str, State, Sequence[str], str, str]] = [
-        ("readable", "wrong", found.unreadable, "{n:note} cannot be read", "chmod u+r the files"),
-        ("encoding", "warning", found.not_utf8, "{n:note} not in UTF-8", "save them as UTF-8"),
-        ("secrets", "warning", found.secrets, "{n:line} with what looks like a secret", secrets),
-        ("front", "warning", found.front, "{n:line} of front matter no YAML, read as they stand", quoted),
-        ("private", "warning", found.hidden, "{n:private part} never closed, hiding all behind it", hidden),
+        ("readable", "wrong", unreadable, "{n:note} cannot be read", "chmod u+r the files"),
+        ("secrets", "warning", secret, "{n:line} with what looks like a secret", secrets),
     ]
-    remedy = "export or copy it again; what of it can be read is found"
-    damaged = transcripts([state for state in states if state.format], READ_S)
-    rows.append(("transcripts", "warning", damaged, "{n:transcript} damaged", remedy))
-    problems = [row for row in rows if row[2]]
-    for check, state, places, problem, remedy in problems:
+    for check, state, places, problem, remedy in (row for row in rows if row[2]):
         told = message(f"notes.{check}", f"{problem}: {{places}}", n=len(places), places=listed(places))
         yield Finding(f"notes.{check}", state, told, message(f"notes.{check}.mend", remedy))
-    if found.read < found.of:
-        yield Finding(
-            "notes.readable",
-            "skipped",
-            message(
-                "notes.some",
-                "{n:,} of {of:,} notes were read in the {seconds:g} s that this may take",
-                n=found.read,
-                of=found.of,
-                seconds=READ_S,
-            ),
-        )
-    elif not problems:
-        fine = message("notes.fine", "{n:note} read: all in UTF-8, no secret seen", n=found.of)
+    if done < len(states):
+        some = "{n:,} of {of:,} notes were read in the {seconds:g} s that this may take"
+        told = message("notes.some", some, n=done, of=len(states), seconds=READ_S)
+        yield Finding("notes.readable", "skipped", told)
+    elif not unreadable and not secret:
+        fine = message("notes.fine", "{n:note} read: no secret seen", n=len(states))
         yield Finding("notes.readable", "ok", fine)
 
 
-def read(states: Sequence[FileState], limit_s: float) -> Reading:
-    """Read files, newest first, until the time is over."""
+def read(states: Sequence[FileState], limit_s: float) -> tuple[list[str], list[str], int]:
+    """Read files, newest first, until the time is over: those unreadable, places of secrets, how many."""
     until = time.monotonic() + limit_s
-    unreadable: list[str] = []
-    not_utf8: list[str] = []
-    secrets: list[str] = []
-    hidden: list[str] = []
-    front: list[str] = []
-    done = 0
+    unreadable, secrets, done = list[str](), list[str](), 0
     for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
         if time.monotonic() > until:
             break
         done += 1
         try:
             with state.open() as file:
-                data = file.read(LARGEST)
+                note = decode(file.read(LARGEST))
         except OSError:
             unreadable.append(state.shown)
             continue
-        is_cut = len(data) == LARGEST
-        if (at := damage(data)) is not None and not (is_cut and at > LARGEST - 4):  # in its last character
-            not_utf8.append(state.shown)
-        note = decode(data)
         secrets += [f"{state.shown}:{line}" for line in secret_lines(note)]
-        if not is_cut and (line := unclosed_line(note, any_case=filetypes.of(state.path) is None)):
-            hidden.append(f"{state.shown}:{line}")
-        front += [f"{state.shown}:{line}" for line in faulty_lines(note)]
-    return Reading(unreadable, not_utf8, secrets, done, len(states), tuple(hidden), tuple(front))
-
-
-def faulty_lines(note: str) -> list[int]:
-    """Return the lines of a note's front matter that are no YAML."""
-    lines = note.split("\n", metadata.MOST_LINES) if note.startswith("---") else []
-    block = metadata.front_matter(lines)
-    return [2 + at for at in metadata.read(lines[1 : block[1] - 1]).faulty] if block else []
-
-
-def transcripts(states: Sequence[FileState], limit_s: float) -> list[str]:
-    """Name the transcripts that are damaged, and where, as far as there is time to look; newest first."""
-    if not states:
-        return []
-    from commonplace.transcripts import formats
-
-    until = time.monotonic() + limit_s
-    damaged: list[str] = []
-    for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
-        try:
-            with state.open() as file:
-                found = str(formats.damage(file, state.path, lambda: time.monotonic() > until))
-        except NoteUnreadable as error:
-            found = error.reason
-        except OSError as error:
-            found = paths.reason(error)
-        if found:
-            damaged.append(f"{state.shown} ({found})")
-        if time.monotonic() > until:
-            break
-    return damaged
+    return unreadable, secrets, done
 
 
 def secret_lines(note: str) -> list[int]:
@@ -390,7 +318,7 @@ def long_term(case: Case) -> Iterator[Finding]:
 
 
 def names(case: Case) -> Iterator[Finding]:
-    """See that no name of a note holds a secret, or says that a sync program left it."""
+    """See that no name of a note says that a sync program left it."""
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
@@ -402,22 +330,6 @@ def names(case: Case) -> Iterator[Finding]:
                 "conflict.copy", "{copy} is a copy of {note} that a sync program left", copy=copy, note=note
             ),
             message("conflict.merge", "move what {note} lacks into it, then delete the copy", note=note),
-        )
-    suspect = states if holds_secret("\n".join(state.path for state in states)) else []
-    if named := [state.shown for state in suspect if holds_secret(state.path)]:
-        yield Finding(
-            "notes.secret_names",
-            "warning",
-            message(
-                "names.secret",
-                "{n:name} with what looks like a secret: {places}",
-                n=len(named),
-                places=redact(listed(named))[0],
-            ),
-            message(
-                "names.rename_secret",
-                "rename the files or their folders, since every answer shows them, and change the secrets",
-            ),
         )
 
 

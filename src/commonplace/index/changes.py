@@ -101,12 +101,13 @@ def kept(
                 paths = [path for path in (away.path, earlier) if path in known][:1]
             else:
                 paths = [path for path in known if path.startswith(away.path)]
-            states = [
-                FileState(source.name, path, f"{listing.root}/{path}", known[path].mtime_ns, known[path].size)
-                for path in paths
-            ]
-            if _is_away(listing, away, len(states), numbers):
-                states = [state._replace(format=source.format_of(state.path)) for state in states]
+            if _is_away(listing, away, len(paths), numbers):
+                states = [
+                    FileState(
+                        source.name, path, f"{listing.root}/{path}", *known[path][:2], source.format_of(path)
+                    )
+                    for path in paths
+                ]
                 found.append(Kept(listing, away, states))
     return found
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import IO
 
 from commonplace.base import filetypes, installation
 from commonplace.base.errors import MissingExtra, NoteUnreadable
-from commonplace.base.messages import message
-from commonplace.base.paths import reason, shown
+from commonplace.base.messages import Message, message
+from commonplace.base.paths import refusal, shown
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.base import Entry, Key, Known
+from commonplace.index.base import Entry, Index, Key, Known
 from commonplace.markdown import metadata, wiki
 from commonplace.markdown.document import damage, decode, parse
 from commonplace.notes.scan import FileState, transcript_name
@@ -29,7 +31,18 @@ BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets
 BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
-_MOST_TOLD = 5  # notes that are named
+_MOST_TOLD, _MOST_KEPT = 5, 1_000  # notices of a kind that are shown, of all that are kept
+NOTICES = "notices"  # where an index keeps them
+UNREAD = "file.unread"
+Notice = tuple[Key, int, Message]  # of a file as long as it has this size
+_MORE = {
+    UNREAD: "files cannot be read",
+    "transcript.cut": "transcripts have damaged lines",
+    "note.front": "notes have front matter that is read as text",
+    "note.encoding": "notes are not in UTF-8",
+    "note.secret": "notes have a name that holds what looks like a secret",
+    "note.open": "notes have a <private> that is never closed",
+}
 
 
 class Reader:
@@ -43,11 +56,8 @@ class Reader:
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
         self.unread: set[Key] = set()  # transcripts by collection and name that could not be read
-        self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
-        self.damaged: list[str] = []  # notes in another encoding
-        self.cut: list[str] = []  # transcripts with damaged lines, and which
-        self.named: list[str] = []  # files whose path holds a secret
-        self.hidden: list[str] = []  # where private parts begin that nobody closes
+        self.seen: set[Key] = set()  # files whose earlier notices no longer hold
+        self.notices: list[Notice] = []
         self.plain = 0  # code files whose syntax cannot be read here
         self.broken: list[str] = []  # what keeps installed grammars from being used
 
@@ -71,7 +81,7 @@ class Reader:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the owner should know of how the files were cut."""
+        """What the owner should know of how code was cut."""
         told = [f"code is cut by lines: {trouble}" for trouble in dict.fromkeys(self.broken)]
         if told:
             repair = installation.add(installation.requirements("code"), again=True)
@@ -79,26 +89,6 @@ class Reader:
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
-        cut, front, damaged, named, hidden = (
-            len(notes) - _MOST_TOLD
-            for notes in (self.cut, self.unsettled, self.damaged, self.named, self.hidden)
-        )
-        looks = "{n:,} more notes have a name that holds what looks like a secret"
-        never = "{n:,} more notes have a <private> that is never closed"
-        text = "{n:,} more notes have front matter that is read as text"
-        lines = "{n:,} more transcripts have damaged lines"
-        for notes, more, others in (
-            (self.cut, message("transcript.cut_more", lines, n=cut), cut),
-            (self.unsettled, message("note.front_more", text, n=front), front),
-            (
-                self.damaged,
-                message("note.encoding_more", "{n:,} more notes are not in UTF-8", n=damaged),
-                damaged,
-            ),
-            (self.named, message("note.secret_more", looks, n=named), named),
-            (self.hidden, message("note.open_more", never, n=hidden), hidden),
-        ):
-            told += [*notes[:_MOST_TOLD], *([more] if others > 0 else [])]
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
@@ -116,14 +106,14 @@ class Reader:
         self._look_at_grammar(state.path)
         if damage(data) is not None:
             lost = "{path}: not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
-            self.damaged.append(message("note.encoding", lost, path=shown(state.shown)))
+            self._notice(state, message("note.encoding", lost, path=shown(state.shown)))
         text = decode(data)
         note = parse(text, state.path)
         self._look_at_front_matter(note, state)
         if line := unclosed_line(text, any_case=filetypes.of(state.path) is None):
             never = "{place}: <private> is never closed and hides all behind it; "
             never += "write </private>, or &lt;private> to name it"
-            self.hidden.append(message("note.open", never, place=f"{shown(state.shown)}:{line}"))
+            self._notice(state, message("note.open", never, place=f"{shown(state.shown)}:{line}"))
         cut = passages.split(note, self.chunk)
         if filetypes.of(state.path) is None and (said := wiki.said(note)):
             note = replace(note, metadata={**said, **note.metadata})
@@ -146,20 +136,23 @@ class Reader:
             self.unread.add((state.collection, transcript_name(state.path)))
             self._fail(state, error)
             return None
-        if damage.conversations:
-            self.failed.append(FileFailure(state.path, str(damage)))
-        elif damage.lines:
-            self.cut.append(f"{shown(state.path)}: {damage}")
+        if damage.conversations or damage.lines:
+            told = message("transcript.cut", "{path}: {damage}", path=shown(state.shown), damage=str(damage))
+            self._notice(state, told)
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
+    def _notice(self, state: FileState, told: Message) -> None:
+        self.seen.add(state.key)
+        self.notices.append((state.key, state.size, told))
+
     def _fail(self, state: FileState, error: UnicodeEncodeError | OSError | NoteUnreadable) -> None:
+        path, why = state.shown, error.reason if isinstance(error, NoteUnreadable) else ""
         if isinstance(error, UnicodeEncodeError):  # Linux allows any bytes; the index and its readers do not
-            self.failed.append(
-                FileFailure(shown(state.shown), message("file.name", "its name is not UTF-8: rename it"))
-            )
-        else:
-            why = error.reason if isinstance(error, NoteUnreadable) else reason(error)
-            self.failed.append(FileFailure(state.shown, why))
+            path, why = shown(path), message("file.name", "its name is not UTF-8: rename it")
+        elif isinstance(error, OSError):
+            why = refusal(error)
+        self.failed.append(FileFailure(path, why))
+        self._notice(state, message(UNREAD, "{path}: {reason}", path=path, reason=why))
 
     def _is_new(self, state: FileState, content: str) -> bool:
         """Count a file that was read; whether it says something else than before."""
@@ -167,12 +160,13 @@ class Reader:
         if known is not None and known.hash == content:
             self.touched.append(state)
             return False
+        self.seen.add(state.key)
         if known is None:
             self.added.append(content)
             if holds_secret(state.path):
                 looks = "{path}: its name holds what looks like a secret, and every answer shows it; "
                 looks += "rename it, and change the secret"
-                self.named.append(message("note.secret", looks, path=shown(state.shown)))
+                self._notice(state, message("note.secret", looks, path=shown(state.shown)))
         else:
             self.changed += 1
         return True
@@ -183,11 +177,11 @@ class Reader:
         first, last = note.front_matter
         if not note.metadata and (why := metadata.excess(note.lines[first : last - 1])):
             text = "{path}: its front matter is {why}, so it is read as text; shorten it"
-            self.unsettled.append(message("note.front", text, path=shown(state.shown), why=why))
+            self._notice(state, message("note.front", text, path=shown(state.shown), why=why))
         elif faulty := getattr(note.metadata, "faulty", ()):
             text = "{place}: no YAML, so this line is read as it stands; put its value in quotation marks"
             place = f"{shown(state.shown)}:{first + 1 + faulty[0]}"
-            self.unsettled.append(message("note.front_line", text, place=place))
+            self._notice(state, message("note.front_line", text, place=place))
 
     def _look_at_grammar(self, path: str) -> None:
         grammar = filetypes.of(path)
@@ -200,6 +194,39 @@ class Reader:
 
         if trouble := code.trouble(grammar):
             self.broken.append(trouble)
+
+
+# --- notices: what stands of files until they change ------------------------------------------------------
+
+
+def noted(index: Index) -> list[Notice]:
+    """Return the notices that an index keeps."""
+    with suppress(ValueError, TypeError):
+        rows = json.loads(index.meta.get(NOTICES) or "[]")
+        return [((row[0], row[1]), row[2], Message(*row[3:])) for row in rows]
+    return []
+
+
+def keep(index: Index, reader: Reader, gone: Iterable[Key]) -> list[Notice]:
+    """Keep the notices of files that were read now, in the place of earlier ones; return all that hold."""
+    before, over = noted(index), reader.seen.union(gone)
+    after = [*(one for one in before if one[0] not in over), *reader.notices][:_MOST_KEPT]
+    if after != before:
+        index.meta[NOTICES] = json.dumps([[*key, n, told, *told.data().values()] for key, n, told in after])
+    return after
+
+
+def lines(notices: Iterable[Notice]) -> list[str]:
+    """Return notices as they are shown: the first of each kind, and how many more there are."""
+    kinds: dict[str, list[str]] = {}
+    for *_, told in notices:
+        kinds.setdefault(told.code.removesuffix("_line"), []).append(told)
+    found: list[str] = []
+    for code, some in kinds.items():
+        found += some[:_MOST_TOLD]
+        if (more := len(some) - _MOST_TOLD) > 0:
+            found.append(message(f"{code}_more", f"{{n:,}} more {_MORE[code]}", n=more))
+    return found
 
 
 def note_of(data: bytes, path: str, form: str) -> Note:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from errno import EACCES
 from itertools import count
 from pathlib import Path
 from stat import S_ISREG
@@ -16,7 +17,7 @@ from commonplace.base import fork, remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
-from commonplace.base.paths import reason, shown
+from commonplace.base.paths import refusal, shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import changes
@@ -61,6 +62,7 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 200.0, 1.0
 
 
+UNNAMED = message("notes.folder", "the folder of notes")
 BEGUN = "the index is being filled by another process: the files themselves were searched"
 
 
@@ -104,6 +106,7 @@ class Store:
         self._follows = any(source.format for source in self.sources)
         self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
         self._away: list[str] = []  # what is said of collections that are not there
+        self.notices: list[str] = []  # what stands of files when `stale` compares them, until they change
         self._folders: dict[str, int] = {}  # the number of each collection's folder, by its path
         self._of_parent: list[object] = []
         fork.renew_in_child(self, Store.renew)
@@ -314,7 +317,7 @@ class Store:
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return self._hold(took_s)
-        self._unread = closed + _unreadable(changed)
+        self._unread = closed + self._closed(changed[:CHEAP_FILES])
         if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
             self._take(in_memory(self._identity, BEGUN))
             self._try_sync(found)
@@ -412,10 +415,29 @@ class Store:
 
         A file written in the moment it was indexed is compared by its content.
         """
+        from commonplace.index import reading
+
         manifest = self.index.manifest()
-        difference = changes.compare(self._with_kept(self._look()), manifest)
-        self._unread += _unreadable([*difference.fresh, *difference.suspect])
+        found = self._with_kept(listings := self._look())
+        difference = changes.compare(found, manifest)
+        self._unread += self._closed(states(listings))
+        told, holding = {path for path, _ in self._unread}, []
+        there = {state.key: state for state in found}
+        for notice in reading.noted(self.index):
+            if notice[0] not in there or there[notice[0]].size != notice[1]:
+                continue
+            if (said := notice[2]).code != reading.UNREAD:
+                holding.append(notice)
+            elif (path := said.values["path"]) not in told:
+                self._unread.append((path, said[len(path) + 2 :]))
+        self.notices = reading.lines(holding)
         return _really_stale(difference, manifest)
+
+    def _closed(self, files: Sequence[FileState], but: Collection[str] = ()) -> list[tuple[str, str]]:
+        """Which files this user may not read, and what helps, beside those that are told already."""
+        told = {path for path, _ in self._unread}.union(but)
+        closed = [state.shown for state in files if not os.access(state.absolute, os.R_OK)]
+        return [(path, refusal(PermissionError(EACCES, ""))) for path in closed if path not in told]
 
     def unread(self) -> tuple[str, ...]:
         """Say what was away when files and index were compared last, and which notes could not be read."""
@@ -424,13 +446,14 @@ class Store:
     def _unreadable(self) -> tuple[str, ...]:
         if not self._unread:
             return ()
-        path, why = self._unread[0]
-        place = shown(path) or message("notes.folder", "the folder of notes")
-        first = message("place", "{place}: {reason}", place=place, reason=why)
+        first = [
+            message("place", "{place}: {reason}", place=shown(path) or UNNAMED, reason=why)
+            for path, why in self._unread[:20]
+        ]
         if (number := len(self._unread)) == 1:
             one = "1 note or folder cannot be read, so nothing new in it is found ({first})"
-            return (message("notes.unread_one", one, first=first),)
-        told = "{n:,} notes or folders cannot be read, so nothing new in them is found; the first is {first}"
+            return (message("notes.unread_one", one, first=first[0]),)
+        told = "{n:,} notes or folders cannot be read, so nothing new in them is found: {first}"
         return (message("notes.unread", told, n=number, first=first),)
 
     def _try_sync(self, states: Sequence[FileState]) -> bool:
@@ -617,6 +640,7 @@ class Store:
             self._take(discard(error.path, self._identity, error.reason))
             report = sync.sync_text(self.index, files, self.chunks, progress)
         self._note_folders()
+        self._unread += self._closed(files, [failure.path for failure in report.failed])
         return replace(report, warnings=(*self.opened.warnings, *self.unread(), *report.warnings))
 
     def _look_over(self) -> None:
@@ -655,14 +679,3 @@ def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known])
 
     same = [state for state, content in racy if content_of(state) == content]
     return difference.stale - len(same)
-
-
-def _unreadable(states: Sequence[FileState]) -> list[tuple[str, str]]:
-    """Which files cannot be opened, and why; so many are tried as a search may read."""
-    found: list[tuple[str, str]] = []
-    for state in states[:CHEAP_FILES]:
-        try:
-            state.open().close()
-        except OSError as error:
-            found.append((state.shown, reason(error)))
-    return found

@@ -16,7 +16,7 @@ from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
-from commonplace.index.reading import Reader
+from commonplace.index.reading import UNREAD, Reader, keep, lines
 from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, transcript_name
@@ -79,10 +79,13 @@ def _update(
     gone = [key for key in difference.gone if (key[0], transcript_name(key[1])) not in reader.unread]
     if reader.touched or gone:
         index.update(reader.touched, gone)
+    notices = keep(index, reader, gone)
     vectors = Vectors(index)
     reused = vectors.reuse(after=last)
     vectors.store.prune(lost=True)
-    return replace(_report(difference._replace(gone=gone), reader, manifest), reused=reused)
+    report = _report(difference._replace(gone=gone), reader, manifest)
+    standing = lines(one for one in notices if one[-1].code != UNREAD)
+    return replace(report, reused=reused, warnings=(*report.warnings, *standing))
 
 
 def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known]) -> SyncReport:

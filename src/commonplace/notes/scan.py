@@ -14,7 +14,7 @@ from io import BufferedReader
 from stat import S_ISREG
 
 from commonplace.base import packed
-from commonplace.base.paths import reason
+from commonplace.base.paths import refusal
 from commonplace.base.root import LIMIT, Root, Unsafe, read_whole
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
@@ -407,7 +407,7 @@ def _walk(root: str, start: str, wanted: Globs, links: list[str], away: list[Awa
             except (FileNotFoundError, NotADirectoryError, Unsafe):
                 continue  # it vanished, or became a file or a link
             except OSError as error:
-                away.append(Away(prefix, reason(error)))
+                away.append(Away(prefix, refusal(error)))
                 continue
             folders.append((prefix, rows))
     return folders
@@ -465,7 +465,7 @@ def _status(
     except FileNotFoundError:
         return None
     except OSError as error:
-        away.append(Away(f"{prefix}{entry.name}", reason(error)))
+        away.append(Away(f"{prefix}{entry.name}", refusal(error)))
     return None
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.base.paths import DERIVED_FOLDER, is_within
-from commonplace.notes.scan import written_as
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -146,9 +145,7 @@ def _is_note(change: Change, path: str) -> bool:
     if any(skipped in path for skipped in _SKIPPED):
         return False
     name = os.path.basename(path)
-    return written_as(name).lower().endswith((".md", ".jsonl")) or (
-        "." not in name and not os.path.isfile(path)
-    )
+    return name.lower().endswith((".md", ".jsonl")) or ("." not in name and not os.path.isfile(path))
 
 
 def _present(roots: Iterable[Path]) -> dict[Path, Identity]:

@@ -156,6 +156,7 @@ class Answerer:
                 *settings.warnings,
                 *store.opened.warnings,
                 *store.unread(),
+                *store.notices,
                 *_copies(store),
                 *opening.left_alone(settings),
                 *self.model.advice(),

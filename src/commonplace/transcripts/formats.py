@@ -162,25 +162,6 @@ def note(
         return _archive(_conversations(parts, name, damage), path)
 
 
-def damage(file: IO[bytes], path: str, stop: Callable[[], bool] = lambda: False) -> Damage:
-    """Return what of a transcript cannot be read, as far as it is looked at until `stop` says so.
-
-    Raises NoteUnreadable as `note` does.
-    """
-    found = Damage()
-    with _translated(path):
-        if lines := _by_lines(file, path):
-            for _ in found.values(lines):
-                if stop():
-                    break
-            return found
-    with _unpacked(file, path) as parts:
-        for _ in _readable(parts, found):
-            if stop():
-                break
-    return found
-
-
 def _archive(conversations: Iterable[Conversation], path: str) -> Note:
     """A note with a section for each conversation of a file that is one value."""
     lines, headings, days, title = list[str](), list[Heading](), set[str](), ""
