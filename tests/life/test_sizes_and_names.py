@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -69,3 +71,39 @@ def test_nothing_is_written_that_would_never_be_read(owner: Owner) -> None:
     with pytest.raises(NoteUnreadable, match="another note"):
         owner.memory().remember("Tea is at four.", long_term=True)
     assert note.stat().st_size == before
+
+
+# Runs a command and prints its exit code and the most memory that it held, in kB.
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run([sys.executable, "-m", "commonplace", *sys.argv[1:]]).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts in kB")
+def test_of_seventy_thousand_notes_one_is_corrected_and_forgotten(owner: Owner) -> None:
+    for number in range(70_000):
+        text = f"# Note {number}\n\n- Crate {number} holds the kettle of Mira.\n"
+        owner.note(f"memory/part-{number // 1000}/note-{number}.md", text)
+    owner.memory().sync()
+    commands = [
+        ("correct", "Crate 4711 holds the kettle of Mira.", "Crate 4711 holds a lamp."),
+        ("forget", "--text", "Crate 815 holds the kettle of Mira", "--yes"),
+        ("forget", "memory/part-7/note-7000.md:3", "--yes"),
+    ]
+    for command in commands:
+        shell = [sys.executable, "-c", MEASURED, "-w", str(owner.folder), *command]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+        done = subprocess.run(shell, capture_output=True, text=True, env=environment)
+        code, most_kb = map(int, done.stdout.splitlines()[-1].split())
+        assert code == 0, (command, done)
+        assert most_kb < 500_000, command
+    assert "- Crate 4711 holds a lamp." in owner.read("memory/part-4/note-4711.md")
+    assert owner.read("memory/part-0/note-815.md") == "# Note 815\n"
+    assert "kettle" not in owner.read("memory/part-7/note-7000.md")
+    assert not list((owner.folder / ".commonplace").glob("erasing/*"))
+    hits = owner.memory().search("Crate 815", min_score=0.0).hits
+    assert all("Crate 815 holds" not in hit.text for hit in hits)
+    assert owner.read("memory/part-0/note-816.md").endswith("- Crate 816 holds the kettle of Mira.\n")

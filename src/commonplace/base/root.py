@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 
@@ -92,6 +92,28 @@ class Root:
         """Return the bytes of a regular file. Raises `TooLarge` for one of more than `limit` bytes."""
         with self.open(path, links=links) as file:
             return read_whole(file, self.absolute(path), limit)
+
+    def each(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Yield each path with the bytes of its file; None for a link, and what cannot be read.
+
+        Sorted paths are read fastest: each folder is opened once.
+        """
+        with self.visiting() as enter:
+            last, folder = None, None
+            for path in paths:
+                above, _, name = path.rpartition("/")
+                data = None
+                with suppress(OSError, ValueError):
+                    if above != last:
+                        last = None
+                        folder, last = enter(above), above
+                    if isinstance(folder, int):
+                        descriptor = open_regular(folder, name, os.O_RDONLY, PRIVATE_FILE, path)
+                        with os.fdopen(descriptor, "rb") as file:
+                            data = read_whole(file, path)
+                    else:
+                        data = self.read(path)
+                yield path, data
 
     def stat(self, path: Path = "") -> os.stat_result:
         """Return the status of what has this name, a link itself included."""

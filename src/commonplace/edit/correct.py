@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
@@ -173,16 +174,19 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     gone = {(match.statement.path, match.statement.first) for match in matches}
     old = Words.of(matches[0].text).text
     words = similarity.weights(old)
-    likely = (*draft.corpus.curated(), *draft.corpus.like(old))
-    by_place = {(statement.path, statement.first): statement for statement in likely}
+    seen: set[tuple[str, int]] = set(gone)
     similar: list[Cited] = []
-    for place, statement in by_place.items():
-        if place in gone or statement.struck or statement == there:
+    for statement in chain(draft.corpus.curated(), draft.corpus.like(old)):
+        place = statement.path, statement.first
+        if place in seen or statement.struck or statement == there:
             continue
+        seen.add(place)
         near = similarity.may_share(words, statement.text)
         near = near and similarity.share(old, statement.text) >= similarity.NEAR
         if near or _rests_on(statement, gone):
             similar.append(Cited(draft.citation(statement), resolve.shortened(statement.text)))
+        if len(similar) == MOST_SIMILAR:
+            break
     return similar
 
 

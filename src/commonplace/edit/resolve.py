@@ -69,7 +69,7 @@ class Corpus:
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
         self._files = {s.path: s for s in files if s.size <= _LARGEST_NOTE}
         self.paths = sorted(self._files, key=lambda path: (not metadata.is_curated(path), path))
-        self._read = read
+        self._root, self._read = workspace.files, read
         self._data: dict[str, bytes | None] = {}
         self._documents: dict[str, Document] = {}
         self._glances: dict[str, bytes] = {}
@@ -87,6 +87,9 @@ class Corpus:
 
     def glance(self, path: str) -> bytes:
         """The bytes of a note as they lie there, to see whether it is worth reading; none if it cannot be."""
+        if not self._glances:
+            every = self._root.each(sorted(self.paths))
+            self._glances = {path: data for path, data in every if data is not None}
         if path not in self._glances:
             try:
                 with self._files[path].open() as file:
@@ -106,20 +109,26 @@ class Corpus:
         """What a note states, as it may be shown."""
         return self.document(path).statements
 
-    def like(self, words: str, least: float = 0.5) -> list[Statement]:
-        """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
+    def like(self, words: str, least: float = 0.5, signs: Iterable[str] = ()) -> Iterator[Statement]:
+        """Yield the statements of notes that hold at least this much of the words of a text; MEMORY.md first.
+
+        `signs` are further tokens that such a note holds.
+        """
         rated = similarity.weights(words)
         need = least * sum(rated.values())
-        statements: list[Statement] = []
+        digits = r"(?<!\d)%s(?!\d)"
+        holds = [re.compile(digits % sign if sign.isdecimal() else re.escape(sign)) for sign in signs]
         for path in self.paths:
             if path not in self._folds:
                 data = self.glance(path)
                 is_plain = data.isascii()
                 self._folds[path] = data.decode().lower() if is_plain else similarity.folded(decode(data))
             text = self._folds[path]
-            if sum([weight for word, weight in rated.items() if word in text]) >= need:
-                statements += self.statements(path)
-        return statements
+            if sum([weight for word, weight in rated.items() if word in text]) < need:
+                continue
+            within = similarity.within(text) if holds else ""
+            if all(sign.search(within) for sign in holds):
+                yield from self.statements(path)
 
     def beyond(self, path: str) -> str:
         """The file of a collection that a path names as hits cite it; empty where there is none."""
@@ -231,7 +240,7 @@ def _without(matches: Sequence[Match], but: Words, place: Statement | None, name
 
 def saying(corpus: Corpus, words: Words) -> list[Match]:
     """Return what says the same as some words and stands, whole statements or whole sentences of them."""
-    likely = [s for s in corpus.like(words.text) if not s.struck]
+    likely = (s for s in corpus.like(words.text, signs=words.said.signs) if not s.struck)
     return [match for statement in likely if (match := matched(statement, words)) is not None]
 
 
@@ -260,7 +269,7 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     With `passages` of an index it is those in them, which need share no word with what is named. A passage
     of a file that is none of these notes is taken as it is.
     """
-    likely = corpus.like(named, 0.3) if not passages else []
+    likely = list(corpus.like(named, 0.3)) if not passages else []
     others: list[Cited] = []
     for passage in passages:
         place = references.parse_reference(passage.citation)
@@ -293,7 +302,7 @@ def shortened(text: str) -> str:
 def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     """Say why nothing was found: it is struck already, less than a sentence, or nowhere."""
     words = Words.of(named)
-    likely = corpus.like(words.text) if words.said.tokens else []
+    likely = list(corpus.like(words.text)) if words.said.tokens else []
     if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
         return StatementNotFound(named, STRUCK, cited(gone))
     phrase = f" {' '.join(words.said.tokens)} "

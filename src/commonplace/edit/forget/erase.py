@@ -216,14 +216,18 @@ class _Work:
     def notes(self) -> list[Erased]:
         """Change the notes; one that cannot be changed does not keep the others from it."""
         root = self.context.workspace.root
-        names = notes.names(self.context.workspace, self.context.settings)
-        self.blocked |= notes.contents(names, self.context.read)[1]
+        held, closed = notes.contents(self.context)
+        self.blocked |= closed
         while True:
             try:
-                places = self._change([name for name in names if name not in self.blocked])
+                held = {name: data for name, data in held.items() if name not in self.blocked}
+                composed = notes.compose(held, held.get, self.targets, self.context.page)
+                concerned = {change.path for change in composed.changes}
+                concerned |= {block.path for block in self.targets.blocks}.intersection(held)
+                places = self._change(sorted(concerned))
                 break
             except NoteUnreadable as error:
-                path = next((n for n in names if error.path in (n, paths.shown(root / n))), "")
+                path = next((n for n in held if error.path in (n, paths.shown(root / n))), "")
                 if not path or path in self.blocked:
                     raise
                 self.blocked[path] = error.reason
@@ -306,9 +310,10 @@ class _Work:
 
 def _with_remedies(context: Context, left: Sequence[Trace], blocked: Iterable[str]) -> list[Trace]:
     """Say of what is still found what to do about it; notes that are `blocked` say it as well."""
-    workspace = context.workspace
-    transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
-    own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
+    if not left:
+        return []
+    transcripts = (context.workspace.root / FOLDER).glob(f"*{ENDING}")
+    own = {*context.names, *map(context.shown, transcripts)}
     every = dict.fromkeys((*blocked, *(trace.path for trace in left)))
     holding = residue.listed([path for path in every if path in own])
     indexes = set(map(context.shown, context.indexes))

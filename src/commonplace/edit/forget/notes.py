@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,9 @@ from commonplace.changes import runs, transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
+from commonplace.edit.forget.words import together
 from commonplace.markdown import comments, references
-from commonplace.markdown.document import Document
+from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
 from commonplace.notes.scan import Listing, Source, look
 from commonplace.types.changes import Change, Erased
@@ -62,6 +64,19 @@ class Context(Site):
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file of the workspace, None for none. Raises OutsideRoots, NoteUnreadable."""
         return transaction.read(self.workspace, path)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """The files that may change, as they lay when they were first asked for."""
+        globs = tuple(dict.fromkeys((*self.settings.index.include, *ALWAYS)))
+        return look([Source(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), globs)])[0]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The paths of the workspace's own notes, posix and relative to it; each file has one."""
+        paths = (state.path for state in self.listing.states())
+        # `transaction.contain` allows no others.
+        return sorted(path for path in paths if "/." not in f"/{path}")
 
     @property
     def lock(self) -> Path:
@@ -107,19 +122,14 @@ class Composed(NamedTuple):
         return ((path, gone) for path, cut in sorted(self.cuts.items()) for gone in cut.gone)
 
 
-def names(workspace: paths.Workspace, settings: Settings) -> list[str]:
-    """Return the paths of the workspace's own notes, posix and relative to it; each file has one."""
-    states = _listing(workspace, settings).states()
-    return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `transaction.contain` allows no such
-
-
-def contents(names: Iterable[str], read: Read) -> tuple[dict[str, bytes], dict[str, str]]:
+def contents(context: Context) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the bytes of notes, and those that cannot be read now with the reason and what mends it."""
     found: dict[str, bytes] = {}
     reasons: dict[str, str] = {}
-    for name in names:
+    for name, plainly in context.workspace.files.each(context.names):
         try:
-            if (data := read(name)) is not None:
+            data = context.read(name) if plainly is None else plainly
+            if data is not None:
                 found[name] = data
         except NoteUnreadable as error:
             mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
@@ -136,7 +146,7 @@ def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
     workspace = context.workspace
     with atomic.locked(context.lock) if change else nullcontext():
         # All are followed before one goes: a link through another leads nowhere without it.
-        links = list(_leading(_listing(workspace, context.settings), targets))
+        links = list(_leading(context.listing, targets))
         if change:
             for link in sorted(links, reverse=True):  # a kill leaves whole chains
                 if link.goes:
@@ -183,11 +193,6 @@ def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> st
     return next((name for name in names if os.path.realpath(workspace.root / name) == real), "")
 
 
-def _listing(workspace: paths.Workspace, settings: Settings) -> Listing:
-    globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
-    return look([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)])[0]
-
-
 def compose(
     names: Iterable[str], read: Read, targets: Targets, page: Callable[[bytes, str], Page] = Page.read
 ) -> Composed:
@@ -219,8 +224,16 @@ def standing(before: Page, after: Page, targets: Targets) -> int:
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
-    cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
+    cuts = ((name, intents.cut(page(notes[name], name), targets)) for name in _likely(notes, targets))
     return {name: cut for name, cut in cuts if cut is not None}
+
+
+def _likely(notes: Mapping[str, bytes], targets: Targets) -> Iterator[str]:
+    """Yield the notes that may lose something."""
+    asked = {block.path for block in targets.blocks}
+    for some in together((name, f"{name}\n{decode(data)}") for name, data in notes.items()):
+        if not asked.isdisjoint(some) or targets.may_take("\n\n".join(some.values())):
+            yield from (name for name, text in some.items() if name in asked or targets.may_take(text))
 
 
 def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
@@ -241,12 +254,13 @@ def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str,
     return shifted
 
 
-def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[str]:
-    """Yield statements that stay and rest on nothing but lines that go, as hits cite them."""
+def resting(composed: Composed, notes: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield statements that stay in notes and rest on nothing but lines that go, as hits cite them."""
     gone = _lines(composed.cuts)
-    for name in names if gone else ():
-        data = read(name)
-        if data is None or b"from=" not in data:
+    before = {change.path: change.before for change in composed.changes}
+    for name in notes if gone else ():
+        data = before.get(name) or notes[name]
+        if b"from=" not in data:
             continue
         for statement in Document.read(data, name).stated:
             sources = comments.sources(statement.said)

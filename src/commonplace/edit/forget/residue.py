@@ -31,7 +31,7 @@ from commonplace.changes.git import SUBMODULE, Entry, GitError, Repository, open
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
-from commonplace.edit.forget.words import unescaped
+from commonplace.edit.forget.words import together, unescaped
 from commonplace.notes import scan as listing
 from commonplace.notes import writes
 from commonplace.providers import cache
@@ -43,6 +43,7 @@ _SHOWN = 5  # names in one line
 _SQLITE = b"SQLite format 3\0"
 _SHORTEST = 5  # bytes of a form that is no chance between the rows of a database
 _SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
+_MARKS = b"\xff\xfe", b"\xfe\xff"  # of UTF-16
 _BLOCK, _OVERLAP = 1 << 26, 1 << 13
 _MOST = 1 << 34  # bytes of one file: what holds more would take longer than anybody waits
 _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
@@ -86,7 +87,7 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
             reason = f"could not be looked into: {paths.reason(error)}"
             traces.append(Trace(site.shown(path), 0, reason))
 
-    for path in files(site, lambda error: closed(Path(error.filename), error)):
+    for path in _suspects(site, sought, files(site, lambda error: closed(Path(error.filename), error))):
         shown = site.shown(path)
         try:
             count = of_file(path, sought)
@@ -101,6 +102,25 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
         except OSError as error:
             closed(path, error)
     return [*traces, *_named(site, targets)]
+
+
+def _suspects(site: Site, sought: Forms, every: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files to be looked into one by one: small notes are looked through many at once."""
+    root = site.workspace.root
+    notes: dict[str, Path] = {}
+    for path in every:
+        if path.suffix == ".md" and path.is_relative_to(root) and paths.DERIVED_FOLDER not in path.parts:
+            notes[os.path.relpath(path, root)] = path
+        else:
+            yield path
+    texts = (
+        (name, os.fsencode(name) + b"\n" + (b"\0" if data is None or data[:2] in _MARKS else data))
+        for name, data in site.workspace.files.each(notes)
+    )
+    for some in together(texts):  # what cannot be read so, or is no UTF-8, is looked into by itself
+        joined = b"\n\n".join(some.values())
+        if b"\0" in joined or _in_text(joined, sought):
+            yield from (notes[name] for name, text in some.items() if b"\0" in text or _in_text(text, sought))
 
 
 def _named(site: Site, targets: Targets) -> Iterator[Trace]:
@@ -224,7 +244,7 @@ def _in_text(data: bytes, sought: Forms) -> int:
         count = sought.count(unescaped(text))
     if count:
         return count
-    lower, shortest = data.lower(), 1 if data[:2] in (b"\xff\xfe", b"\xfe\xff") else _SHORTEST_WIDE
+    lower, shortest = data.lower(), 1 if data[:2] in _MARKS else _SHORTEST_WIDE
     if not any(form in lower for form in sought.wide if len(form) >= shortest):
         return 0
     ways = product((0, 1), ("utf-16-le", "utf-16-be"))
@@ -235,9 +255,11 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     """Count rows that hold it, and forms between the rows that no row explains."""
     near = {form for block in map(bytes.lower, blocks) for form in sought.between_rows if form in block}
     count, explained = 0, set[bytes]()
-    for text in _texts(path) if near or rows else ():
-        count += sought.count_in_row(text) if rows else 0
-        lower = text.encode("utf-8", "surrogatepass").lower()
+    texts = enumerate(_texts(path)) if near or rows else ()
+    for some in together(texts):
+        joined = "\n\n".join(some.values())
+        count += sum(map(sought.count_in_row, some.values())) if rows and sought.count(joined) else 0
+        lower = joined.encode("utf-8", "surrogatepass").lower() if near else b""
         explained |= {form for form in near - explained if form in lower}
     unexplained = near - explained
     return count + len(unexplained | _unmerged(path, explained))

@@ -67,23 +67,19 @@ def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
 def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
-    names = notes.names(context.workspace, context.settings)
     for selection in selections:
-        targets = _with(context, names, targets, selection)
-    return _look_up(context, names, targets)
+        targets = _with(context, context.names, targets, selection)
+    return _look_up(context, targets)
 
 
 def choose_again(context: Context, previewed: Targets) -> Choice:
     """Look up what a preview was of, wherever its lines stand now; no sentence counts that did not then."""
-    names = notes.names(context.workspace, context.settings)
-    return _look_up(context, names, replace(previewed, sentences=(), vectors=()), previewed.sentences)
+    return _look_up(context, replace(previewed, sentences=(), vectors=()), previewed.sentences)
 
 
-def _look_up(
-    context: Context, names: list[str], targets: Targets, among: Sequence[str] | None = None
-) -> Choice:
+def _look_up(context: Context, targets: Targets, among: Sequence[str] | None = None) -> Choice:
     """Say what goes, and which sentences (`among` these) nothing else says."""
-    held, closed = notes.contents(names, context.read)
+    held, closed = notes.contents(context)
     composed = notes.compose(held, held.get, targets, context.page)
     stated, spoken, short = _sentences(context, targets, composed)
     staying = _staying(held, composed)
@@ -329,7 +325,7 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
 
     same = (cited(citation, after=True) for citation in _stating(choice, Words(choice.common)))
     rows = [row(citation, "says the same, and was not asked for") for citation in same]
-    resting = notes.resting(choice.composed, choice.notes, context.read)
+    resting = notes.resting(choice.composed, choice.notes)
     rows += [row(cited(citation, after=False), "rests on nothing but what goes") for citation in resting]
     partly = [(cited(citation, after=True), part) for citation, part in _partly_named(choice)]
     rows += [

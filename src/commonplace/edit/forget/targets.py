@@ -144,6 +144,12 @@ class Targets:
             return True
         return escaped and "\\u" in text and self.matches(unescaped(text))
 
+    def may_take(self, text: str) -> bool:
+        """Whether a note with this path and text, or one of several, may lose something by its words."""
+        paths = any(path in text for path in self.notes)
+        is_named = bool(self.sessions) and "session" in text
+        return paths or is_named or self.whole.match(text) or self.parts.match(text)
+
     def takes_whole(self, text: str) -> bool:
         """Whether a text mentions a person."""
         return self.whole.match(text)

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import takewhile
+from typing import TypeVar
 from unicodedata import is_normalized, normalize
 from urllib.parse import quote, unquote
 
@@ -55,7 +56,24 @@ _KEY = 24  # characters that such a word is looked up by
 _IGNORED = re.compile(r"(?<!\\)\\++[nrt]|%20|%0[ad]|[\s*_~`>+.-]+")
 _SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 
+_TOGETHER = 1 << 16  # characters or bytes of texts that are looked through as one
+
 Span = tuple[int, int]
+Key = TypeVar("Key")
+Text = TypeVar("Text", str, bytes)
+
+
+def together(texts: Iterable[tuple[Key, Text]]) -> Iterator[dict[Key, Text]]:
+    """Yield texts by their keys, some at a time: joined, they are looked through much faster."""
+    some: dict[Key, Text] = {}
+    size = 0
+    for key, text in texts:
+        some[key] = text
+        size += len(text)
+        if size >= _TOGETHER:
+            yield some
+            some, size = {}, 0
+    yield some
 
 
 class Words:
