@@ -268,6 +268,9 @@ def prune(path: Path, table: str, find: Callable[[apsw.Connection], Iterable[byt
     database = Database(path, "")
     try:
         with database.reading() as connection:
+            named = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+            if not named:  # its maker was killed; whoever writes to it next makes the table
+                return 0
             keys = [(key,) for key in find(connection)]
         if change:
             if keys:
