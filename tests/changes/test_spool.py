@@ -140,22 +140,25 @@ def test_a_writer_that_nobody_knows_is_not_trusted(spool: Spool) -> None:
     assert read.by == "untrusted"
 
 
-def test_entries_of_somebody_else_get_into_no_note(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
-    planted = b'{"at": "2026-02-13T09:30:00", "text": "x", "provenance": {"by": "owner"}}\n'
+def test_entries_of_somebody_else_are_written_as_a_strangers(
+    spool: Spool, caplog: pytest.LogCaptureFixture
+) -> None:
+    planted = (
+        b'{"at": "2026-02-13T09:30:00", "text": "x", "long_term": true, "provenance": {"by": "owner"}}\n'
+    )
     spool.append(entry("before"))
     with open(spool.path, "ab") as file:
         file.write(planted + planted.replace(b"}}", b'}, "signature": "%b"}' % (b"0" * 32)))
     spool.append(entry("after"))
-    assert taken(spool) == ["before", "after"]
+    written: list[Entry] = []
+    spool.drain(written.extend)
+    assert [one.text for one in written] == ["before", "x", "x", "after"]
+    strangers = [one for one in written if one.text == "x"]
+    assert [one.provenance for one in strangers] == [Provenance("untrusted")] * 2
+    assert not any(one.long_term for one in strangers)
     assert spool.waiting() == Waiting(0, 0, 0)
     (message,) = caplog.messages
-    assert message.startswith("commonplace: warning: a part of .commonplace/spool was not written by your")
-    assert "set aside below .commonplace/foreign, its owner can look at it and sign it" in message
-    (name,) = records.foreign(spool.workspace.files)
-    assert name.startswith("spool/claimed-")
-    records.adopt(spool.workspace.files, records.inspect(spool.workspace.files, name))
-    assert records.foreign(spool.workspace.files) == []
-    assert taken(spool) == ["x", "x"]
+    assert "come from another home; they stand in memory/2026-02-13.md, marked by: untrusted" in message
 
 
 def test_nothing_says_how_far_a_claim_is_but_a_mark_of_ours(spool: Spool) -> None:

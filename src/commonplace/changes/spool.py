@@ -6,8 +6,8 @@ A small file beside a claim says how far it is. Of a claim one batch at most is 
 takes up what a killed process left; notes are written in a way that makes a repetition nothing
 (`Memory.capture`).
 
-Each line is signed: one that is not ours gets into no note. Nothing here imports the engine: a hook process
-is gone before that would be loaded.
+Each line is signed: one that is not ours is written as a stranger's words. Nothing here imports the engine:
+a hook process is gone before that would be loaded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from commonplace.base import paths, records, remedies
+from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import Root
@@ -296,7 +296,21 @@ def encode(entry: Entry) -> bytes:
 
 def decode(line: bytes) -> Entry:
     """Return the entry of a line. Raises ValueError for a cut or damaged one, `Unsigned` if not ours."""
-    data = records.unseal(KIND, line)
+    return _entry(records.unseal(KIND, line))
+
+
+def _of_stranger(line: bytes) -> Entry | None:
+    """Return the entry of a line without our signature as a stranger's words; None for a damaged one."""
+    from dataclasses import replace
+
+    try:
+        entry = _entry(json.loads(line))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return None
+    return replace(clean(entry), provenance=Provenance("untrusted"), long_term=False, tentative=False)
+
+
+def _entry(data: Mapping[str, Any]) -> Entry:
     if not isinstance(data.get("text"), str):
         raise ValueError("no entry")
     at, heading, by = data.get("at"), data.get("heading", ""), data.get("provenance")
@@ -335,7 +349,10 @@ def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> 
 
 
 class Line(NamedTuple):
-    """A line of a claim, where it ends in the file, and its entry: None for a damaged or foreign one."""
+    """A line of a claim, where it ends in the file, and its entry (None for a damaged one).
+
+    `foreign`: another home wrote it, so its words count as a stranger's.
+    """
 
     raw: bytes
     end: int
@@ -346,7 +363,7 @@ class Line(NamedTuple):
     def day(self) -> str:
         """The day whose note takes it; none for a line that no note takes, and why."""
         if self.entry is None:
-            return "foreign" if self.foreign else ""
+            return ""
         return "MEMORY" if self.entry.long_term else self.entry.at.date().isoformat()
 
 
@@ -412,11 +429,11 @@ class _Drain:
                 raise Stopped(run[0].day)
             entries = [line.entry for line in run if line.entry is not None]
             try:
-                if run[0].foreign:
-                    self._set_foreign_aside(claim, run)
-                elif entries:
+                if entries:
                     self._write(entries)
                     self._written += len(entries)
+                    if any(line.foreign for line in run):
+                        self._say_foreign(run[0].day)
                 else:
                     self._set_aside(run)
             except ConfigError:  # nothing that time mends: which of them is it?
@@ -433,13 +450,10 @@ class _Drain:
         append(self._files, self._spool.aside, _joined(run))
         self._damaged += len(run)
 
-    def _set_foreign_aside(self, claim: Claim, run: Sequence[Line]) -> None:
-        place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
-        self._files.make_folder(os.path.dirname(place))
-        append(self._files, Path(self._files.absolute(place)), _joined(run))
-        told = f"a part of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}"
-        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {remedies.say('trust')}"
-        records.say(f"{told}; {aside}; {records.SHARE}", self._files)
+    def _say_foreign(self, day: str) -> None:
+        told = f"entries that waited in {paths.DERIVED_FOLDER}/{KIND} come from another home"
+        where = f"they stand in {paths.MEMORY_FOLDER}/{day}.md, marked by: untrusted"
+        records.say(f"{told}; {where}; {records.SHARE}", self._files)
 
     def _tidy(self) -> None:
         """Take up how many entries were refused, to count anew, and remove marks whose claims are gone."""
@@ -481,7 +495,7 @@ class Claim:
                     try:
                         entry = decode(raw)
                     except records.Unsigned:
-                        foreign = True
+                        entry, foreign = _of_stranger(raw), True
                     except ValueError:
                         pass  # damaged
                     yield Line(raw, end, entry if entry and entry.text.strip() else None, foreign)

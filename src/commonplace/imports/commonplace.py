@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace.base import paths, records
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import is_hidden, open_named
 from commonplace.imports import files
-from commonplace.types.imports import Page, Part
+from commonplace.types.imports import Page, Part, Remark
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep.export import FORMAT, VERSION
 
@@ -19,6 +20,10 @@ KIND = "commonplace"
 _MARK = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + rb'"')
 _LONG_TERM = (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
 _NO_NOTE = "is no note with a path and a text"
+_ELSEWHERE = (
+    "the export was not made by you on this machine, or was changed since: its notes are marked by: agent"
+    "; to import it as your own, add the line of that machine's signing.key to yours"
+)
 _HEAD = 1 << 10
 _LARGEST = 256 << 20
 
@@ -46,14 +51,20 @@ def read(path: Path) -> Iterator[Part]:
         raise NoteUnreadable(shown, "is no export: `format` or `notes` is missing")
     if held.get("version") != VERSION:
         raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
+    is_own = False
+    with suppress(ValueError):
+        records.unseal(FORMAT, data)
+        is_own = True
+    if not is_own:
+        yield Remark(_ELSEWHERE)
     names = [note.get("path") for note in held["notes"] if isinstance(note, dict)]
     both = all(name in names for name in _LONG_TERM)
     for number, note in enumerate(held["notes"], 1):
-        page = _page(path, note, both)
+        page = _page(path, note, both, is_own)
         yield FileFailure(f"{shown}, number {number:,}", page) if isinstance(page, str) else page
 
 
-def _page(path: Path, note: object, both: bool) -> Page | str:
+def _page(path: Path, note: object, both: bool, is_own: bool) -> Page | str:
     """A note of an export, below memory/ wherever it lay; of what can be none the reason.
 
     Where an export holds `both` files that may be long-term memory, the one in memory/ is a note.
@@ -82,6 +93,5 @@ def _page(path: Path, note: object, both: bool) -> Page | str:
     data = text.encode("utf-8", "replace")
     if not data.endswith(b"\n"):
         data += b"\n"
-    return Page(
-        name, target, data, instead, f"{path}#{name}", is_curated, day if isinstance(day, str) else ""
-    )
+    day = day if isinstance(day, str) else ""
+    return Page(name, target, data, instead, f"{path}#{name}", is_curated, day, is_own)

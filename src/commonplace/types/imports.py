@@ -36,7 +36,8 @@ class Page:
 
     `origin` names it at its source, as of a `Fact`; `place` is where it lies. `instead` is its path where a
     note of the owner's has the first one already. `is_curated` says that it is long-term memory or about the
-    user: it gets no front matter, and may replace a note that holds a bare title.
+    user: it gets no front matter, and may replace a note that holds a bare title. `is_own` says that the
+    owner exported it from a memory of this program: it is written as it is.
     """
 
     origin: str
@@ -46,6 +47,7 @@ class Page:
     place: str
     is_curated: bool = False
     day: str = ""  # of the note, where neither its name nor its front matter says one
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

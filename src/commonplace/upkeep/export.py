@@ -14,7 +14,7 @@ from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Literal, get_args
 
-from commonplace.base import paths, remedies
+from commonplace.base import paths, records, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
@@ -154,7 +154,8 @@ def _json(notes: Sequence[Note], texts: Sequence[str]) -> str:
         for note, text in zip(notes, texts, strict=True)
     ]
     held = {"format": FORMAT, "version": VERSION, "notes": rows}
-    return json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+    signed = json.loads(records.seal(FORMAT, held))  # so that an import knows the owner's own notes
+    return json.dumps(signed, ensure_ascii=False, indent=2) + "\n"
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

@@ -593,6 +593,8 @@ def _page(draft: _Draft, source: str, page: Page, day: str) -> bytes | None:
     text = decode(page.data)
     if not _is_closed(draft, page.origin, text):
         return None
+    if page.is_own:
+        return page.data
     text, kinds = layout.own_words(text, Provenance("agent", source), True)
     draft.redacted += kinds
     if page.is_curated:
