@@ -185,7 +185,7 @@ def test_importing_costs_nothing_heavy() -> None:
 # an import tried apart, a server, the starters of a schedule, another search, the user's browser.
 STARTERS = {
     "cli/browser.py",
-    "clients/doors.py", "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
+    "clients/doors.py", "providers/downloads.py", "changes/git.py",
     "providers/program.py", "servers/daemon.py",
     "servers/local.py", "servers/workers.py", "base/editors.py",
 }  # fmt: skip

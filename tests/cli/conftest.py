@@ -16,7 +16,6 @@ import pytest
 
 from commonplace.cli import shortcut
 from commonplace.cli.application import cli
-from commonplace.diagnosis import machine
 
 SOURCE = Path(__file__).parents[2] / "src"
 Run = Callable[..., click.testing.Result]
@@ -84,12 +83,6 @@ def called(
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout_bytes, done.stderr_bytes)
-
-
-@pytest.fixture(autouse=True)
-def few_extras(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a doctor import one extra, each of which is a process; a doctor that is a process imports all."""
-    monkeypatch.setattr(machine, "EXTRAS", {"code": machine.EXTRAS["code"]})
 
 
 @pytest.fixture

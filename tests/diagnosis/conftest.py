@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.diagnosis import machine
 from commonplace.diagnosis.examination import Case, present
 from commonplace.memory import Memory
 from commonplace.types import Finding
 
 Present = Callable[[], Case]
-
-
-@pytest.fixture(autouse=True)
-def few_extras(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Import one extra, each of which is a process; tests of versions and of the program import others."""
-    monkeypatch.setattr(machine, "EXTRAS", {"code": machine.EXTRAS["code"]})
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from commonplace.agent.remedies import WORDS
 from commonplace.base import remedies
 from commonplace.config.credentials import Secret
-from commonplace.diagnosis import examination, machine
+from commonplace.diagnosis import examination
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
 from commonplace.types import Finding
@@ -102,7 +102,6 @@ def examined(root: Path, online: bool) -> list[Finding]:
 def test_every_task_that_the_page_offers_is_done_by_its_keys_and_clicks(
     tab: Page, tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "EXTRAS", {})
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
     workspace.make(tmp_path / "made")
     wrong = {}

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("textual")
 from textual.widgets import Input, TextArea
 
-from commonplace.diagnosis import examination, machine
+from commonplace.diagnosis import examination
 from commonplace.panel.application import Panel
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Rows
@@ -98,7 +98,6 @@ async def play(root: Path, way: table.Way, number: int, jobs: Jobs) -> list[str]
 def test_every_task_that_the_panel_offers_is_done_by_its_keys(
     tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "EXTRAS", {})
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
     (tmp_path / "editor.py").write_text(checks.EDITOR)
     monkeypatch.setenv("EDITOR", f"{sys.executable} {tmp_path / 'editor.py'}")

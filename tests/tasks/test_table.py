@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from commonplace.cli import picks, session
-from commonplace.diagnosis import machine
 from tests.cli.conftest import called
 from tests.tasks import checks, table, workspace
 
@@ -32,7 +31,6 @@ def test_there_are_forty_tasks_and_each_cell_counts_its_steps() -> None:
 def test_every_task_is_done_by_its_command_lines(
     tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "EXTRAS", {})
     monkeypatch.setattr(session, "is_terminal", lambda stream: stream is sys.stdout)
     monkeypatch.setattr(picks, "is_number", str.isdecimal)
     for name, value in {

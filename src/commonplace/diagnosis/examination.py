@@ -180,10 +180,7 @@ def size(count: float) -> str:
 # Group → (check, module:function). A module is imported when its check runs, so that one which cannot be
 # imported is a finding like any other.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "versions": {
-        "versions.libraries": "machine:libraries",
-        "versions.extras": "machine:extras",
-    },
+    "versions": {"versions.libraries": "machine:libraries"},
     "sqlite": {
         "sqlite.features": "machine:features",
         "sqlite.extension": "machine:extension",

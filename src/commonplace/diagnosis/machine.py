@@ -8,9 +8,8 @@ import platform
 import re
 import shutil
 import struct
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from importlib import metadata, util
 from pathlib import Path
@@ -29,12 +28,9 @@ from commonplace.diagnosis.examination import Case, size
 from commonplace.index.sqlite import vectors
 from commonplace.providers.embedding import builtin, chinese
 from commonplace.providers.embedding.shipped import Shipped
-from commonplace.providers.runtime import NO_TELEMETRY
-from commonplace.render import screen
 from commonplace.types import Finding, State
 
 LEAST_PYTHON = (3, 11)
-IMPORT_S = 30.0  # an extra that takes longer to import is as good as broken
 
 
 class Library(NamedTuple):
@@ -45,7 +41,7 @@ class Library(NamedTuple):
     least: str
 
 
-# Both tables say what pyproject.toml says; a test compares them.
+# What pyproject.toml says; a test compares them.
 NEEDED = (
     Library("apsw", "apsw", "3.46"),
     Library("click", "click", "8.1"),
@@ -62,17 +58,6 @@ NEEDED = (
     Library("uvicorn", "uvicorn", "0.30"),
     Library("watchfiles", "watchfiles", "0.24"),
 )
-EXTRAS: Mapping[str, Library] = {
-    "anthropic": Library("anthropic", "anthropic", "0.125"),
-    "code": Library("tree-sitter", "tree_sitter", "0.24"),
-    "fastembed": Library("fastembed", "fastembed", "0.6"),
-    "keyring": Library("keyring", "keyring", "25"),
-    "langgraph": Library("langgraph", "langgraph", "1.2"),
-    "nanobot": Library("nanobot-ai", "nanobot", "0.3.5"),
-    "openai-agents": Library("openai-agents", "agents", "0.24"),
-    "pydantic-ai": Library("pydantic-ai-slim", "pydantic_ai", "2.68"),
-    "tui": Library("textual", "textual", "8.0"),
-}
 
 
 def libraries(case: Case) -> Iterator[Finding]:
@@ -115,73 +100,6 @@ def as_numbers(version: str) -> tuple[int, ...]:
     """Return the numbers that a version starts with: `1.19.0rc1` is 1, 19, 0."""
     leading = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, leading[0].split("."))) if leading else ()
-
-
-def extras(case: Case) -> Iterator[Finding]:
-    """See that the extras that are installed can be imported.
-
-    What was compiled for another processor ends the process that imports it, so each that holds compiled code
-    is imported in a process of its own. Of one in Python alone it is enough that all it requires is there.
-    """
-    present = {extra: library for extra, library in EXTRAS.items() if installed(library)}
-    running = {extra: _importing(library) for extra, library in present.items() if not is_pure(library)}
-    for extra, library in present.items():
-        yield _extra(extra, library, running.get(extra))
-    if missing := [extra for extra in EXTRAS if extra not in present]:
-        told = message("extras.missing", "not installed: {extras}", extras=tuple(missing))
-        yield Finding("versions.extras", "skipped", told)
-
-
-def is_pure(library: Library) -> bool:
-    """Whether a distribution says which files it has, and none of them is compiled."""
-    files = metadata.files(library.name)
-    return bool(files) and not any(file.suffix in (".so", ".pyd", ".dylib", ".dll") for file in files or ())
-
-
-def lacking(library: Library) -> list[str]:
-    """Return the distributions that one requires wherever it runs, and that are not installed."""
-    required = (line for line in metadata.requires(library.name) or () if ";" not in line)
-    names = (leading[0] for line in required if (leading := re.match(r"[\w.-]+", line)))
-    return [name for name in names if not installed(Library(name, name, ""))]
-
-
-def _importing(library: Library) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        installation.python("-c", f"import {library.module}"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd=os.sep,
-        env={**installation.environment(), **NO_TELEMETRY},
-    )
-
-
-def _extra(extra: str, library: Library, process: subprocess.Popen[bytes] | None) -> Finding:
-    name = message("extra.name", "{name} {version} (extra {extra})",
-                   name=library.name, version=installed(library), extra=extra)  # fmt: skip
-    trouble = ""
-    if process is None:
-        missing = lacking(library)
-        if missing or util.find_spec(library.module) is None:
-            lacks = "{extra} cannot be imported: {what} is missing"
-            trouble = message("extra.lacks", lacks, extra=name, what=", ".join(missing) or library.module)
-    else:
-        try:
-            _, said = process.communicate(timeout=IMPORT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            slow = "{extra} takes more than {seconds:.0f} s to import"
-            trouble = message("extra.slow", slow, extra=name, seconds=IMPORT_S)
-        else:
-            lines = said.decode("utf-8", "replace").strip().splitlines() or [f"code {process.returncode}"]
-            if process.returncode:
-                last = screen.shorten(screen.one_line(lines[-1]), 200)
-                trouble = message("extra.broken", "{extra} cannot be imported: {what}", extra=name, what=last)
-    remedy = installation.add(installation.requirements(extra) or [library.name], again=True)
-    if trouble:
-        return Finding(f"versions.{extra}", "warning", trouble, remedy)
-    return Finding(f"versions.{extra}", "ok", name)
 
 
 # --- what SQLite can do -------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ export const NAMES = {
   "client.gemini": "用 /permissions 信任你工作的文件夹，在其他文件夹里 Gemini CLI 不会启动服务器", "client.openclaw": "重启网关：openclaw gateway restart", "client.nanobot": "如果网关正在运行，请重启：nanobot gateway",
   "import.commonplace": "本程序自己的导出：由 export 生成的 JSON", "import.claude-mem": "claude-mem.db，或它所在的文件夹", "import.qmd": "含有集合和说明的 index.yml", "import.nanobot": "工作区（USER.md、memory/*.md、memory/history.jsonl），或 ~/.nanobot", "import.openclaw": "工作区（MEMORY.md、USER.md、memory/*.md），或 ~/.openclaw",
   "import.obsidian": "笔记库：含有 .obsidian 的文件夹", "import.mem0": "导出文件：含有记忆列表的 JSON", "import.chats": "导出文件：conversations.json，或它所在的 zip、文件夹", "import.basic-memory": "项目：带有 permalink 和 observation 的 Markdown",
-  "versions.commonplace": "本程序", "versions.python": "Python", "versions.programs": "PATH 里的 commonplace", "versions.extras": "未安装的附加项",
+  "versions.commonplace": "本程序", "versions.python": "Python", "versions.programs": "PATH 里的 commonplace",
   "sqlite.version": "SQLite 版本", "sqlite.fts5": "全文检索", "sqlite.json": "JSON 支持", "sqlite.extension": "向量扩展", "sqlite.files": "文件系统", "sqlite.wal": "WAL 模式",
   "model.model": "模型文件", "model.tokenizer": "分词文件", "model.encoder": "编码器文件", "model.pieces": "子词表", "model.lexicon": "词表", "model.vectors": "试算向量",
   "settings.user": "用户设置", "settings.workspace": "笔记库设置", "settings.others": "价格与提示词", "settings.origin": "改过的设置", "settings.variables": "环境变量", "settings.overridden": "被覆盖的设置", "settings.left-out": "不生效的设置", "settings.agents": "智能体的设置",
