@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.base import paths, remedies
+from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.paths import Workspace
@@ -180,7 +180,7 @@ class Database:
         self.path = path
         self._tables = tables
         self._busy_s, self._hurried = busy_s, hurried
-        self._lock = RLock()
+        self._lock = fork.renewed(RLock())
         self._connection: apsw.Connection | None = None
         self._process = 0
         self._left: list[apsw.Connection] = []  # of the process this one was forked from: not ours to close
