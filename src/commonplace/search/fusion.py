@@ -33,10 +33,7 @@ def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
 def ranks(
     lists: Sequence[tuple[Scores, float]], k: float, bonuses: Sequence[float] = ()
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Both parts of reciprocal rank fusion: what the ranks give, and what the bonuses add.
-
-    Scaled so that first place everywhere is 1; `bonuses` are for first place in any list, second, …
-    """
+    """Both parts of reciprocal rank fusion, first place everywhere being 1: of ranks, and of bonuses."""
     most = sum(weight for scores, weight in lists if scores) / (k + 1) + (bonuses[0] if bonuses else 0.0)
     fused: dict[int, float] = {}
     best: dict[int, int] = {}

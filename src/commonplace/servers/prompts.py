@@ -47,8 +47,9 @@ class Prompt(NamedTuple):
         if self.required and not given.strip():
             raise Refusal(PARAMS, f"{self.name}: the argument {self.argument} is missing")
         if len(given) > MOST_CHARACTERS:
-            wrong = f"{self.argument} has {len(given):,} characters; {MOST_CHARACTERS:,} are taken"
-            raise Refusal(PARAMS, f"{self.name}: {wrong}")
+            raise Refusal(
+                PARAMS, f"{self.name}: {self.argument} is longer than {MOST_CHARACTERS:,} characters"
+            )
         return self.compose(memory, given)
 
 
