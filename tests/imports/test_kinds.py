@@ -27,7 +27,7 @@ def made(root: Path) -> dict[str, Path]:
     (places["basic-memory"] / "note.md").write_text("---\ntitle: Note\npermalink: note\n---\n\n- [fact] x\n")
     (places["claude-mem"] / "claude-mem.db").write_bytes(b"SQLite format 3\0")
     places["qmd"] = root / "index.yml"
-    places["qmd"].write_text("collections:\n  notes:\n    path: /tmp\n")
+    places["qmd"].write_text("collections:\n  notes:\n    path: /tmp/k\n")
     places["mem0"] = root / "export.json"
     places["mem0"].write_text(json.dumps({"results": [{"id": "1", "memory": "Likes tea"}]}))
     places["chats"] = root / "conversations.json"
@@ -71,7 +71,7 @@ def test_nothing_that_a_reader_passes_over_is_passed_over_in_silence(tmp_path: P
     qmd, nanobot, vault, basic, chats = (tmp_path / name for name in ("q", "n", "v", "b", "c"))
     for folder in (qmd, nanobot / "memory", vault / ".obsidian", basic / "/".join("d" * 32), chats):
         folder.mkdir(parents=True)
-    (qmd / "index.yml").write_text("collections: {k: {path: /tmp, pattern: [a], context: {/x: 5}}}")
+    (qmd / "index.yml").write_text("collections: {k: {path: /tmp/k, pattern: [a], context: {/x: 5}}}")
     (nanobot / "memory" / "history.jsonl").write_text("{}")
     (nanobot / "sessions").symlink_to(tmp_path)
     (vault / ".obsidian" / "app.json").write_text("{")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from commonplace.types.reports import FileFailure
 KIND = "qmd"
 _NAMES = ("index.yml", "index.yaml")
 _LARGEST = 1 << 20  # bytes
+_SYSTEM = frozenset("bin boot dev etc lib lib64 proc run sbin sys usr var Library System".split())
 _FORMS = {"pattern": str | None, "ignore": str | list | None, "context": Mapping | None}  # of a collection
 
 
@@ -67,6 +69,11 @@ def read(path: Path) -> Iterator[Part]:
 
 def _collection(name: str, collection: Mapping[object, object], place: Path) -> Iterator[Part]:
     folder = os.path.join(place.parent, os.path.expanduser(_text(collection, "path")))
+    if _is_unexpected(folder):
+        add = f"commonplace collection add {shlex.quote(folder)} --name {shlex.quote(name)}"
+        why = f"{folder} is hidden, all of a home folder or the system's; if it is to be searched: {add}"
+        yield FileFailure(f"{paths.shown(place)}: {name}", why)
+        return
     globs = tuple(scan.unbraced(_text(collection, "pattern") or "**/*.md"))
     ignore = collection.get("ignore")
     ignored = [ignore] if isinstance(ignore, str) else ignore if isinstance(ignore, list) else []
@@ -86,6 +93,13 @@ def _collection(name: str, collection: Mapping[object, object], place: Path) -> 
         yield Remark(
             f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"
         )
+
+
+def _is_unexpected(folder: str) -> bool:
+    """Whether a folder, with links followed, is hidden, holds a home folder, or is one of the system's."""
+    real = Path(os.path.realpath(folder))
+    is_system = len(real.parts) < 2 or real.parts[1] in _SYSTEM
+    return is_system or Path.home().is_relative_to(real) or any(part[0] == "." for part in real.parts[1:])
 
 
 def _parsed(path: Path) -> Mapping[object, object]:
