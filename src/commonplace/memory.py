@@ -695,6 +695,10 @@ class Memory:
         if not (is_note or indexed):
             told = "no note: only Markdown files and what the index holds are read as notes"
             raise OutsideRoots(paths.shown(shown), told)
+        is_plain = os.path.normpath(shown) == shown  # `a/./b` and `c/../a/b` pass by what names `a/`
+        if not (indexed and is_plain) and scan.is_left_out(sources(self), absolute):
+            told = "not read: `ignore` or `glob` of its collection, or `index.ignore`, leaves it out"
+            raise OutsideRoots(paths.shown(shown), told)
         note = note_of(data, shown, form)
         wanted = references.within(note, wanted, place)
         return references.cut(note, shown, content_hash(data)[:DOCID], wanted)

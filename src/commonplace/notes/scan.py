@@ -114,6 +114,16 @@ class Source(NamedTuple):
         return f"{self.root}/{self.file}" if self.is_file else self.root
 
 
+def is_left_out(sources: Sequence[Source], path: str) -> bool:
+    """Whether a file that no collection covers is ignored by one, or lies outside the workspace."""
+    real = os.path.realpath(path)
+    around = [(one, root) for one in sources if _inside(real, root := os.path.realpath(one.root))]
+    if any(source.holds(real) for source, _ in around):
+        return False
+    ignored = any(Globs(one.ignore)(os.path.relpath(real, root)) for one, root in around)
+    return ignored or sources[0] not in [one for one, _ in around]
+
+
 class FileState(NamedTuple):
     """A file found on disk; `path` is posix and relative to its collection's root."""
 
