@@ -229,8 +229,10 @@ def _compose_prompt(memory: Memory, request: Mapping[str, Any]) -> Printed:
     if request["report"]:
         for part in context.parts:
             notes.append(f"{part.name:<10} {part.tokens:>6,}  {screen.name(part.citation)}")
-        for left in context.left_out:
+        for left in context.left_out[:10]:
             notes.append(f"{'left out':<10} {left.tokens:>6,}  {screen.name(left.what)}: {left.why}")
+        if (more := len(context.left_out) - 10) > 0:
+            notes.append(f"{'left out':<10} {more:,} more (--json names them)")
     places = count(len(context.parts), "place")
     size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
     notes.append(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")

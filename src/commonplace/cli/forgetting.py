@@ -327,7 +327,8 @@ def _report(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool = 
     """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
     session.answer(form, erasure, lambda: reports.erasure_text(erasure, session.look()))
     if erasure.left:
-        failures.warn(f"forgotten, but still found in {count(len(erasure.left), 'file')}, see above")
+        rest = "; the rest is forgotten" if erasure.places else ""
+        failures.warn(f"still found in {count(len(erasure.left), 'file')}, see above{rest}")
         ctx.exit(failures.ERROR)
     if not (erasure.places or resumed):
         _end_with_nothing(ctx, erasure)

@@ -121,8 +121,7 @@ class Corpus:
         for path in self.paths:
             if path not in self._folds:
                 data = self.glance(path)
-                is_plain = data.isascii()
-                self._folds[path] = data.decode().lower() if is_plain else similarity.folded(decode(data))
+                self._folds[path] = similarity.within(data.decode() if data.isascii() else decode(data))
             text = self._folds[path]
             if sum([weight for word, weight in rated.items() if word in text]) < need:
                 continue

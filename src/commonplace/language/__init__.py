@@ -20,6 +20,7 @@ _WIDE = lazy("[^\x00-\u10ff\u1200-\u2e7f\U00010000-\U0001ffff]")
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
 # Of punctuation only the signs of identifiers, operators and filters; what ends a sentence stays.
 _SIGNS = "＂＃％＆＊＋－．／＝＠＼＿～"
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _CASES = str.maketrans("ſıİ\N{KELVIN SIGN}", "siIK")
 _FULL_WIDTH = 0xFEE0  # how far a full-width form lies from its ordinary one
 _HALF_WIDTH_KANA = range(0xFF66, 0xFFA0)
@@ -117,6 +118,13 @@ def fold_cases(text: str) -> str:
 def fold_signs(text: str) -> str:
     """Fold full-width signs that identifiers and operators are made of; the length stays."""
     return text if text.isascii() else re.sub(f"[{_SIGNS}]", _ordinary, text)
+
+
+def fold_punctuation(text: str) -> str:
+    """Fold all full-width signs to their ordinary forms; the length stays."""
+    for sign in _PUNCTUATION if has_wide(text) else ():
+        text = text.replace(chr(ord(sign) + _FULL_WIDTH), sign)  # several times faster than `translate`
+    return text
 
 
 def _ordinary(match: re.Match[str]) -> str:

@@ -69,6 +69,8 @@ def read(text: str) -> Wording:
 
 def _read(text: str) -> Wording:
     text = language.caseless(language.fold(text))
+    if not text.isascii():  # a comma between figures that are no thousands is a pause
+        text = language.fold_punctuation(re.sub(r"，(?!(?<=\d，)\d{3}(?!\d))", "、", text))
     if "’" in text:
         text = text.replace("’", "'")
     if "<!--" in text:

@@ -40,10 +40,6 @@ def weights(text: str) -> dict[str, float]:
 
 def within(text: str) -> str:
     """Return a text in which every word of its `wording` stands as it is."""
-    there = text.lower() if text.isascii() else folded(text).replace("’", "'")
+    folded = "" if text.isascii() else language.caseless(language.fold(text))
+    there = text.lower() if text.isascii() else language.fold_punctuation(folded).replace("’", "'")
     return there.replace(",", "") if "," in there else there
-
-
-def folded(text: str) -> str:
-    """Return a text as words are looked for in it."""
-    return language.caseless(language.fold(text))

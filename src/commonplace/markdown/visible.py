@@ -20,16 +20,40 @@ _BREAK = lazy(rf"\n[ \t>]*(?=[{CJK}])")
 _GLUED = lazy(r"[^\W_](?:\*{1,3}|==)[^\W_]")
 _EMPHASIS = lazy(r"(\*{1,3}|==)(?=[^\s*=])((?:(?!\1)[^\n])*?[^\s\\])\1")
 # Tags within a word and others: `List<String>` is none.
-_TAG = lazy(
+_TAGS = (
     r"</?(?:(?P<inline>a|abbr|b|bdi|cite|code|del|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span|strong|sub|sup"
     r"|tt|u|var|wbr)|br|center|dd|details|div|dl|dt|h[1-6]|hr|img|li|ol|p|picture|pre|source|summary|table|tbody|td"
-    r"|th|thead|tr|ul)(?P<rest>(?:\s[^<>\n]*)?)/?>",
+    r"|th|thead|tr|ul)(?P<rest>(?:\s[^<>\n]*)?)/?>"
+)
+_TAG = lazy(_TAGS, re.IGNORECASE)
+_TARGET = lazy(r"(?:href|src|alt|title)\s*=\s*([\"']?)([^\"'>]*)\1", re.IGNORECASE)
+_ENTITIES = r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+_ENTITY = lazy(_ENTITIES)
+_AIM = r"\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s]*)?)>?(?:[ \t]+[\"'][^\n\"']*[\"'])?\)"
+_LINK = lazy(rf"!?\[([^\[\]\n]*){_AIM}")
+_WIKI = lazy(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
+
+# What is not read within and between words; of tags and links each half by itself.
+_CLOSING = rf"{_AIM}|\]\[[^\[\]\n]{{0,200}}\]|\]\]"
+HIDDEN = lazy(
+    rf"{_TAGS}|{_ENTITIES}|{_CLOSING}|\[\[(?:[^\[\]|\n]{{1,200}}\|)?(?=[^\[\]|\n]{{1,400}}\]\])|<!--[^<]*?-->"
+    r"|\[(?=[^\[\]\n]{1,400}\][\[(])|\[\^[^\[\]\s]{1,40}\]|\\(?=\r?\n)"
+    r"|-(?<=[^\W\d_]-)(?:\r?\n|\\{1,8}n)[ \t>]{0,40}(?=[^\W\d_])",
     re.IGNORECASE,
 )
-_TARGET = lazy(r"(?:href|src|alt|title)\s*=\s*([\"']?)([^\"'>]*)\1", re.IGNORECASE)
-_ENTITY = lazy(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_LINK = lazy(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s]*)?)>?(?:[ \t]+[\"'][^\n\"']*[\"'])?\)")
-_WIKI = lazy(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
+# And emphasis within a word; between two digits it is a sign of a formula.
+WITHIN = lazy(r"[*~`=](?<=[^\W_][*~`=])(?:(?<!=)|=)(?!(?<=\d.)[*~`=]{0,8}\d)[*~`=]{0,7}(?=[^\W_])")
+# Halves of links and tags with nothing (a NUL) between them.
+AROUND_NUL = rf"|!?\[(?:\[[^\[\]|\n]*\|)?\0(?:{_CLOSING})|<([A-Za-z]+)(?:\s[^<>\n]*)?>\0</\2>"
+
+
+def instead(hidden: re.Match[str]) -> str:
+    """Return what is read in the place of what is hidden: a letter for an entity, a blank for a break."""
+    if hidden[0][0] == "&":
+        from html import unescape
+
+        return unescape(hidden[0])
+    return "" if hidden["rest"] is None else _untagged(hidden, [])
 
 
 def text(source: str) -> str:
@@ -43,9 +67,7 @@ def text(source: str) -> str:
     if "<" in source:
         source = _TAG.sub(lambda tag: _untagged(tag, further), source)
     if "&" in source and _ENTITY.search(source):
-        from html import unescape
-
-        source = _ENTITY.sub(lambda entity: unescape(entity[0]), source)
+        source = _ENTITY.sub(instead, source)
     if ("*" in source or "==" in source) and _GLUED.search(source):
         # In a formula the marks are none.
         further += [word for word in source.split() if word.isascii() and _GLUED.search(word)]

@@ -190,7 +190,7 @@ async def _forget(host: Host, selected: Selection) -> None:
     host.changed()
     if done.left:
         left = ", ".join(trace.path for trace in done.left)
-        host.tell(f"forgotten, but still found in {count(len(done.left), 'file')}: {left}", wrong=True)
+        host.tell(f"still found in {count(len(done.left), 'file')}: {left}; the rest is gone", wrong=True)
     else:
         host.tell(f"forgot {reports.erasure_count(done.places)}; nothing of it is found any more")
 

@@ -23,7 +23,7 @@ from commonplace.edit.forget import notes, requests
 from commonplace.edit.forget.notes import Composed, Context, Read
 from commonplace.edit.forget.residue import listed
 from commonplace.edit.forget.targets import Block, Page, Targets
-from commonplace.edit.forget.words import Words, plain
+from commonplace.edit.forget.words import Words
 from commonplace.language import lexicon
 from commonplace.language.lexicon import cjk_runs
 from commonplace.markdown import references, visible
@@ -99,11 +99,12 @@ def _look_up(context: Context, targets: Targets, among: Sequence[str] | None = N
 
 def _saying(files: Mapping[str, bytes], sentences: Collection[str]) -> dict[str, list[str]]:
     """Return the files that say any of some sentences, and which of these each says."""
-    looked_for = [(sentence, plain(sentence)) for sentence in sentences]
+    every = Words(sentences)
+    each = [(sentence, Words([sentence])) for sentence in sentences]
     saying: dict[str, list[str]] = {}
-    for path, data in files.items() if looked_for else ():
-        text = plain(data.decode("utf-8", "replace"))
-        if said := [sentence for sentence, words in looked_for if words in text]:
+    for path, data in files.items() if every else ():
+        text = data.decode("utf-8", "replace")
+        if every.match(text) and (said := [sentence for sentence, words in each if words.match(text)]):
             saying[path] = said
     return saying
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.words import MARK, Words, unescaped
-from commonplace.markdown import comments, metadata, references, struck
+from commonplace.markdown import comments, metadata, references, struck, visible
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.structure import atx
 from commonplace.transcripts import session as transcript
@@ -24,11 +24,11 @@ from commonplace.types.changes import Provenance
 from commonplace.types.notes import Statement
 from commonplace.types.store import Known
 
-# Marks that stand around words, and say nothing around none.
-_PAIRS = (
-    ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
-    ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
-)  # fmt: skip
+# Marks that stand around words, and say nothing around none (a NUL).
+_HOLLOW = re.compile(
+    r"~~\0~~|\*\*\0\*\*|__\0__|\*\0\*|==\0==|`\0`|\(\0\)|\"\0\"|“\0”|「\0」|《\0》|（\0）|\[\[\0\]\]"
+    + visible.AROUND_NUL
+)
 _PAUSES = ("，", "、", "；", "：", ",", ";")  # of two that are left side by side one is too many
 _CLOSING = re.compile(r"[，、；：。！？]|[.,;:!?](?=\s|\Z)")
 _BESIDE = 3  # lines that go, beside one that stays
@@ -429,7 +429,9 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
 def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
     """Where the words stand that are cut out, by lines that stay: places in the line."""
     pieces: dict[int, list[tuple[int, int]]] = {}
-    spans = [piece for span in _spans(page, targets, lines) for piece in _balanced(page.text, *span)]
+    said = "\n".join((*targets.texts, *targets.sentences))
+    apart = [part for span in _spans(page, targets, lines) for part in _apart(page.text, *span, said)]
+    spans = [piece for part in apart if part[0] < part[1] for piece in _balanced(page.text, *part)]
     for first, last in sorted([*spans, *_naming(page, targets)]):
         for number in _numbers(page, [(first, last)]):
             start, line = page.starts[number - 1], page.bare[number - 1]
@@ -451,6 +453,15 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
             text = "".join(page.lines[first - 1 : behind - 1 + _BESIDE])
             spans |= {(start + low, start + high) for low, high in targets.parts.spans(text)}
     return sorted(spans)
+
+
+def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, int]]:
+    """What is to be cut out between comments, tags and brackets, which stay unless they are asked for."""
+    for mark in visible.HIDDEN.finditer(text, first, last + _NEAR):
+        if mark.start() < last and mark[0][0] in "<[]" and mark[0][:2] != "[^" and mark[0] not in said:
+            yield first, mark.start()
+            first = mark.end()
+    yield first, last
 
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
@@ -517,8 +528,11 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
                 before = closed[:-1]
             elif closed[-1:].isalpha():
                 before = closed
-        while pair := next((p for p in _PAIRS if before.endswith(p[0]) and behind.startswith(p[1])), None):
-            before, behind = before[: -len(pair[0])], behind[len(pair[1]) :]
+        while around := _HOLLOW.search(
+            "\0".join(one.replace("\0", " ") for one in (before[-400:], behind[:400]))
+        ):
+            opening, closing = map(len, around[0].split("\0"))
+            before, behind = before[:-opening], behind[closing:]
         if len(before) <= margin or before[-1].isspace():
             behind = behind.lstrip(" \t")
         if not behind or behind.isspace():

@@ -2,16 +2,16 @@
 
 Latin words are found whole and in any case ("Mira" in "mira's", not in "admiral"), Chinese ones anywhere.
 Between words, and between Chinese characters, may stand a line break with what begins the next line, marks of
-emphasis, and what nobody sees. A text is read as it stands, and once more with its escapes decoded; places in
-a reading are places in the text.
+emphasis, and what nobody sees. A text is read as it stands, with its escapes decoded, and as a reader sees
+it, without tags, comments, links and marks within words; places in a reading are places in the text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import takewhile
 from typing import TypeVar
@@ -22,10 +22,10 @@ from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare, rules
 from commonplace.language.lexicon import CJK
+from commonplace.markdown import visible
 
 MARK = "[forgotten]"
-# Nobody sees them: soft hyphens, joiners, marks of direction, the mark of a file's byte order.
-_UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_UNSEEN = re.compile(f"[{language.UNSEEN}]")
 _APART = "\N{ZERO WIDTH SPACE}"  # the one of them that may stand between words as well
 # A letter as JSON escapes it (a pair of surrogates as one), or as an address encodes its bytes.
 _ENCODED = re.compile(
@@ -59,6 +59,8 @@ _SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 _TOGETHER = 1 << 16  # characters or bytes of texts that are looked through as one
 
 Span = tuple[int, int]
+_Bisect = Callable[[Sequence[int], int], int]
+_Instead = Callable[[re.Match[str]], str]
 Key = TypeVar("Key")
 Text = TypeVar("Text", str, bytes)
 
@@ -98,11 +100,12 @@ class Words:
         return merged
 
     def _found(self, text: str) -> Iterator[Span]:
-        for reading in _readings(text, self._encoded):
+        few = self._words if len(self._words) <= _MANY else ()
+        for reading in _readings(text, self._encoded, [piece for word in few for piece in word.pieces]):
             lower = _lower(reading.text)
             for word in self._near(reading.text, lower):
                 for first, last in word.places(reading.text, lower):
-                    yield reading.place(first), reading.place(last)
+                    yield reading.place(first, bisect_right), reading.place(last, bisect_left)
 
     def _near(self, text: str, lower: str) -> Iterator[_Word]:
         """Words that a text may hold."""
@@ -158,7 +161,7 @@ class _Word:
 
     def __init__(self, word: str, *, names: bool) -> None:
         composed = [normalize("NFC", word), normalize("NFD", word), word]  # no form has every letter: U+FB2A
-        folded = dict.fromkeys(map(language.fold, composed))
+        folded = dict.fromkeys(map(_folded, composed))
         self._names, self._written = names, list(dict.fromkeys([*composed, *folded]))
         self._steps = [_steps(form, names=names) for form in folded]
         self.cores = {tuple(map(plain, form.split() if names else [form])) for form in folded}
@@ -244,30 +247,39 @@ def _is_latin(character: str) -> bool:
 
 
 class _Reading(NamedTuple):
-    """A text, folded, without what nobody sees; `place` maps its places to those of the text as it stands."""
+    """A text, folded; `place` maps places in it to where what is left out before them begins, or ends."""
 
     text: str
-    place: Callable[[int], int]
+    place: Callable[[int, _Bisect], int]
 
 
-def _readings(text: str, encoded: Collection[str]) -> Iterator[_Reading]:
-    """Read a text as it stands, and decoded where one of these pieces stands in it."""
-    ways = [_Reading(text, lambda place: place)]
+def _readings(text: str, encoded: Collection[str], pieces: Collection[str] = ()) -> Iterator[_Reading]:
+    """Read a text as it stands, decoded where an encoded piece stands in it, and as a reader sees it.
+
+    The last only where one of `pieces`, if there are any, then stands in it: this is what takes time.
+    """
+    ways = [_Reading(text, lambda place, bisect: place)]
     if encoded and ("\\u" in text or "%" in text):
         lower = text.lower()
         if any(piece in lower for piece in encoded):
-            ways.append(_replaced(text, _ENCODED, lambda match: _letter(match[0])))
+            ways.append(_replaced(ways[0], _ENCODED, lambda match: _letter(match[0])))
     for written, place in ways:
-        folded = language.fold(written)
+        folded = _folded(written)
         if not is_normalized("NFC", folded):
             folded = "".join(map(_composed, folded))
-        if folded.isascii() or not _UNSEEN.search(folded):
-            yield _Reading(folded, place)
-            continue
-        seen, back = _replaced(folded, _UNSEEN, lambda _: "")
-        yield _Reading(seen, lambda at, place=place, back=back: place(back(at)))  # type: ignore[misc]
         if _APART in folded:
             yield _Reading(folded.replace(_APART, " "), place)
+        reading = _Reading(folded, place)
+        reading = reading if folded.isascii() else _replaced(reading, _UNSEEN)
+        yield reading
+        instead = visible.instead if "&" in folded else ""
+        lower = _lower(visible.WITHIN.sub("", visible.HIDDEN.sub(instead, reading.text)))
+        if len(lower) < len(reading.text) and (not pieces or any(piece in lower for piece in pieces)):
+            yield _replaced(_replaced(reading, visible.HIDDEN, visible.instead), visible.WITHIN)
+
+
+def _folded(text: str) -> str:
+    return language.fold_punctuation(language.fold(text))
 
 
 def _composed(character: str) -> str:
@@ -276,9 +288,9 @@ def _composed(character: str) -> str:
     return composed if len(composed) == 1 else character
 
 
-def _replaced(text: str, expression: re.Pattern[str], instead: Callable[[re.Match[str]], str]) -> _Reading:
-    """A text with something else in the place of all matches, each of which becomes one character or none."""
-    parts: list[str] = []
+def _replaced(reading: _Reading, expression: re.Pattern[str], instead: _Instead = lambda _: "") -> _Reading:
+    """A reading with something else in the place of all matches; itself where there is none."""
+    text, parts = reading.text, list[str]()
     here, there, size, at = [0], [0], 0, 0  # places in the new text, and in this one
     for match in expression.finditer(text):
         parts += (text[at : match.start()], instead(match))
@@ -287,11 +299,12 @@ def _replaced(text: str, expression: re.Pattern[str], instead: Callable[[re.Matc
         there += match.span()
         at = match.end()
 
-    def place(at: int) -> int:
-        nearest = bisect_right(here, at) - 1
-        return there[nearest] + at - here[nearest]
+    def place(at: int, bisect: _Bisect) -> int:
+        nearest = bisect(here, at)
+        nearest -= nearest == len(here) or here[nearest] > at
+        return reading.place(there[nearest] + at - here[nearest], bisect)
 
-    return _Reading("".join([*parts, text[at:]]), place)
+    return _Reading("".join([*parts, text[at:]]), place) if parts else reading
 
 
 def _letter(encoded: str) -> str:
