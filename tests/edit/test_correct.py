@@ -173,8 +173,8 @@ def test_encodings_and_newlines_stay(memory: Memory, root: Path, encoding: str, 
     memory.correct("MEMORY.md#L3", "Neu\nzwei", now=NOW)
     done = (root / "MEMORY.md").read_bytes()
     assert done.decode(encoding).replace(newline, "\n") == (
-        f"# Tag\n\n- ~~ä {OLD}~~ <!-- cp: until=2026-03-02 by=owner -->\n  <private>x\n  y</private> ~~尾~~\n"
-        "- Neu <!-- cp: since=2026-03-02 -->\n  zwei\n\n- other"
+        f"# Tag\n\n- ~~ä {OLD}~~ <!-- cp: until=2026-03-02 by=owner -->\n- Neu <!-- cp: since=2026-03-02 -->\n"
+        "  zwei\n  <private>x\n  y</private> 尾\n\n- other"
     )
     assert done[:2] == text.encode(encoding)[:2]
 

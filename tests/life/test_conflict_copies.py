@@ -79,3 +79,34 @@ def test_status_and_doctor_name_them(owner: Owner, memory: Memory) -> None:
     for copy, note in COPIES.items():
         assert f"{copy} is a copy of memory/{note}" in said
     assert "plan-API.md is a copy" not in said
+
+
+UNLIKE = {
+    "Untitled.md": "Ask the notary about the barn.\n",
+    "Untitled 2.md": "Lentils, onions, two lemons.\n",
+    "Week.md": "---\ntags: [week]\n---\n# Week\n\n## Done\n\n- Painted the hull\n- Rain on Tuesday\n## Plans\n",
+    "Week 2.md": "---\ntags: [week]\n---\n# Week\n\n## Done\n\n- Sold the old sail\n## Plans\n- Ola came by\n- Sun at last\n",
+    "Draft.md": "",
+    "Draft 2.md": "",
+    "Talk.md": "# Talk\n\nAbout bees in winter.\n",
+    "Talk (1).md": "# Another talk\n\nAbout wells and pumps.\n",
+    "周记.md": "- 周一下雨\n",
+    "周记 2.md": "- 周五买了船\n",
+    "Plan.md": "---\ntags: [plan]\n---\nBuild the shed in May.\n",
+    "Plan-OSLO-NORTH.md": "---\nrating: 4\n---\nTake the night train.\n",
+}
+
+
+def test_notes_with_a_number_and_nothing_in_common_are_notes(owner: Owner) -> None:
+    for name, text in UNLIKE.items():
+        owner.note(f"memory/{name}", text)
+    owner.note("memory/Jam.md", "- Plums from the garden\n- Boil for an hour\n- Nine jars\n")
+    owner.note("memory/Jam 2.md", "- Plums from the garden\n- Boil for an hour\n- Ten jars\n")
+    memory = owner.memory()
+    memory.sync()
+    said = owner.run("doctor", "--format", "json").out
+    assert "memory/Jam 2.md is a copy of memory/Jam.md" in said
+    assert said.count("is a copy of") == 1
+    assert [one for one in memory.status().warnings if "1 conflict copy" in one]
+    memory.correct("Sold the old sail", "Sold the new sail")
+    assert "Sold the new sail" in owner.read("memory/Week 2.md")

@@ -275,5 +275,5 @@ def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Not
     return _replacement(stated, outer, until, standing)
 
 
-def _level(statement: Statement) -> tuple[int, bool]:
-    return structure.indent(statement.item), bool(statement.item.strip())
+def _level(statement: Statement) -> tuple[int, bool, int]:
+    return structure.indent(statement.item.replace(">", " ")), statement.is_item, statement.item.count(">")

@@ -322,7 +322,8 @@ def names(case: Case) -> Iterator[Finding]:
     if case.root is None:
         return
     states = scan(sources(os.fspath(case.root), case.settings))
-    for copy, note in conflicts.copies({state.shown for state in states}).items():
+    by_name = {state.shown: state for state in states}
+    for copy, note in conflicts.copies(by_name, lambda name: decode(by_name[name].read())).items():
         yield Finding(
             "notes.conflicts",
             "warning",

@@ -21,7 +21,7 @@ from commonplace.config.settings import Settings
 from commonplace.edit import resolve
 from commonplace.edit.resolve import Corpus, Match, StatementNotFound, Words
 from commonplace.language import similarity
-from commonplace.markdown import comments, metadata, references, statements, struck
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.notes import layout
 from commonplace.types import cite, progress
@@ -125,7 +125,8 @@ def _compose(
             raise ConfigError("new", message("statement.same", "says the same as the old one"))
         beside, entry = anchor, "\n".join(statements.beside(anchor.statement, body, since=day))
         author = None if by.by == "owner" else layout.dated(by, request.now)  # an agent's says whose it is
-        written = draft.insert(anchor.statement, layout.marked(entry, author))
+        takes_name = not (anchor.part or structure.unnamed(body)[1])  # which links give the block
+        written = draft.insert(anchor.statement, layout.marked(entry, author), takes_name=takes_name)
     for match in matches:
         to = "" if match is beside else written
         draft.strike(Strike(match.statement, day, by.by, by.agent, to, match.part))
@@ -157,7 +158,7 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Matc
 
     What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
     """
-    gone = {(m.statement.path, n) for m in matches for n in range(m.statement.first, m.statement.end + 1)}
+    gone = {(match.statement.path, match.statement.first) for match in matches}
     for match in resolve.saying(corpus, new):
         statement = match.statement
         in_place = metadata.is_curated(statement.path) or not metadata.is_curated(anchor.statement.path)
@@ -294,6 +295,7 @@ class Draft:
         self._strikes: dict[str, list[Strike]] = {}
         self._unmarked: dict[str, list[Statement]] = {}
         self._inserted: dict[str, tuple[Statement, str, Edit]] = {}
+        self._renamed: set[str] = set()  # notes in which the new entry takes the name of the old one
 
     def strike(self, strike: Strike) -> None:
         """Strike a statement, or the part of it that is meant."""
@@ -308,9 +310,14 @@ class Draft:
             raise StatementNotFound(statement.citation, why)
         self._unmarked.setdefault(statement.path, []).append(statement)
 
-    def insert(self, statement: Statement, entry: str) -> str:
+    def insert(self, statement: Statement, entry: str, *, takes_name: bool) -> str:
         """Put a new entry behind a statement that is struck, once in a note; return where it will stand."""
-        edit = self.corpus.document(statement.path).checked().insert_after(statement, entry)
+        document = self.corpus.document(statement.path).checked()
+        names = [structure.unnamed(line)[1] for line in document.bare[statement.first - 1 : statement.last]]
+        if takes_name and any(names):
+            entry = statements.commented(entry, "".join(names))
+            self._renamed.add(statement.path)
+        edit = document.insert_after(statement, entry)
         self._inserted[statement.path] = statement, entry, edit
         return cite(statement.path, *edit.lines)
 
@@ -350,6 +357,9 @@ class Draft:
 
     def _edited(self, path: str, document: Document) -> Document:
         """A note with its strikes, without marks of guesses, and with the new entry."""
+        if path in self._renamed:
+            own = range(self._inserted[path][0].first, self._inserted[path][0].last + 1)
+            document = document.change({n: structure.unnamed(document.bare[n - 1])[0] for n in own})
         document = document.strike_all(self._strikes.get(path, ())).document
         for guess in self._unmarked.get(path, ()):
             document = document.unmark(guess).document
@@ -372,23 +382,14 @@ class Draft:
             reason = message("statement.misread", other)
             raise NoteUnreadable(f"{path}#L{line}", reason)
         shorter = {statement.first for statement in self._unmarked.get(path, ())}
-        for statement, strike in self._struck(path):
-            line = self._moved(path, statement.first)
+        strikes = {strike.statement.first: strike for strike in self._strikes.get(path, ())}
+        for statement in self.corpus.statements(path):
+            strike, line = strikes.get(statement.first), self._moved(path, statement.first)
             now = after.get(line)
             is_cut = statement.first in shorter
             if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
                 reason = message("statement.stuck", "cannot be changed as it stands; change it by hand")
                 raise NoteUnreadable(f"{path}#L{line}", reason)
-
-    def _struck(self, path: str) -> Iterator[tuple[Statement, Strike | None]]:
-        """The statements of a note as read, each with what strikes it."""
-        strikes = sorted(self._strikes.get(path, ()), key=lambda strike: -strike.statement.first)
-        last, end = None, 0  # none is within another, but for what part of one is struck
-        for statement in self.corpus.statements(path):
-            while strikes and strikes[-1].statement.first <= statement.first:
-                last = strikes.pop()
-                end = last.statement.first if last.only else last.statement.end
-            yield statement, last if statement.first <= end else None
 
 
 def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_cut: bool) -> bool:

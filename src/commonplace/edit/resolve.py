@@ -63,7 +63,8 @@ class Corpus:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own, *self._collections = scan.sources(os.fspath(workspace.root), settings)
         files = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
-        copies = conflicts.copies({s.path for s in files})  # a sync program's, which nothing changes
+        states = {s.path: s for s in files}
+        copies = conflicts.copies(states, lambda path: decode(states[path].read()))  # which nothing changes
         files = [s for s in files if s.path not in copies]
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
@@ -114,6 +115,23 @@ class Corpus:
 
         `signs` are further tokens that such a note holds.
         """
+        for path in self._holding(words, least, signs):
+            yield from self.statements(path)
+
+    def silent(self, words: Words) -> Cited | None:
+        """The first line that holds some words and states nothing, such as a row of a table."""
+        phrase = f" {' '.join(words.said.tokens)} ".replace("| ", "")
+        for path in self._holding(words.text, 1.0) if words.said.tokens else ():
+            stated = {n for one in self.statements(path) for n in range(one.first, one.last + 1)}
+            for number, line in enumerate(self.document(path).note.lines, 1):
+                if number not in stated and phrase in f" {' '.join(compare.read(line).tokens)} ".replace(
+                    "| ", ""
+                ):
+                    return Cited(cite(path, number, number), shortened(line))
+        return None
+
+    def _holding(self, words: str, least: float, signs: Iterable[str] = ()) -> Iterator[str]:
+        """Yield the notes that hold at least this much of the words of a text, and the signs."""
         rated = similarity.weights(words)
         need = least * sum(rated.values())
         digits = r"(?<!\d)%s(?!\d)"
@@ -127,7 +145,7 @@ class Corpus:
                 continue
             within = similarity.within(text) if holds else ""
             if all(sign.search(within) for sign in holds):
-                yield from self.statements(path)
+                yield path
 
     def beyond(self, path: str) -> str:
         """The file of a collection that a path names as hits cite it; empty where there is none."""
@@ -187,7 +205,7 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Words:
         """Read a text, without the mark of a list, the box of a task and marks that strike it."""
-        text = struck.STRUCK.sub(r"\1", text.strip())
+        text = struck.STRUCK.sub(r"\1", structure.unnamed(text.strip())[0])
         said = compare.read(text[struck.lead(text, turn=False) :])
         return cls(text, said, tuple(token[:_STEM] for token in said.words))
 
@@ -211,7 +229,7 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     if not place and not all(agree(free[0], match) for match in free[1:]):
         reason = message("statement.several", "is said of more than one thing; name one by its place")
         raise StatementNotFound(named, reason, cited(free, MOST_NEAR * 4))
-    return _outermost(free)
+    return free
 
 
 def _meant(corpus: Corpus, named: str, place: Statement | None, but: Words | None) -> list[Match]:
@@ -317,6 +335,11 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     match = references.REFERENCE.fullmatch(named.strip())
     if match and match["path"].lower().endswith(_FILES):
         return foreign(corpus, named)
+    if silent := corpus.silent(words):
+        remedy = remedies.say("edit.by_hand", silent.citation, silent.citation)
+        told = "stands there, but tables, properties, headings and code cannot be struck; {remedy}"
+        why = message("statement.by_hand", told, remedy=remedy)
+        return StatementNotFound(named, why, [silent])
     return StatementNotFound(named, NOWHERE, near(corpus, named))
 
 
@@ -410,22 +433,6 @@ def _about(statement: Statement) -> tuple[str, ...]:
     return (*statement.headings, label) if label else statement.headings
 
 
-def _outermost(matches: Sequence[Match]) -> list[Match]:
-    """Leave out what is nested in another match, which goes with it."""
-    ends: dict[str, list[tuple[int, int]]] = {}  # where statements begin; where they and those before end
-    whole = (match.statement for match in matches if not match.part)
-    for path, first, end in sorted((one.path, one.first, one.end) for one in whole):
-        own = ends.setdefault(path, [])
-        own.append((first, max(end, own[-1][1] if own else 0)))
-
-    def is_nested(statement: Statement) -> bool:
-        own = ends.get(statement.path, [])
-        place = bisect_left(own, (statement.first, 0))
-        return place > 0 and statement.first <= own[place - 1][1]
-
-    return [match for match in matches if not is_nested(match.statement)]
-
-
 def _referred(corpus: Corpus, named: str) -> Statement | None:
     """The statement that a reference names; None where the text is no reference."""
     if not named:
@@ -488,8 +495,9 @@ def _starts(document: Document, lines: Sequence[str]) -> list[int]:
 def _alone(hit: Sequence[Statement], named: str) -> Statement:
     """The one statement of some lines, with what is nested in it."""
     if not hit:
-        nothing = "states nothing, as headings, tables, code and blank lines do"
-        raise StatementNotFound(named, message("statement.nothing", nothing))
+        told = "states nothing, as tables, properties, headings, code and blank lines do; {remedy}"
+        by_hand = remedies.say("edit.by_hand", named, named)
+        raise StatementNotFound(named, message("statement.nothing", told, remedy=by_hand))
     if any(other.first > hit[0].end for other in hit):
         reason = message("statement.more", "is more than one statement; name one")
         raise StatementNotFound(named, reason, cited([*map(Match, hit)]))

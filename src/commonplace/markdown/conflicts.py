@@ -1,8 +1,8 @@
-"""Copies that a sync program leaves beside a note that two machines changed, told by their names."""
+"""Copies that a sync program leaves beside a note that two machines changed, told by names and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from commonplace.base.expressions import lazy
 
@@ -38,8 +38,23 @@ def original(path: str, known: Collection[str] = ()) -> str:
     return next((name for name in names if name in known), "")
 
 
-def copies(known: Collection[str]) -> dict[str, str]:
-    """Return the copies among some notes, each with the note that it is a copy of."""
-    held = known if isinstance(known, set | frozenset | dict) else set(known)
-    found = ((path, original(path, held)) for path in sorted(held))
-    return {path: of for path, of in found if of}
+def copies(known: Collection[str], read: Callable[[str], str]) -> dict[str, str]:
+    """Return the copies among some notes, each with the note that it is a copy of; `read` gives the texts."""
+    found = ((path, original(path, known)) for path in sorted(known))
+    return {path: of for path, of in found if of and (original(path) or _alike(path, of, read))}
+
+
+def _alike(copy: str, note: str, read: Callable[[str], str]) -> bool:
+    """Whether two notes have half of the lines of the shorter one in common, struck or not."""
+    try:
+        lines = [_said(read(path)) for path in (copy, note)]
+    except OSError:
+        return False
+    return 2 * len(lines[0] & lines[1]) >= max(1, min(map(len, lines)))
+
+
+def _said(text: str) -> set[str]:
+    """The lines of a note but for what a template gives: front matter and headings."""
+    body = text.split("\n---", 1)[-1] if text.startswith("---") else text
+    lines = (line.partition("<!--")[0].replace("~~", "").strip() for line in body.splitlines())
+    return {line for line in lines if line.strip("-") and line[0] != "#"}

@@ -28,7 +28,7 @@ Let references follow the lines that moved, in all notes (`memory/a.md#L9` becom
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
@@ -238,7 +238,7 @@ class Edit(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """A statement to strike with all that is nested in it, or of its text the stretch `only`.
+    """A statement to strike, but not what is nested in it; or of its text the stretch `only`.
 
     `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is the
     next entry.
@@ -525,14 +525,16 @@ class Document:
         return self._inserted(made, at, len(added), (last - entry.count("\n"), last))
 
     def insert_after(self, statement: Statement, entry: str) -> Edit:
-        """Put an entry behind a statement and what is nested in it; a blank line parts paragraphs."""
-        at, lines = statement.end, entry.split("\n")
-        is_paragraph = not statement.item.strip()
-        added = ["", *lines] if is_paragraph else list(lines)
+        """Put an entry behind a statement, above what is nested in it; an empty line parts paragraphs."""
+        at, lines = max(self.whole({statement.last})), entry.split("\n")
+        is_paragraph, quotation = not statement.is_item, structure.quoted(statement.item)
+        parting = statement.item[:quotation].rstrip()
+        added = [parting, *lines] if is_paragraph else list(lines)
         below = "".join(self.bare[at : at + 1])
-        is_like_below = bool(structure.ITEM.match(entry)) == bool(structure.ITEM.match(below))
-        if below.strip() and (is_paragraph or not is_like_below):
-            added.append("")
+        start = structure.quoted(below)
+        is_list = structure.ITEM.match(below, start) is not None
+        if below[start:].strip() and (is_paragraph or not (is_list or statement.end > at)):
+            added.append(parting if start else "")
         end = self.end(at)
         between = end or next(filter(None, map(self.end, range(1, len(self.lines) + 1))), "\n")
         if end == "\r":
@@ -564,7 +566,7 @@ class Document:
         return Edit(Document(self.path, kept, self._codec), places)
 
     def strike_all(self, strikes: Iterable[Strike]) -> Edit:
-        """Strike statements of this document in one reading of it; only those within each other need more.
+        """Strike statements of this document in one reading of it; only parts of one statement need more.
 
         Lines without words, and what is struck already, stay as they are.
         """
@@ -675,18 +677,10 @@ def _in_list(line: str) -> bool:
 
 
 def _strike(document: Document, strike: Strike) -> dict[int, str]:
-    """The lines (from 0) of a statement and what is nested in it as they are struck, with a comment."""
+    """The lines (from 0) of a statement as they are struck, with a comment."""
     statement, show = strike.statement, document.shown_line
-    struck_lines: dict[int, str] = {}
-    stated = document.statements
-    place = bisect_left(stated, statement.first, key=lambda other: other.first)
-    while place < len(stated) and stated[place].first <= statement.end:
-        spans = _words(stated[place], show)
-        if strike.only:
-            spans, place = _within(spans, show, strike.only), len(stated)
-        for number, (start, end) in spans.items():
-            struck_lines[number] = _struck(document.bare[number], show(number), start, end)
-        place += 1
+    spans = _within(_words(statement, show), show, strike.only) if strike.only else _words(statement, show)
+    struck_lines = {n: _struck(document.bare[n], show(n), *span) for n, span in spans.items()}
     first = statement.first - 1
     before, shown = document.bare[first], show(first)
     line = struck_lines.get(first, before)
@@ -701,18 +695,13 @@ def _strike(document: Document, strike: Strike) -> dict[int, str]:
 def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, tuple[int, int]]:
     """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
     spans: dict[int, tuple[int, int]] = {}
-    is_item = statement.item.strip() != ""
-    leads = [structure.ITEM] * is_item + [_HOUR] * bool(statement.hour)
     for number in range(statement.first - 1, statement.last):
-        text = show(number).text
-        start = 0
-        for lead in leads:
-            match = lead.match(text, start)
-            start = match.end() if match else start
-        is_turn = turn and not is_item and number == statement.first - 1
-        start += struck.lead(text[start:], turn=is_turn)
-        leads = []  # only the first line has them
-        end = len(text.rstrip())
+        text, is_first = show(number).text, number == statement.first - 1
+        start = structure.opening(text) if is_first else 0
+        if is_first and statement.hour and (hour := _HOUR.match(text, start)):
+            start = hour.end()
+        start += struck.lead(text[start:], turn=turn and not statement.is_item and is_first)
+        end = len(structure.unnamed(text)[0].rstrip())
         start += len(text[start:]) - len(text[start:].lstrip())
         if start < end:
             spans[number] = start, end

@@ -17,11 +17,10 @@ from commonplace.types.notes import Statement
 _HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 # The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
 _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
-# A row of a table, or a rule: lines that state nothing.
-_SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$")
+# A row of a table, a rule, a property of an outline's block, the name of a block alone: they state nothing.
+_SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$|[ \t]+[\w./-]+::(?:\s|$)|\s*\^[A-Za-z0-9-]+\s*$")
 _BOX = lazy(r"\[[ xX]\][ \t]+")
 _TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
-_NUMBER = lazy(r"\d{1,9}")
 # What would be more than words at the start of a paragraph.
 _BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
@@ -32,13 +31,20 @@ class Place:
     What is silent states nothing: a fence, a row of a table, a rule. `outer` is the item that it stands in.
     """
 
-    __slots__ = ("depth", "end", "first", "is_item", "is_silent", "last", "outer")
+    __slots__ = ("_indent", "depth", "end", "first", "is_item", "is_silent", "last", "marks", "outer")
 
     def __init__(self, number: int, line: str, *, is_silent: bool) -> None:
         self.first = self.last = self.end = number
-        self.depth, self.is_silent = structure.indent(line), is_silent
-        self.is_item = structure.ITEM.match(line) is not None
+        start = structure.quoted(line)
+        self.depth, self.marks = structure.indent(line), line.count(">", 0, start)
+        self._indent = structure.indent(line[start:])
+        self.is_silent, self.is_item = is_silent, structure.ITEM.match(line, start) is not None
         self.outer: Place | None = None
+
+    def holds(self, other: Place) -> bool:
+        """Whether it is an item, and another place is indented more."""
+        less = self._indent < other._indent if self.marks == other.marks else self.depth < other.depth
+        return self.is_item and self.marks <= other.marks and less
 
 
 def read(note: Note, only: range | None = None) -> list[Statement]:
@@ -81,21 +87,23 @@ def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]
     `fenced` are the lines that are in fences.
     """
     places: list[Place] = []
-    gap = True
+    gap, marks = True, 0
     for number in numbers:
         line = lines[number - 1]
+        start = structure.quoted(line)
         if number in fenced and number - 1 in fenced:
             gap = True
             if places:
                 places[-1].last = number
-        elif not line.strip():
+        elif not (text := line[start:]).strip():
             gap = True
         else:
-            is_silent = number in fenced or _SILENT.match(line) is not None
-            if gap or is_silent or structure.begins_entry(line):
+            is_silent = number in fenced or _SILENT.match(text) is not None
+            before, marks = marks, line.count(">", 0, start)
+            if gap or is_silent or marks != before or structure.begins_entry(text):
                 places.append(Place(number, line, is_silent=is_silent))
             places[-1].last = number
-            gap = is_silent
+            gap = is_silent or (start > 0 and structure.CALLOUT.match(text) is not None)
     _nest(places)
     return places
 
@@ -105,7 +113,7 @@ def _nest(places: Sequence[Place]) -> None:
     around: list[Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
     last = 0
     for place in places:
-        while around and not (around[-1].is_item and around[-1].depth < place.depth):
+        while around and not around[-1].holds(place):
             around.pop().end = last
         place.outer = around[-1] if around else None
         if not place.is_silent:
@@ -118,14 +126,14 @@ def _nest(places: Sequence[Place]) -> None:
 def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
     """What stands at a place; None where no words do."""
     lines = list(note.lines[place.first - 1 : place.last])
-    mark = structure.ITEM.match(lines[0]) if place.is_item else None
-    item = mark[0] if mark else lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    lines[0] = lines[0][len(item) :]
+    item = lines[0][: structure.opening(lines[0])]
+    lines = [line[structure.quoted(line) :] for line in lines] if place.marks else lines
+    lines[0] = note.lines[place.first - 1][len(item) :]
     clock = _HOUR.match(lines[0]) if lines[0][2:3] == ":" else None
     if clock:
         lines[0] = lines[0][clock.end() :]
-    words = list(filter(None, (comments.without(line).strip() for line in lines)))
-    plain = struck.read(words, turn=mark is None)
+    words = list(filter(None, (structure.unnamed(comments.without(line).strip())[0] for line in lines)))
+    plain = struck.read(words, turn=not place.is_item)
     text = "\n".join(words if plain is None else plain)
     if not text:
         return None
@@ -186,16 +194,15 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
     `since` is the day it holds from, `from_` what it rests on. A paragraph stays one where the text is a line
     of plain words; anything else becomes a list item.
     """
-    text = text.strip()
-    if not statement.item.strip() and "\n" not in text and not _BLOCK.match(text):
-        entry = [f"{statement.item}{text}"]
+    text, item = text.strip(), statement.item.partition("[")[0]  # what opens a callout stays where it is
+    if not statement.is_item and "\n" not in text and not _BLOCK.match(text):
+        entry = [f"{item}{text}"]
     else:
-        item = statement.item if statement.item.strip() else f"{statement.item}- "
-        item = _NUMBER.sub(lambda match: str(int(match[0]) + 1), item, count=1)
+        item = item if statement.is_item else f"{item}- "
         box = _BOX.match(statement.text)
         text = box[0] + text if box and not _BOX.match(text) else text
         first, *rest = bullet(text).split("\n")
-        indent = re.sub(r"\S", " ", item)
+        indent = re.sub(r"[^\s>]", " ", item)
         entry = [item + first.removeprefix("-").lstrip(), *((indent + line[2:]).rstrip() for line in rest)]
     mark = comments.of_marks(since=since, from_=comments.of_sources(from_)) if since or from_ else ""
     return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]

@@ -36,10 +36,10 @@ _BOX = lazy(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
 # From the first backslash of a run only: a run that no tilde follows is looked at once.
 _ESCAPED = lazy(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\++)(?P<mark>~|$)")
 _TO_ESCAPE = lazy(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\*+)(?P<mark>~|$)")
-# What stays outside of the marks: quotation marks, the mark of a list, a box, the hour.
+# What stays outside of the marks: quotation marks, what opens a callout, the mark of a list, a box, the hour.
 _LEAD = lazy(
-    r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*(?:\[[ xX]\](?:[ \t]+|$))?"
-    r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
+    r"[ \t]*(?:>[ \t]*)*(?:\[![^\[\]\n]{1,100}\][-+]?(?:[ \t]+|$))?(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*"
+    r"(?:\[[ xX]\](?:[ \t]+|$))?(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
 )
 # What may hide a mark begins with one of these; the others are the marks themselves.
 _SIGN = lazy(
@@ -145,7 +145,8 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
         if MARK not in line or number in passed:
             continue
         at = _lead(line)
-        if read([line[at:]], turn=True):  # struck from end to end, as corrections write it, whatever it says
+        words, _ = structure.unnamed(line[at:])
+        if read([words], turn=True):  # struck from end to end, as corrections write it, whatever it says
             found[number] = [Strike(*part.span()) for part in find(line, at, len(line))]
     for first, last in _paragraphs(lines, {*passed, *found}):
         for index, strike in _of_paragraph(lines[first - 1 : last]):
@@ -218,6 +219,7 @@ def hour() -> re.Pattern[str]:
 
 def says_something(line: str) -> bool:
     """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
+    line, _ = structure.unnamed(line)
     words = line[_lead(line) :].strip()
     is_label = turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
     return not is_label and _WORD.search(words) is not None

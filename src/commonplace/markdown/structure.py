@@ -45,6 +45,10 @@ _IMAGES = lazy(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)"
     r"(?:\]\([^()]*+\)|(?!))?+\s*+|(?!))++$"
 )
+# The marks of a quotation; what opens a callout in it; the name that a link gives a block, at its end.
+_QUOTATION = lazy(r"(?:[ \t]*>)+[ \t]?")
+CALLOUT = lazy(r"\[![^\[\]\n]{1,100}\][-+]?(?:[ \t]+|$)")
+_NAMED = lazy(r"[ \t]+(\^[A-Za-z0-9-]{1,100})(?=[ \t]*(?:<!--(?:(?!-->).)*-->[ \t]*)*$)")
 # A row of a table, and the one below its header.
 ROW = lazy(r"\s*\|")
 DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
@@ -80,6 +84,25 @@ def unmarked(line: str) -> str:
     """Return a line without the marks of items, headings and quotations that it begins with."""
     marks = re.match(_MARKS, line)
     return line[marks.end() if marks else 0 :].strip()
+
+
+def quoted(line: str) -> int:
+    """Return where the text of a line begins behind the marks of a quotation; 0 where it is none."""
+    quotation = _QUOTATION.match(line) if line.lstrip()[:1] == ">" else None
+    return quotation.end() if quotation else 0
+
+
+def opening(line: str) -> int:
+    """Return where the words of an entry begin: behind quotation marks, and that of a list or a callout."""
+    start = quoted(line)
+    mark = ITEM.match(line, start) or (CALLOUT.match(line, start) if start else None)
+    return mark.end() if mark else len(line) - len(line[start:].lstrip())
+
+
+def unnamed(line: str) -> tuple[str, str]:
+    """Return a line without the name that links give its block (`^name` at the end), and that name."""
+    name = _NAMED.search(line) if "^" in line else None
+    return (line[: name.start()] + line[name.end() :], name[1]) if name else (line, "")
 
 
 def unclosed(text: str) -> str:

@@ -352,7 +352,14 @@ class Answerer:
 
 def _copies(store: Store) -> Iterator[Message]:
     """Say which notes are copies that a sync program left, and what to do."""
-    if copies := conflicts.copies({references.shown(*key) for key in store.index.manifest()}):
+    index = store.index
+    keys = {references.shown(*key): key for key in index.manifest()}
+
+    def read(name: str) -> str:
+        (note,) = index.notes(keys=[keys[name]])
+        return "\n".join(p.text for p in index.passages(range(note.first_passage, note.last_passage + 1)))
+
+    if copies := conflicts.copies(keys, read):
         first = next(iter(copies))
         named = "{n:conflict copy|conflict copies} of a sync program, such as {first}"
         more = f"{named}: move what {{note}} lacks into it, then delete the copy"

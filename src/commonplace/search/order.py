@@ -564,12 +564,12 @@ def tell(group: Sequence[Entry]) -> Statement:
     if len(group) == 1:
         return Statement(group[0])
 
-    copies = conflicts.copies({one.source.path for one in group})
+    paths = {one.source.path for one in group}
 
     def age(one: Entry) -> tuple[bool, bool, float, str, int, int]:
         named = one.item.parts.get("date", 0.0)
         line = one.item.candidate.start_line
-        is_own = one.source.path not in copies
+        is_own = not conflicts.original(one.source.path, paths)
         return (not one.is_transcript, is_own, named, one.source.date or "", one.source.mtime_ns, line)
 
     newest = max(group, key=age)
@@ -644,8 +644,8 @@ def arrange(
 
 def _behind_originals(hits: list[Hit]) -> list[Hit]:
     """Put copies that a sync program left behind the notes that they are copies of."""
-    copies = conflicts.copies({hit.path for hit in hits})
     paths = {hit.path for hit in hits}
+    copies = conflicts.copies(paths, lambda path: "\n".join(h.text for h in hits if h.path == path))
     return sorted(hits, key=lambda hit: copies.get(hit.path) in paths) if copies else hits
 
 

@@ -83,8 +83,8 @@ class Statement:
     reach to `end`. `text` is what it says, its lines joined by newlines: without the mark of a list, the hour
     of writing, comments, and the marks that strike it. `said` is what the note says of it (`since`, `until`,
     `from`, `pinned`, `status`, `by` …), headings and front matter included. `struck` says that all of it is
-    struck out. `item` is the mark of the list with the blanks before it ("- ", "  1. "), those blanks alone
-    for a paragraph; `hour` the time it was written at, as it stands there.
+    struck out. `item` is the mark of the list with what stands before it ("- ", "  1. ", "> - "), blanks and
+    quotation marks alone for a paragraph; `hour` the time it was written at, as it stands there.
     """
 
     path: str
@@ -102,6 +102,11 @@ class Statement:
     def citation(self) -> str:
         """Where it stands, as hits cite it."""
         return cite(self.path, self.first, self.last)
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is a list item."""
+        return "[" not in self.item and self.item.strip(" \t>") != ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ def test_marks_of_emphasis_stay_in_pairs(
     assert left is not None
     assert not any(mark in left for mark in "*_~`")
     assert not wanted.matches(left)
-    assert left.startswith(text[:1])
+    assert left.startswith(text[:1]) or ">" in between  # a quotation below an item is an entry of its own
     assert left.endswith("\n")
 
 

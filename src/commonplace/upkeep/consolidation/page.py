@@ -87,7 +87,7 @@ def read(text: str, path: str) -> Page:
     for at, statement in enumerate(stated):
         nested = statement.first <= end
         end = max(end, statement.end)
-        listed = bool(statement.item.strip()) or len(statement.headings) > 1
+        listed = statement.is_item or len(statement.headings) > 1
         label = ""
         if listed and not statement.struck and not nested:
             number += 1
