@@ -37,7 +37,6 @@ consolidate|--estimate
 forget|--dry-run|--text|zebra
 undo|--dry-run
 sync
-remember|Green tea in the morning.
 correct|Nothing but rain.|Sun at last.|--yes
 confirm|Aged white tea after lunch.
 summarize|s1
@@ -45,6 +44,7 @@ consolidate
 consolidate|--accept
 rollup|--older-than|1d
 undo|--yes
+remember|Green tea in the morning.
 log|20260213-033000
 forget|--text|zebra|--yes
 forget|--resume
@@ -123,7 +123,8 @@ def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder, share
     root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
     build(root, victim)
     assert attacked(root, victim, turn=folders.ROWS.index(build), share=share) == []
-    assert folders.PLANTED not in texts(root)
+    planted = [line for line in texts(root).splitlines() if folders.PLANTED in line]
+    assert [line for line in planted if "by: untrusted" not in line] == []
     assert "Lin signs it off." in texts(root)
     assert "Green tea in the morning." in texts(root)
 
