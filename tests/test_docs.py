@@ -42,6 +42,7 @@ PASSING = (
     (r"\b[01]\.\d{2,4}\b", "N"),
     (r'#[0-9a-f]{6}\b|"docid": "\w+"', "DOCID"),
     (r"\ncommonplace: another program saved MEMORY\.md[^\n]*", ""),  # the test writes what a reader edits
+    (r"\n?vectors: \d+ of \d+(?=\n|$)", ""),  # progress, where a sync takes seconds
     (r"\b\d{8}-\d{6}(-[0-9a-f]{6})?\b", "RUN"),
     (r"127\.0\.0\.1:\d+", "ADDRESS"),
     (r"\bprocess \d+", "PROCESS"),
