@@ -47,7 +47,7 @@ BESIDE = {"date": 0.5, "length": 1.0, "collection": 1.0}
 # questions one in a hundred finds nothing more.
 TELLING = 3.0
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
-VERSION = 8  # raise it when the same notes would be scored otherwise
+VERSION = 9  # raise it when the same notes would be scored otherwise
 
 
 class Level(NamedTuple):

@@ -51,7 +51,7 @@ WORDS_UNKNOWN = 0.8
 # Of a Chinese passage and a question in another language only as far as its meaning lies between what null
 # questions reach there and what answers do; below, its meaning counts less, as much of it is noise. Of 40
 # questions without an answer in notes of both languages 12 began with a Chinese one, and none does now.
-FOREIGN_NOISE, FOREIGN_CLEAR, FOREIGN_LESS = 0.3, 0.5, 0.4
+FOREIGN_NOISE, FOREIGN_CLEAR, FOREIGN_LESS = 0.35, 0.5, 0.4
 # Keeps passages beside a match in front of those beside none, where all else is equal.
 TIE = 1e-6
 # A note counts half for every so many days that lie between it and the days that a question names, and
