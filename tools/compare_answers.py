@@ -39,6 +39,20 @@ LEAST = 6
 Figures = Mapping[str, Mapping[str, float]]
 
 
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
+    answers: dict[str, Answer] = {}
+    for place, record in questions.lines(path):
+        with questions.placed(place):
+            id_, latency = questions.string(record, "id"), record.get("latency_ms", 0.0)
+            if "results" not in record and "question" in record:
+                raise ValueError("a question, and no line of a run of `eval --out`")
+            if isinstance(latency, bool) or not isinstance(latency, int | float):
+                raise ValueError("'latency_ms' must be a number")
+            answers[id_] = Answer(id_, questions.spans(record, "results"), latency)
+    return answers
+
+
 class Difference(NamedTuple):
     """A mean difference, its 95 % interval, and the p of no difference."""
 
@@ -217,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # A set without workspaces/ beside it is about the workspace that it lies in.
         asked = questions.read_set(given.queries, given.workspaces, lambda: given.queries.absolute().parent)
-        compared = compare(asked, *map(questions.read_answers, given.files))
+        compared = compare(asked, *map(read_answers, given.files))
     except CommonplaceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -11,7 +11,6 @@ import pytest
 
 import commonplace
 from commonplace.base import installation, paths
-from commonplace.diagnosis import machine
 from commonplace.providers import downloads
 from commonplace.upkeep.schedule import templates
 
@@ -97,12 +96,9 @@ def test_what_is_started_at_night_imports_nothing_from_there(
     assert not canary.exists()
 
 
-def test_downloads_and_trials_import_nothing_from_there(
+def test_a_download_imports_nothing_from_there(
     hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    imported = machine._importing(machine.Library("json", "json", "0"))
-    assert imported.communicate(timeout=60) == (None, b"")
-    assert imported.returncode == 0
     monkeypatch.setattr(downloads, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
     monkeypatch.setattr(downloads.fastembed, "is_here", lambda row: True)
     monkeypatch.setattr(downloads.fastembed, "cache_of", lambda row: hostile)

@@ -125,8 +125,8 @@ def test_a_link_that_stays_inside_is_read(workspace: Path) -> None:
 def test_doctor_reads_nothing_from_outside(workspace: Path, outside: Path) -> None:
     outside.write_text("password: " + "Tr0ub4dor&3-x9Q\n")
     states = [swapped(listed(workspace)[0], outside)]
-    found = diagnosis.read(states, 1.0)
-    assert (found.unreadable, found.secrets) == (["workspace/memory/n0.md"], [])
+    unreadable, secrets, _ = diagnosis.read(states, 1.0)
+    assert (unreadable, secrets) == (["workspace/memory/n0.md"], [])
 
 
 def test_corrections_read_nothing_from_outside(workspace: Path, outside: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_note_of_gigabytes_is_not_read_whole(workspace: Path) -> None:
         file.truncate(10 << 30)
     with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
         assert [(one.path, one.reason) for one in memory.sync().failed] == [
-            ("memory/large.md", "larger than 67,108,864 bytes")
+            ("memory/large.md", "larger than 67,108,864 bytes, so it is not read; divide it")
         ]
 
 

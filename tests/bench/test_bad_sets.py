@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from compare_answers import read_answers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,13 +32,13 @@ def test_a_question_set_is_no_run(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(json.dumps(GOOD) + "\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="no line of a run of `eval --out`"):
-        sets_of.read_answers(path)
+        read_answers(path)
 
 
 @pytest.mark.parametrize("name", ["", "/dev/null"])
 def test_nobody_is_told_to_remove_what_is_no_file_of_ours(tmp_path: Path, name: str) -> None:
     with pytest.raises(CommonplaceError) as caught:
-        sets_of.read_answers(tmp_path / name)
+        read_answers(tmp_path / name)
     assert "; remove" not in str(caught.value)
 
 

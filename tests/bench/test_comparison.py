@@ -51,7 +51,7 @@ def test_every_figure_has_means_difference_interval_and_p(
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     asked = sets_of.read_set(queries)
-    scored = [comparison.score(asked, sets_of.read_answers(path)) for path in results]
+    scored = [comparison.score(asked, comparison.read_answers(path)) for path in results]
     for name, row in record["figures"].items():
         means = [sum(figures[name] for figures in one.values()) / len(one) for one in scored]
         assert [row["a"], row["b"]] == pytest.approx(means)

@@ -130,13 +130,8 @@ def test_every_caller_names_what_a_request_holds() -> None:
         for name, one in inspect.signature(Memory.search).parameters.items()
         if name in fields
     } == {name: Request._field_defaults[name] or None for name in fields}
-    recalled = {*inspect.signature(Memory.recall).parameters} - {
-        "self",
-        "text",
-        "budget",
-        "layer",
-        "without_session",
-    }
+    own = {"self", "text", "budget", "layer", "sparing", "without_session"}
+    recalled = {*inspect.signature(Memory.recall).parameters} - own
     assert recalled < fields
     shown = {"layer", "full", "explain", "form", "engine"}
     assert {flag.field for flag in flags.FLAGS} == fields | shown

@@ -191,7 +191,7 @@ def test_other_fusions() -> None:
 
 
 def test_rank_fusion_by_hand() -> None:
-    fused = fusion.by_rank([({1: 9.0, 2: 8.0}, 1.0), ({2: 0.5}, 1.0)], k=60)
+    fused, _ = fusion.ranks([({1: 9.0, 2: 8.0}, 1.0), ({2: 0.5}, 1.0)], k=60)
     assert fused[2] == pytest.approx(0.5 * 61 / 62 + 0.5)
     assert fused[1] == pytest.approx(0.5)
     assert fusion.normalize({1: 4.0, 2: 1.0}) == {1: 1.0, 2: 0.25}

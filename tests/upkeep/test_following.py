@@ -56,7 +56,7 @@ def test_damaged_lines_of_a_transcript_are_named(root: Path, logs: Path) -> None
     with Memory.open(root) as memory:
         report = memory.sync()
         assert not report.failed
-        assert report.warnings == (f"codex/codex.jsonl: line {lines} is damaged and left out",)
+        assert report.warnings == (f"logs/codex/codex.jsonl: line {lines} is damaged and left out",)
 
 
 def test_a_folder_is_followed_without_copying(root: Path, logs: Path) -> None:

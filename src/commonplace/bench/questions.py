@@ -230,11 +230,11 @@ def read_questions(path: Path) -> list[Question]:
     Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
     """
     questions: dict[str, Question] = {}
-    for place, record in _fixture(path) or _lines(path):
-        with _placed(place):
-            id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
+    for place, record in _fixture(path) or lines(path):
+        with placed(place):
+            id_, workspace, text = (string(record, key) for key in ("id", "workspace", "question"))
             category, review = str(record.get("category") or "-"), record.get("review") is True
-            evidence, stale = _spans(record, "evidence"), _spans(record, "stale")
+            evidence, stale = spans(record, "evidence"), spans(record, "stale")
             nothing = record.get("nothing", False)
             if not isinstance(nothing, bool):
                 raise ValueError(f"'nothing' must be true or false, not {nothing!r:.40}")
@@ -271,7 +271,7 @@ Record = Mapping[str, Any]
 
 
 @contextmanager
-def _placed(place: str) -> Iterator[None]:
+def placed(place: str) -> Iterator[None]:
     """Name the place of a record in what is wrong with it."""
     try:
         yield
@@ -294,7 +294,7 @@ def _fixture(path: Path) -> list[tuple[str, Record]]:
     questions: list[tuple[str, Record]] = []
     for number, query in enumerate(queries, 1):
         place = f"{path}: query {number}"
-        with _placed(place):
+        with placed(place):
             record = _fixture_question(query, fixture.get("collection") or SELF)
             _check_text(record)
         questions.append((place, record))
@@ -314,7 +314,7 @@ def _fixture_question(query: object, workspace: str) -> Record:
     return {**names, "workspace": workspace, "evidence": evidence}
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Record]]:
+def lines(path: Path) -> Iterator[tuple[str, Record]]:
     """Yield the objects on the lines that are not blank, each with its place."""
     if not path.exists():
         raise NoteNotFound(str(path), reason="no such file")
@@ -332,7 +332,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Record]]:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ConfigError(place, f"not JSON: {error}") from error
-        with _placed(place):
+        with placed(place):
             _check_text(record)
         if not isinstance(record, dict):
             raise ConfigError(place, "not a JSON object")
@@ -349,14 +349,15 @@ def _check_text(record: object) -> None:
         raise ValueError("not JSON: too deep") from error
 
 
-def _string(record: Record, key: str) -> str:
+def string(record: Record, key: str) -> str:
+    """Return a text of a record that is not empty. Raises ValueError."""
     value = record.get(key)
     if isinstance(value, str) and value:
         return value
     raise ValueError(f"{key!r} is missing" if value is None else f"{key!r} must be text, not {value!r:.40}")
 
 
-def _spans(record: Record, key: str) -> tuple[Span, ...]:
+def spans(record: Record, key: str) -> tuple[Span, ...]:
     """The spans at a key of a record; none where there is no such key. Raises ValueError."""
     items, spans = record.get(key, ()), []
     if not isinstance(items, list | tuple | None):
@@ -364,7 +365,7 @@ def _spans(record: Record, key: str) -> tuple[Span, ...]:
     for item in items or ():
         if not isinstance(item, dict):
             raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
-        path, start, end = _string(item, "path"), item.get("start_line"), item.get("end_line")
+        path, start, end = string(item, "path"), item.get("start_line"), item.get("end_line")
         if type(start) is not int or type(end) is not int or not 1 <= start <= end:
             raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
         spans.append(Span(path, start, end))

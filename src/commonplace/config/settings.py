@@ -416,7 +416,7 @@ class Forget(NamedTuple):
 
 def is_one_file(globs: tuple[str, ...]) -> bool:
     """Whether globs name one file, such as an export that was imported."""
-    return len(globs) == 1 and not any(sign in globs[0] for sign in "*?[") and not globs[0].endswith("/")
+    return len(globs) == 1 and not any(sign in globs[0] for sign in "*?[{") and not globs[0].endswith("/")
 
 
 class Collection(NamedTuple):

@@ -101,7 +101,7 @@ def test_a_folder_is_added_read_left_out_and_removed(owner: Api, recipes: Path) 
         huge.truncate(100 << 20)
     read = owner.post("/api/sync")
     assert (read["added"], [one["path"] for one in read["failed"]]) == (5, ["recipes/huge.md"])
-    assert read["failed"][0]["said"]["reason"]["code"] == "os.EFBIG"
+    assert read["failed"][0]["said"]["reason"]["code"] == "file.large"
     assert [one["code"] for one in read["said"]["warnings"]] == ["note.encoding"]
     assert read["warnings"][0].startswith("recipes/latin.md: not in UTF-8")
     assert {one["name"]: one["notes"] for one in owner.get("/api/collections")} == {"memory": 3, "recipes": 2}
