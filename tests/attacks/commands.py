@@ -30,7 +30,7 @@ def _correct_nothing(memory: Memory) -> object:
 
 
 def _forget(memory: Memory) -> object:
-    names = forget_notes.names(memory.workspace, memory.settings)
+    names = [note.path for note in memory.notes()]
     wanted = Targets(texts=("apples of Monday",))
     return forget_notes.compose(names, lambda path: transaction.read(memory.workspace, path), wanted)
 

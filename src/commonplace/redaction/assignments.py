@@ -378,14 +378,15 @@ def _told(text: str, at: int, row: Told) -> Span | None:
     """Return the span of what a word near it says to be a secret, unless it only says something of one."""
     match, end = None, at
     for part in (row.name, row.joins, row.value):
+        if part is row.value and row.near:  # before the value, which takes longer
+            line = max(text.rfind("\n", 0, at) + 1, at - _PLACE_CONTEXT)
+            if not compiled("(?i)" + row.near).search(text[line:end]):
+                return None
         if not (match := compiled("(?i)" + part).match(text, end)):
             return None
         end = match.end()
     assert match
     start, end = match.span(1)
-    line = max(text.rfind("\n", 0, at) + 1, at - _PLACE_CONTEXT)
-    if row.near and not compiled("(?i)" + row.near).search(text[line:start]):
-        return None
     value = text[start:end]
     if is_innocent(value) or (row.worded and (is_code(value) or compiled(SAYING).search(value))):
         return None
