@@ -145,11 +145,11 @@ def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator
 
 def _pgpass(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Find the passwords of `.pgpass` lines that hold one of the colons: host:port:database:user:password."""
-    for at in places:
+    done = -1  # the end of the row before: of a row with many colons one is enough
+    for at in (at for at in places if at > done):
         start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_ROW)
-        end = text.find("\n", at, at + _LONGEST_ROW)
-        match = _form("pgpass").search(text, start, end if end >= 0 else len(text))
-        if not match:
+        done = end if (end := text.find("\n", at)) >= 0 else len(text)
+        if done - at > _LONGEST_ROW or not (match := _form("pgpass").search(text, start, done)):
             continue
         value = match["value"]
         known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
