@@ -611,9 +611,8 @@ class Memory:
             return pack.recall(near, budget, self.settings.recall, layer, strict=strict)
 
         recall = recalled(text)
-        parts = wording.focused(text) if sparing else iter(())
-        while not recall.hits and (part := next(parts, "")):
-            recall = recalled(part)
+        for part in wording.focused(text) if sparing and not recall.hits else ():
+            recall = recall if recall.hits else recalled(part)
         recall = replace(recall, query=text)
         self._journal.asked("recall", recall, self._own_hits(recall.hits), started)
         return replace(recall, warnings=(*recall.warnings, *self._due_records()))

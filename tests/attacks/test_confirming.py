@@ -231,7 +231,7 @@ def test_what_is_proposed_is_what_is_written(root: Path) -> None:
 # --- in a program ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [8, pytest.param(20, marks=pytest.mark.slow)])
 def test_the_preview_itself_is_what_is_forgotten_beside_writers(
     rounds: int, root: Path, memory: Memory
 ) -> None:

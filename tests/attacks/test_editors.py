@@ -183,7 +183,7 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
     assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
 
-@pytest.mark.parametrize("number", [60, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     workspace = paths.Workspace(tmp_path)
     workspace.memory_dir.mkdir()

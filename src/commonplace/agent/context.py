@@ -311,9 +311,8 @@ class Block:
         # Nobody asked for it, so nothing is given where nothing clearly answers.
         ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
         # What the session itself left in notes stands in its conversation.
-        recall = self._ask(
-            message, partial(ask, sparing=sparing, without_session=self._session if sparing else "")
-        )
+        apart = self._session if sparing else ""
+        recall = self._ask(message, partial(ask, sparing=sparing, without_session=apart))
         if recall is None:
             return
         self._recall = self._recall or recall

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import sys
-import zlib
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import IO, Any, cast
 
-from commonplace.base import installation
 from commonplace.base.messages import Message, message
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import IO, Any
 ENDINGS = (".gz", ".zst", ".zstd")
 
 
@@ -26,6 +24,8 @@ def trouble(path: str) -> Message | None:
     """Return why a file cannot be unpacked here and what helps; None for one that can be, and for others."""
     if not path.lower().endswith(ENDINGS[1:]) or _zstd():
         return None
+    from commonplace.base import installation
+
     lacks = "compressed with zstd, which Python {version} does not read; to have it read: {command}"
     version, command = "{}.{}".format(*sys.version_info), installation.add(["backports.zstd"])
     return message("file.zstd", lacks, version=version, command=command)
@@ -33,19 +33,23 @@ def trouble(path: str) -> Message | None:
 
 def errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
     """Return what reading a damaged file raises, with some others."""
+    import gzip
+    import zlib
+
     return *others, gzip.BadGzipFile, zlib.error, EOFError, getattr(_zstd(), "ZstdError", EOFError)
 
 
 def opened(file: IO[bytes], path: str) -> IO[bytes]:
     """Return what is in a compressed file of which there is no `trouble`, to be read forwards."""
-    if path.lower().endswith(ENDINGS[0]):
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    import gzip
+    import io
+
     zstd: Any = _zstd()
-    own = not hasattr(zstd, "ZstdFile")  # `zstandard` ends with the first frame unless it is asked otherwise
-    reader = (
-        zstd.ZstdDecompressor().stream_reader(file, read_across_frames=True) if own else zstd.ZstdFile(file)
-    )
-    return io.BufferedReader(reader)
+    if path.lower().endswith(ENDINGS[0]):
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    if hasattr(zstd, "ZstdFile"):
+        return io.BufferedReader(zstd.ZstdFile(file))
+    return io.BufferedReader(zstd.ZstdDecompressor().stream_reader(file, read_across_frames=True))
 
 
 @cache

@@ -28,7 +28,6 @@ _FENCE = ("```", "~~~")
 _PASTED = (">", "$ ", "\t", "    ", "+++", "---", "@@")
 _ENDS = frozenset(".!?…:;。！？：；")
 _QUESTION = ("?", "？")
-_QUESTION_MARKS = frozenset(_QUESTION)
 _SENTENCE = lazy(r"(?:[^\n.!?…。！？]|[.!?…](?!\s))+[.!?…。！？]*")
 _MARKS = lazy(r'["“”„«»「」『』]')
 _DASH = lazy(r"(?<!\S)-+(?=\w)")
@@ -89,10 +88,9 @@ def focused(message: str) -> Iterator[str]:
 
 def asks(message: str) -> bool:
     """Tell whether a message asks something: by a question mark, or a question word that opens a sentence."""
-    if not _QUESTION_MARKS.isdisjoint(message):
-        return True
+    marked = any(mark in message for mark in _QUESTION)
     openings = (one.split()[:_OPENING] for one in _SENTENCE.findall(message[:LONGEST]))
-    return any(rules.holds(language.fold(" ".join(opening)), "asks") for opening in openings)
+    return marked or any(rules.holds(language.fold(" ".join(one)), "asks") for one in openings)
 
 
 def _apart(rows: Sequence[str]) -> tuple[list[str], list[str]]:
