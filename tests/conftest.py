@@ -20,7 +20,7 @@ from commonplace.index import store
 from commonplace.providers.http import Endpoint
 
 _FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-for _name, _examples in (("default", 15), ("slow", 100)):
+for _name, _examples in (("default", 15), ("slow", 60)):
     settings.register_profile(
         _name,
         deadline=None,
