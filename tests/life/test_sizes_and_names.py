@@ -82,7 +82,7 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("CI" in os.environ, reason="takes minutes: run it by its name")
+@pytest.mark.skipif("CI" in os.environ, reason="takes minutes: ./run test --slow -k seventy")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts in kB")
 def test_of_seventy_thousand_notes_one_is_corrected_and_forgotten(owner: Owner) -> None:
     for number in range(70_000):
