@@ -16,13 +16,14 @@ from html import escape
 from pathlib import Path
 
 import compare_answers as comparison
+import eval_presets as presets
 import numpy as np
 
 from commonplace import __version__
-from commonplace.bench import evaluation, metrics, presets, questions
+from commonplace.bench import evaluation, metrics, questions
 from commonplace.bench.evaluation import Evaluation, Options
-from commonplace.bench.presets import DEFAULT
 from commonplace.bench.questions import QuestionSet
+from commonplace.search.ranking import DEFAULT
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURE = "r@2000c"
@@ -41,31 +42,28 @@ class Step:
 
 def ranked(name: str, **changes: object) -> Step:
     """The default with some of its weights changed."""
-    return Step(name, Options(preset=replace(DEFAULT, ranking=DEFAULT.ranking._replace(**changes))))
+    return Step(name, Options(ranking=DEFAULT._replace(**changes)))
 
 
 INSTALLED = "## As installed"
-PRESETS = tuple(Step(name, Options(preset=preset)) for name, preset in presets.ALL.items())
+PRESETS = tuple(Step(name, options) for name, options in presets.PRESETS.items())
 # One list by itself: over the same passages, with nothing of what ranks them further.
-PLAIN = replace(
-    DEFAULT,
-    ranking=DEFAULT.ranking._replace(
-        turns=0.0, beyond=0.0, section=0.0, speaker=0.0, owner=0.0, dated=0.0, updates=False, gated=False
-    ),
+PLAIN = DEFAULT._replace(
+    turns=0.0, beyond=0.0, section=0.0, speaker=0.0, owner=0.0, dated=0.0, updates=False, gated=False
 )
 OFF = {"search.rerank": "off"}
-BM25 = Step("BM25 alone", Options(preset=PLAIN, mode="lexical", settings=OFF))
-VECTORS = Step("vectors alone", Options(preset=PLAIN, mode="semantic", settings=OFF))
+BM25 = Step("BM25 alone", Options(ranking=PLAIN, mode="lexical", settings=OFF))
+VECTORS = Step("vectors alone", Options(ranking=PLAIN, mode="semantic", settings=OFF))
 ABLATION = (
     Step("no vectors", Options(mode="lexical")),
     Step("no full text", Options(mode="semantic")),
     Step("not read again (no reranking)", Options(settings=OFF)),
-    ranked("rank fusion (k 60) for calibrated scores", fusion="ranks", lexical=1 - DEFAULT.ranking.vector),
+    ranked("rank fusion (k 60) for calibrated scores", fusion="ranks", lexical=1 - DEFAULT.vector),
     ranked("no speaker, no owner", speaker=0.0, owner=0.0),
     ranked("no neighbours, no section", turns=0.0, beyond=0.0, section=0.0),
     ranked("no dates of the question", dated=0.0),
     ranked("no newer statement before an older one", updates=False),
-    Step("passages of 400 tokens for 60", Options(preset=replace(DEFAULT, chunks=presets.OPENCLAW.chunks))),
+    Step("passages of 400 tokens for 60", Options(chunks=presets.OPENCLAW.chunks)),
 )
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.bench import evaluation, presets
+from commonplace.bench import evaluation
 from commonplace.bench import questions as sets_of
 from commonplace.bench.evaluation import Evaluation, Options
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.memory import Memory
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.remote import RemoteEmbedder
@@ -30,6 +31,10 @@ SCORER = Path(__file__).parents[2].parent / "shared" / "bench" / "score.py"
 def run(queries: Path, **options: object) -> Evaluation:
     questions = sets_of.read_questions(queries)
     return evaluation.evaluate(questions, queries.parent / "workspaces", Options(**options))  # type: ignore[arg-type]
+
+
+def no_model(settings: object, folder: Path) -> None:
+    """Make no model in the place of the settings' one."""
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -75,7 +80,7 @@ def test_the_first_run_takes_the_vectors_of_the_workspace_itself(queries: Path, 
     fake = {"embedding.provider": "fake"}
     with Memory.open(folder, overrides={**evaluation.OVERRIDES, **fake}) as memory:
         own = memory.sync().embedded
-    for mine, settings in ((own, {}), (0, {"fresh": True}), (0, {"preset": presets.named("qmd")})):
+    for mine, settings in ((own, {}), (0, {"fresh": True}), (0, {"embedder": no_model})):
         options = Options(settings=fake, cache=tmp_path, **settings)  # type: ignore[arg-type]
         with evaluation.open_workspace(folder, options) as memory:
             assert memory.sync().reused == mine
@@ -94,11 +99,12 @@ def test_a_changed_note_is_seen_in_the_next_run(queries: Path) -> None:
 def test_each_way_of_cutting_has_its_own_index(queries: Path, tmp_path: Path) -> None:
     folder = queries.parent / "workspaces" / "ada"
     kept = {
-        evaluation.cache_folder(folder, Options(preset=preset, cache=tmp_path), model)
-        for preset in presets.ALL.values()
+        evaluation.cache_folder(folder, Options(chunks=chunks, embedder=embedder, cache=tmp_path), model)
+        for chunks in (ChunkSettings(), ChunkSettings(target=1600), ChunkSettings(by_heading=False))
+        for embedder in (None, no_model)
         for model in ("none", "builtin")
     }
-    assert len(kept) == 2 * len(presets.ALL)
+    assert len(kept) == 12
 
 
 def test_the_cache_lies_in_the_users_cache(queries: Path, private_home: Path) -> None:
@@ -170,16 +176,10 @@ def test_a_set_of_which_nothing_can_be_asked_is_an_error(queries: Path) -> None:
     assert "ada-1: in: unknown collection 'nope'" in done.stderr
 
 
-def test_every_preset_answers(queries: Path) -> None:
-    for name in sorted(presets.ALL):
-        found = run(queries, preset=presets.named(name))
-        assert evaluation.by_category(found)["(all)"]["hit@5"] == 1.0, name
-
-
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 def test_the_bundled_model_answers(queries: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COMMONPLACE_EMBEDDING_PROVIDER")
-    found = run(queries, mode=mode, preset=presets.named("openclaw"))
+    found = run(queries, mode=mode, chunks=ChunkSettings(target=1600))
     assert found.levels == ({2: 5} if mode == "lexical" else {0: 5})
     assert found.warnings == ()
 
@@ -190,9 +190,9 @@ def test_the_bundled_model_answers_chinese_by_vectors(queries: Path, monkeypatch
 
 
 @pytest.mark.skipif(not SCORER.exists(), reason="the reference scorer is not here")
-@pytest.mark.parametrize("name", ["default", "qmd"])
-def test_the_figures_agree_with_the_reference(queries: Path, tmp_path: Path, name: str) -> None:
-    found = run(queries, preset=presets.named(name))
+@pytest.mark.parametrize("chunks", [ChunkSettings(), ChunkSettings(target=3600, by_heading=False)])
+def test_the_figures_agree_with_the_reference(queries: Path, tmp_path: Path, chunks: ChunkSettings) -> None:
+    found = run(queries, chunks=chunks)
     results, summary = tmp_path / "results.jsonl", tmp_path / "summary.json"
     sets_of.write_answers(results, found.answers.values())
     command = [sys.executable, SCORER, queries, results, "--json", summary]
@@ -229,10 +229,10 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server.close()
 
 
-@pytest.mark.parametrize("preset", ["default", "openclaw"])
-def test_what_it_would_take_is_told_without_asking(queries: Path, remote: Server, preset: str) -> None:
+@pytest.mark.parametrize("target", [240, 1600])
+def test_what_it_would_take_is_told_without_asking(queries: Path, remote: Server, target: int) -> None:
     questions, folder = sets_of.read_questions(queries), queries.parent / "workspaces"
-    options = Options(preset=presets.named(preset))
+    options = Options(chunks=ChunkSettings(target=target))
     before = tree(queries.parent)
     expected = evaluation.estimate(questions, folder, options)
     assert remote.requests == []

@@ -14,7 +14,7 @@ import pytest
 from commonplace.base.errors import ConfigError
 from commonplace.bench import questions as sets_of
 from commonplace.types.data import to_data
-from tests.bench.test_embedders import Ones
+from tests.bench.test_presets import Ones
 
 TOOLS = Path(__file__).parents[2] / "tools"
 QUICK = {"repeat": 1, "cold_runs": 1}

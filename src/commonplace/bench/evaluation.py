@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -29,20 +29,23 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.bench import metrics
 from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span
-from commonplace.bench.presets import DEFAULT, Preset
 from commonplace.bench.questions import Answer, Question, QuestionSet
+from commonplace.chunking import settings as chunking
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import ENGINES
 from commonplace.memory import Lab, Memory, ask_engine, sources
 from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening, qmd
 from commonplace.render import count as counted
 from commonplace.render import screen
+from commonplace.search import ranking
+from commonplace.search.ranking import RankSettings
 from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult, SyncReport
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.providers.embedding.base import Embedder, Floats, Kind
+    from commonplace.providers.embedding.base import Embedder
 
 # No look at the files between two questions: they are synced once.
 SYNCED: Mapping[str, object] = {"index.sync_on_search": False, "usage.record": False}
@@ -69,10 +72,12 @@ class Options:
 
     `own` searches the files that the workspace's own settings name, rather than every Markdown file;
     `refuse` leaves out what is noise and marks what is weak, as a user gets it. `engine` is who answers,
-    if not ours: it indexes each workspace in a place of its own in the cache.
+    if not ours: it indexes each workspace in a place of its own in the cache. `embedder` makes the model to
+    embed with from the settings and the folder of the index; None for the one of the settings.
     """
 
-    preset: Preset = DEFAULT
+    chunks: ChunkSettings = chunking.DEFAULT
+    ranking: RankSettings = ranking.DEFAULT
     mode: Mode = "hybrid"
     limit: int = 100
     fresh: bool = False
@@ -81,6 +86,7 @@ class Options:
     own: bool = False
     refuse: bool = True
     engine: str = ENGINES[0]
+    embedder: Callable[[Settings, Path], Embedder | None] | None = None
 
 
 @dataclass(slots=True)
@@ -278,8 +284,7 @@ def estimate_all(asked_sets: Sequence[QuestionSet], options: Options) -> Estimat
 def cache_folder(folder: Path, options: Options, model: str) -> Path:
     """Return where the index of a workspace is kept: by its real path, how it is cut, and the model."""
     root = options.cache or paths.user_cache_dir() / "eval"
-    preset = options.preset
-    identity = (os.path.realpath(folder), preset.chunks.fingerprint, model, preset.every_script)
+    identity = (os.path.realpath(folder), options.chunks.fingerprint, model, options.embedder is not None)
     return root / hashlib.sha256(repr(identity).encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
@@ -290,44 +295,14 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     index = cache_folder(folder, options, opening.choose(settings.embedding).provider)
     if options.fresh:
         shutil.rmtree(index, ignore_errors=True)
-    preset = options.preset
-    reuses = not (options.fresh or preset.every_script)  # which embeds what the own index does not
+    make = options.embedder if options.mode != "lexical" else None
+    reuses = not (options.fresh or options.embedder)  # which embeds what the own index does not
     return Memory.open(
         folder,
         overrides=overrides,
-        lab=Lab(index / "index.sqlite", preset.chunks, preset.ranking, reuses),
-        embedder=_every_script(settings, index, options),
+        lab=Lab(index / "index.sqlite", options.chunks, options.ranking, reuses),
+        embedder=make(settings, index) if make else None,
     )
-
-
-def _every_script(settings: Settings, folder: Path, options: Options) -> Embedder | None:
-    """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
-    plain = not options.preset.every_script or options.mode == "lexical"
-    if plain or settings.embedding.provider == "none":
-        return None
-    from commonplace.providers.costs import Accounts
-
-    models = opening.models(settings.embedding, Accounts(paths.Workspace(folder), folder))
-    return next((EveryScript(model) for model in models if not isinstance(model, str)), None)
-
-
-class EveryScript:
-    """A model that claims to serve every script, as systems do that do not ask.
-
-    It shares the fingerprint of the model inside, whose vectors are the same.
-    """
-
-    scripts = frozenset({"latin", "cjk"})
-
-    def __init__(self, inner: Embedder) -> None:
-        self.inner, self.name, self.dimensions = inner, inner.name, inner.dimensions
-        self.fingerprint = inner.fingerprint
-        if hasattr(inner, "estimate"):
-            self.estimate = inner.estimate
-
-    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
-        """Embed with the model inside; (n, d) float32."""
-        return self.inner.embed(texts, kind)
 
 
 # --- figures as text and as JSON ------------------------------------------------------------------------

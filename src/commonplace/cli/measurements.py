@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.base import installation
-from commonplace.bench import PRESETS
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
@@ -104,13 +103,6 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 @click.argument("queries", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @_WORKSPACES
 @option(
-    "--preset",
-    type=click.Choice(PRESETS),
-    default=PRESETS[0],
-    show_default=True,
-    help="Ours, or another system's settings through the same engine.",
-)
-@option(
     "--engine",
     type=click.Choice(ENGINES),
     default=ENGINES[0],
@@ -144,7 +136,6 @@ def evaluate(
     ctx: click.Context,
     queries: tuple[Path, ...],
     workspaces: Path | None,
-    preset: str,
     engine: str,
     mode: Mode,
     limit: int,
@@ -163,17 +154,14 @@ def evaluate(
     fixtures of QMD's bench; or folders with such a file. Several are scored in one table, a row a set. Each
     workspace is indexed once, in your cache; nothing is written into it.
     """
-    from commonplace.bench import evaluation, presets, questions
+    from commonplace.bench import evaluation, questions
 
     if len(queries) > 1 and out is not None:
         raise click.UsageError("--out takes the results of one set; run the sets one by one")
     read = [_read(ctx, path, workspaces) for path in queries]
     if out is not None:
         questions.check_writable(out)
-    options = evaluation.Options(
-        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal,
-        engine=engine,
-    )  # fmt: skip
+    options = evaluation.Options(mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal, engine=engine)
     if estimate:
         expected = evaluation.estimate_all(read, options)
         click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
@@ -182,7 +170,7 @@ def evaluate(
         scored = evaluation.evaluate_all(read, options, bar)
     if out is not None:
         questions.write_answers(out, next(iter(scored.values())).answers.values())
-    how = {"engine": engine, "preset": preset, "mode": mode, "limit": limit, "refusal": options.refuse}
+    how = {"engine": engine, "mode": mode, "limit": limit, "refusal": options.refuse}
     click.echo(_scores(queries, scored, how, as_json=as_json, markdown=markdown))
     for name, one in scored.items():
         for line in evaluation.faults(one):
@@ -210,7 +198,7 @@ def _scores(
     markdown: bool,
 ) -> str:
     """The figures of sets: of one by category, of several a row each."""
-    from commonplace.bench import evaluation, presets
+    from commonplace.bench import evaluation
 
     if as_json and len(scored) == 1:
         (one,) = scored.values()
@@ -221,9 +209,7 @@ def _scores(
         return _as_json({**how, "table": rows, "sets": records})
     if markdown:
         return evaluation.table(rows, markdown=True)
-    about = f"preset {how['preset']}: {presets.named(str(how['preset'])).summary}; {how['mode']}"
-    if how["engine"] != ENGINES[0]:
-        about = f"engine {how['engine']}; {how['mode']}"
+    about = f"engine {how['engine']}; {how['mode']}"
     if not how["refusal"]:
         about += "; without refusal"
     if len(scored) > 1:

@@ -28,6 +28,7 @@ COMMANDS = {
     "models use --path": _SERVE_IT,
     "bench": "run tools/measure_prompts.py in a clone",
     "eval compare": "run tools/compare_answers.py A B --queries FILE in a clone",
+    "eval run --preset": "run tools/eval_presets.py NAME QUERIES in a clone",
     "eval init --no-llm": "leave it out; no language model is asked",
     "eval init --estimate": "leave it out; no language model is asked",
 }
