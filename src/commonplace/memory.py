@@ -13,12 +13,13 @@ from pathlib import Path
 from types import TracebackType
 
 from commonplace import config
-from commonplace.base import fork, paths, remedies
+from commonplace.base import filetypes, fork, paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
     IndexUnavailable,
     NoteNotFound,
+    NoteUnreadable,
     OutsideRoots,
     UnknownCollection,
 )
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 
     _Found = TypeVar("_Found")
 
+_LARGEST_PICTURE = 16 << 20  # bytes
 _TITLE = 60  # cells of an entry in the record of changes
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
@@ -1177,6 +1179,27 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
     shown, absolute = places.find(held._store, Reference(shown))
     file = paths.contain(Path(absolute), [*map(Path, scan.places(sources(held)))])
     return held, file, places.format_of(held._store, shown)
+
+
+def picture(memory: Memory, note: str, name: str) -> tuple[str, bytes]:
+    """Return the type and the bytes of a picture that a note names; its first bytes say what it is.
+
+    Raises NoteNotFound, OutsideRoots, NoteUnreadable.
+    """
+    workspace, shown = memory._split(note)
+    held = beside(memory, workspace)
+    held.workspace.check_there()
+    known = sources(held)
+    for file in map(Path, places.pictures(held._store, shown, name)):
+        with suppress(NoteNotFound):
+            data = paths.read_contained(file, [*map(Path, scan.places(known))], limit=_LARGEST_PICTURE)
+            if not (kind := filetypes.picture(data)) or scan.is_left_out(
+                known, os.fspath(file), outside=False
+            ):
+                told = message("picture.none", "no PNG, JPEG, GIF or WebP, or left out by the settings")
+                raise NoteUnreadable(paths.shown(name), told)
+            return kind, data
+    raise NoteNotFound(paths.shown(name), reason=message("picture.missing", "no such picture"))
 
 
 def known_filters() -> list[str]:

@@ -98,7 +98,8 @@ class Opened:
         for event, hear in self.heard.items():
             self.page.remove_listener(event, hear)
         assert [one for one in self.errors if EXPECTED not in one] == []
-        assert [one for one in self.requests if not one.startswith((f"{self.base}/", "about:"))] == []
+        own = (f"{self.base}/", f"blob:{self.base}/", "about:")
+        assert [one for one in self.requests if not one.startswith(own)] == []
 
 
 Open = Callable[..., Opened]

@@ -1,7 +1,8 @@
-"""Which files are code, and what can read their syntax: told by the suffix of a file's name."""
+"""Which files are code, by the suffix of their names; which are pictures, by their first bytes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from commonplace.base.tuples import NamedTuple
@@ -34,6 +35,20 @@ SUFFIXES = {
     "go": Grammar("go", "tree_sitter_go"),
     "rs": Grammar("rust", "tree_sitter_rust"),
 }
+
+
+# Bitmaps alone: an SVG holds scripts and styles.
+_PICTURES = {
+    rb"\x89PNG\r\n\x1a\n": "image/png",
+    rb"\xff\xd8\xff": "image/jpeg",
+    rb"GIF8[79]a": "image/gif",
+    rb"(?s)RIFF.{4}WEBP": "image/webp",
+}
+
+
+def picture(data: bytes) -> str:
+    """Return the type of a picture by its first bytes; empty for any other file."""
+    return next((kind for start, kind in _PICTURES.items() if re.match(start, data)), "")
 
 
 def of(path: str) -> Grammar | None:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader
@@ -114,14 +114,14 @@ class Source(NamedTuple):
         return f"{self.root}/{self.file}" if self.is_file else self.root
 
 
-def is_left_out(sources: Sequence[Source], path: str) -> bool:
-    """Whether a file that no collection covers is ignored by one, or lies outside the workspace."""
+def is_left_out(sources: Sequence[Source], path: str, *, outside: bool = True) -> bool:
+    """Whether a file that no collection covers is ignored by one, or lies `outside` the workspace."""
     real = os.path.realpath(path)
     around = [(one, root) for one in sources if _inside(real, root := os.path.realpath(one.root))]
     if any(source.holds(real) for source, _ in around):
         return False
     ignored = any(Globs(one.ignore)(os.path.relpath(real, root)) for one, root in around)
-    return ignored or sources[0] not in [one for one, _ in around]
+    return ignored or (outside and sources[0] not in [one for one, _ in around])
 
 
 class FileState(NamedTuple):
@@ -322,6 +322,16 @@ def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
         if (left := left - len(files) - len(names)) < 0:
             break
     return sorted(found)
+
+
+def walked(root: str, most: int = _MOST_ASIDE) -> Iterator[str]:
+    """Yield the paths of files below a folder but for hidden ones, as far as its first thousands."""
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name[0] != "." and name not in IGNORED_FOLDERS]
+        prefix = f"{folder[len(root) :]}/".lstrip("/")
+        yield from (f"{prefix}{name}" for name in files if name[0] != ".")
+        if (most := most - len(files) - len(names)) < 0:
+            return
 
 
 def _real(path: str) -> str:

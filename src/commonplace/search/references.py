@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from posixpath import dirname, join, normpath
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
+from commonplace.base.root import is_hidden
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
 from commonplace.language import caseless, composed
-from commonplace.notes.scan import Globs, Source, transcript_name
+from commonplace.notes.scan import Globs, Source, transcript_name, walked
 from commonplace.notes.scan import shown as shown
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -96,6 +98,25 @@ def as_written(root: str, path: str) -> str:
             part = next((name for name in names if name == part or composed(name) == composed(part)), part)
         written.append(part)
     return "/".join(written)
+
+
+def pictures(store: Store, note: str, name: str) -> Iterator[str]:
+    """Yield files that a note may mean by a picture's name: from its folder, from the root, then anywhere.
+
+    Hidden ones are left out. Whoever reads one checks that it lies inside the roots.
+    """
+    from urllib.parse import unquote
+
+    collection, path = key_of(store, note)
+    root = _source(store, collection).root
+    names = dict.fromkeys((name, unquote(name)))
+    for place in [*(join(dirname(path), one) for one in names), *(one.lstrip("/") for one in names)]:
+        place = normpath(place)
+        if not (place.startswith(("/", "..")) or is_hidden(place)):
+            yield os.path.join(root, as_written(root, place))
+    ends = tuple(f"/{caseless(normpath(one)).lstrip('/')}" for one in names)
+    found = [one for one in walked(root) if caseless(f"/{one}").endswith(ends)]
+    yield from (os.path.join(root, one) for one in sorted(found, key=lambda one: (one.count("/"), one)))
 
 
 def resolve(store: Store, text: str) -> tuple[Reference, str, str]:

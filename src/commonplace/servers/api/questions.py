@@ -106,6 +106,15 @@ def _get(call: Call) -> object:
     return call.memory.get(call.values["reference"])
 
 
+def _picture(call: Call) -> object:
+    import base64
+
+    from commonplace.memory import picture
+
+    kind, data = picture(call.memory, call.values["note"], call.values["name"])
+    return {"type": kind, "data": base64.b64encode(data).decode()}
+
+
 def _notes(call: Call) -> object:
     from commonplace.memory import listing
 
@@ -124,6 +133,15 @@ NOTES = (
         schema.of(Excerpt),
         {"reference": _REFERENCE},
         required=("reference",), refusals=(404, 409), lane="light",
+    ),
+    Operation(
+        "GET", "/api/picture", "picture", "Read a picture that a note shows.", _picture,
+        answer(type=text("PNG, JPEG, GIF or WebP, by what the file holds."), data=text("Base64.")),
+        {
+            "note": text("The path of the note.", least=1, most=1000),
+            "name": text("As the note names it, or the end of its path.", least=1, most=1000),
+        },
+        required=("note", "name"), refusals=(404, 409), lane="light",
     ),
     Operation(
         "GET", "/api/notes", "notes", "List notes, all or those below a folder or of a collection.", _notes,

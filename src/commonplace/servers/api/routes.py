@@ -48,7 +48,7 @@ OPERATIONS: Sequence[Operation] = (
     *collections.OPERATIONS, *clients.OPERATIONS, *transfers.OPERATIONS,
 )  # fmt: skip
 DOCUMENT = "/api/openapi.json"
-_NO_STORE = {"cache-control": "no-store"}
+_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _FLAGS = {"true": True, "false": False}
 

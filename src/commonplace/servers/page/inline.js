@@ -1,8 +1,9 @@
 // Text inside a line of Markdown and Obsidian: code, emphasis, struck and marked text, formulas, links, tags, comments.
 // Whatever else it holds is text.
-// No image is loaded, no tag is taken for one; links lead to the web, to mail, or to another note.
+// No tag is taken for one, no image of the web is loaded; links lead to the web, to mail, or to another note.
 
 import { el } from "./dom.js";
+import { picture } from "./pictures.js";
 import { moment, t } from "./words.js";
 
 const LONGEST = 8000; // characters of a text that is looked at; what is longer is shown as it stands
@@ -10,7 +11,7 @@ const DEEPEST = 6;
 const MOST_TRIED = 50; // marks that may close what one mark opens
 const SPECIAL = /[\\`*_~[!<h=%$#^]/g;
 const PAIRS = [["~~", "s"], ["**", "strong"], ["__", "strong"], ["*", "em"], ["_", "em"], ["==", "mark"]];
-const LINK = /\[((?:[^[\]\\]|\\.){0,500})\]\(\s{0,9}<?([^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200})?)>?(?:\s{1,9}["'(][^"')]{0,300}["')])?\s{0,9}\)/y;
+const LINK = /\[((?:[^[\]\\]|\\.){0,500})\]\(\s{0,9}(?:<([^<>\n]{1,2000})>|([^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200})?))(?:\s{1,9}["'(][^"')]{0,300}["')])?\s{0,9}\)/y;
 const WIKI = /\[\[([^[\]\n|]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
 const WEB = /https?:\/\/[^\s<>"'`（）()，。；、]{1,2000}/y;
 const AUTO = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/y;
@@ -21,8 +22,8 @@ const BLOCK = /\^[A-Za-z0-9-]{1,100}[ \t]*$/y; // what links to a block name it 
 const PICTURE = /\.(?:png|jpe?g|gif|webp|svg|bmp|avif|heic)$/i;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** The nodes that a text stands for. `folder` is that of the note, for its links. */
-export function inline(text, folder = "", depth = 0) {
+/** The nodes that a text stands for. `note` is the path of its note, for links and pictures. */
+export function inline(text, note = "", depth = 0) {
   if (text.length > LONGEST || depth > DEEPEST) return [text];
   const nodes = [];
   let from = 0, at = 0;
@@ -36,7 +37,7 @@ export function inline(text, folder = "", depth = 0) {
     const next = SPECIAL.exec(text);
     if (!next) break;
     at = next.index;
-    const found = read(text, at, folder, depth);
+    const found = read(text, at, note, depth);
     if (found) take(found.node, found.end);
     else at++;
   }
@@ -44,19 +45,19 @@ export function inline(text, folder = "", depth = 0) {
   return nodes;
 }
 
-function read(text, at, folder, depth) {
+function read(text, at, note, depth) {
   switch (text[at]) {
     case "\\": return /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "") ? { node: text[at + 1], end: at + 2 } : null;
     case "`": return code(text, at);
-    case "!": return text[at + 1] === "[" ? embedded(text, at) ?? image(text, at) : null;
+    case "!": return text[at + 1] === "[" ? embedded(text, at, note) ?? image(text, at, note) : null;
     case "%": return hidden(text, at);
     case "$": return formula(text, at);
     case "#": return hashtag(text, at);
     case "^": return isApart(text, at) && match(BLOCK, text, at) ? { node: [], end: text.length } : null;
-    case "[": return wiki(text, at) ?? link(text, at, folder, depth);
+    case "[": return wiki(text, at) ?? link(text, at, note, depth);
     case "<": return comment(text, at) ?? auto(text, at) ?? breaking(text, at);
     case "h": return web(text, at);
-    default: return pair(text, at, folder, depth);
+    default: return pair(text, at, note, depth);
   }
 }
 
@@ -75,7 +76,7 @@ function code(text, at) {
   return { node: el("code", {}, text.slice(at + marks.length, end).trim() || " "), end: end + marks.length };
 }
 
-function pair(text, at, folder, depth) {
+function pair(text, at, note, depth) {
   for (const [marks, tag] of PAIRS) {
     if (!text.startsWith(marks, at)) continue;
     const start = at + marks.length;
@@ -86,7 +87,7 @@ function pair(text, at, folder, depth) {
       end = tried++ < MOST_TRIED ? text.indexOf(marks, end + 1) : -1;
     }
     if (end < 0) continue;
-    return { node: el(tag, {}, inline(text.slice(start, end), folder, depth + 1)), end: end + marks.length };
+    return { node: el(tag, {}, inline(text.slice(start, end), note, depth + 1)), end: end + marks.length };
   }
   return null;
 }
@@ -97,20 +98,23 @@ function closes(text, end, marks) {
   return marks[0] !== "_" || !WORD.test(text[end + marks.length] ?? "");
 }
 
-function image(text, at) {
+function image(text, at, note) {
   const found = match(LINK, text, at + 1);
   if (!found) return null;
-  const name = t("image", { name: found[1] || found[2].slice(0, 80) });
-  const safe = /^https?:\/\//i.test(found[2]) ? outward(found[2], [name]) : name;
-  return { node: el("span", { class: "image" }, safe), end: at + 1 + found[0].length };
+  const address = found[2] ?? found[3], end = at + 1 + found[0].length;
+  if (/^[a-z][a-z0-9+.-]+:/i.test(address)) {
+    const name = t("image", { name: found[1] || address.slice(0, 80) });
+    return { node: el("span", { class: "image" }, /^https?:/i.test(address) ? outward(address, [name]) : name), end };
+  }
+  return { node: picture(note, address, found[1]), end };
 }
 
 /** `![[picture.png]]` is a picture, `![[Note]]` a link to what Obsidian shows there. */
-function embedded(text, at) {
+function embedded(text, at, note) {
   const found = match(WIKI, text, at + 1);
   if (!found) return null;
-  if (!PICTURE.test(found[1])) return { ...wiki(text, at + 1), end: at + 1 + found[0].length };
-  return { node: el("span", { class: "image" }, t("image", { name: found[1] })), end: at + 1 + found[0].length };
+  const end = at + 1 + found[0].length;
+  return PICTURE.test(found[1]) ? { node: picture(note, found[1], found[2]), end } : { ...wiki(text, at + 1), end };
 }
 
 function hidden(text, at) {
@@ -139,11 +143,11 @@ function wiki(text, at) {
   return { node: el("a", { href }, found[2] ?? found[1]), end: at + found[0].length };
 }
 
-function link(text, at, folder, depth) {
+function link(text, at, note, depth) {
   const found = match(LINK, text, at);
   if (!found) return null;
-  const shown = inline(found[1].replace(/\\([[\]])/g, "$1"), folder, depth + 1);
-  return { node: leading(found[2], shown, folder), end: at + found[0].length };
+  const shown = inline(found[1].replace(/\\([[\]])/g, "$1"), note, depth + 1);
+  return { node: leading(found[2] ?? found[3], shown, note), end: at + found[0].length };
 }
 
 function auto(text, at) {
@@ -170,7 +174,7 @@ function outward(address, shown) {
 }
 
 /** A link: to the web, to mail, to a note, or none at all: then its text. */
-function leading(address, shown, folder) {
+function leading(address, shown, note) {
   if (/^(https?:\/\/|mailto:)/i.test(address)) return outward(address, shown);
   if (/^[a-z][a-z0-9+.-]*:/i.test(address) || /^[/\\#]/.test(address) || !/\.md($|#)/i.test(address)) {
     return el("span", { class: "nolink", title: address }, shown);
@@ -181,16 +185,18 @@ function leading(address, shown, folder) {
   } catch {
     // An address that is not encoded is a name as it stands.
   }
-  return el("a", { href: `#/note?ref=${encodeURIComponent(joined(folder, place))}` }, shown);
+  return el("a", { href: `#/note?ref=${encodeURIComponent(joined(note, place))}` }, shown);
 }
 
-function joined(folder, place) {
+/** The place that a note names from its folder, in the same workspace. */
+function joined(note, place) {
+  const [, workspace = "", folder] = /^([^/:]*:)?(.*?)[^/]*$/s.exec(note);
   const parts = [];
-  for (const part of `${folder}/${place}`.split("/")) {
+  for (const part of `${folder}${place}`.split("/")) {
     if (part === "..") parts.pop();
     else if (part && part !== ".") parts.push(part);
   }
-  return parts.join("/");
+  return workspace + parts.join("/");
 }
 
 function comment(text, at) {

@@ -18,10 +18,10 @@ const LONGEST = 20000; // characters of a block that are shown
 const DEEPEST = 8;
 const MOST_ITEMS = 200;
 
-/** The blocks of some lines, in order: `{start, end, make}`; lines count from `first`. */
-export function blocks(lines, { first = 1, folder = "", depth = 0 } = {}) {
+/** The blocks of some lines of a `note`, in order: `{start, end, make}`; lines count from `first`. */
+export function blocks(lines, { first = 1, note = "", depth = 0 } = {}) {
   const found = [];
-  const context = { first, folder, depth };
+  const context = { first, note, depth };
   let at = 0;
   if (first === 1 && depth === 0) at = frontMatter(lines, found);
   while (at < lines.length) {
@@ -64,7 +64,7 @@ function block(lines, at, context, found) {
   const heading = HEADING.exec(line);
   if (heading) {
     const level = Math.min(6, heading[1].length + 1);
-    return add(found, context, at, at + 1, () => el(`h${level}`, {}, long(title(heading[2]), context.folder)));
+    return add(found, context, at, at + 1, () => el(`h${level}`, {}, long(title(heading[2]), context.note)));
   }
   if (isShort && RULE.test(line)) return add(found, context, at, at + 1, () => el("hr"));
   if (QUOTE.test(line) && context.depth < DEEPEST) return quote(lines, at, context, found);
@@ -116,7 +116,7 @@ function quote(lines, at, context, found) {
   let end = at;
   while (end < lines.length && lines[end].trim() && (QUOTE.test(lines[end]) || !begins(lines, end))) end++;
   const inner = lines.slice(at, end).map((line) => QUOTE.exec(line)?.[1] ?? line);
-  const below = { first: context.first + at, folder: context.folder, depth: context.depth + 1 };
+  const below = { first: context.first + at, note: context.note, depth: context.depth + 1 };
   const callout = CALLOUT.exec(inner[0]);
   if (!callout) return add(found, context, at, end, () => el("blockquote", {}, render(inner, below)));
   return add(found, context, at, end, () =>
@@ -124,9 +124,9 @@ function quote(lines, at, context, found) {
 }
 
 /** What stands above a callout: its title, which is a statement, or the name of its kind. */
-function heading([, kind, titled], { first, folder }) {
+function heading([, kind, titled], { first, note }) {
   const name = `callout_${kind.toLowerCase()}`, known = t(name);
-  if (titled) return placed(statement(el("p", { class: "titled" }, long(titled, folder))), first, first);
+  if (titled) return placed(statement(el("p", { class: "titled" }, long(titled, note))), first, first);
   return el("p", { class: "titled" }, known === name ? kind : known);
 }
 
@@ -140,7 +140,7 @@ function paragraph(lines, at, context, found) {
   let end = at + 1;
   while (end < lines.length && lines[end].trim() && !begins(lines, end)) end++;
   const text = lines.slice(at, end).map((line) => line.trim()).join("\n");
-  return add(found, context, at, end, () => statement(el("p", {}, long(text, context.folder))));
+  return add(found, context, at, end, () => statement(el("p", {}, long(text, context.note))));
 }
 
 /** An element that can be pointed at: what is corrected, confirmed or forgotten. */
@@ -149,8 +149,8 @@ function statement(element) {
   return element;
 }
 
-function long(text, folder) {
-  return text.length > LONGEST ? [cut(text)] : inline(text, folder);
+function long(text, note) {
+  return text.length > LONGEST ? [cut(text)] : inline(text, note);
 }
 
 function cut(text) {
@@ -209,21 +209,21 @@ function listItem(lines, start, end, context) {
   const inset = whole.length - text.length || mark.length + 1;
   if (text.length <= WIDEST && FENCE.test(text)) {
     const code = [text, ...lines.slice(start + 1, end).map((one) => one.slice(Math.min(blanksOf(one), inset)))];
-    const within = { first: context.first + start, folder: context.folder, depth: context.depth + 1 };
+    const within = { first: context.first + start, note: context.note, depth: context.depth + 1 };
     return placed(el("li", {}, render(code, within)), context.first + start, context.first + end - 1);
   }
   let own = start + 1;
   while (own < end && lines[own].trim() && !begins(lines, own)) own++;
   const words = [text, ...lines.slice(start + 1, own).map((line) => line.trim())].join("\n");
   const box = BOX.exec(words);
-  const line = statement(el("div", {}, long(box ? box[2] : words, context.folder)));
+  const line = statement(el("div", {}, long(box ? box[2] : words, context.note)));
   if (box) {
     const done = box[1] !== " ";
     line.prepend(el("span", { class: "box", role: "img", "aria-label": t(done ? "done" : "open") }, done ? "☑" : "☐"), " ");
   }
   placed(line, context.first + start, context.first + own - 1);
   const rest = lines.slice(own, end).map((one) => one.slice(Math.min(blanksOf(one), inset)));
-  const below = { first: context.first + own, folder: context.folder, depth: context.depth + 1 };
+  const below = { first: context.first + own, note: context.note, depth: context.depth + 1 };
   const item = el("li", box ? { class: "task" } : {}, line, render(rest, below));
   return placed(item, context.first + start, context.first + end - 1);
 }
@@ -233,7 +233,7 @@ function table(lines, at, context, found) {
   while (end < lines.length && lines[end].includes("|") && lines[end].trim()) end++;
   const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).slice(0, 60).map((cell) => cell.trim().replace(/\\\|/g, "|"));
   const right = cells(lines[at + 1]).map((cell) => cell.endsWith(":") && !cell.startsWith(":"));
-  const row = (line, tag) => cells(line).map((cell, n) => el(tag, right[n] ? { class: "right" } : {}, inline(cell, context.folder)));
+  const row = (line, tag) => cells(line).map((cell, n) => el(tag, right[n] ? { class: "right" } : {}, inline(cell, context.note)));
   return add(found, context, at, end, () =>
     el("div", { class: "table", tabindex: "0", role: "group", "aria-label": t("table") },
       el("table", {}, el("thead", {}, el("tr", {}, row(lines[at], "th"))),

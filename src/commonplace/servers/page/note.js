@@ -61,7 +61,6 @@ export async function show(root, query, { heading = "h1" } = {}) {
 
   let selected = null;
   const isOwn = !reason;
-  const folder = note.path.split("/").slice(0, -1).join("/");
   const body = el("div", { class: "body" });
   const bar = el("div", { class: "linebar", role: "toolbar", "aria-label": t("statement"), hidden: true });
   const modes = el("div", { class: "modes", role: "group", "aria-label": t("shown_as") }, ["read", "source", "both"].map((mode) =>
@@ -86,7 +85,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
     for (const one of modes.children) one.setAttribute("aria-pressed", String(one.dataset.mode === mode));
     body.className = `body mode-${mode}`;
     const parts = [];
-    if (mode !== "source") parts.push(windowed("prose", blocks(note.lines, { folder })));
+    if (mode !== "source") parts.push(windowed("prose", blocks(note.lines, { note: note.path })));
     if (mode !== "read") parts.push(windowed("lines", note.lines.map(sourceLine)));
     body.replaceChildren(...parts);
     if (!note.lines.some((line) => line.trim())) body.append(el("p", { class: "muted" }, t("empty_note")));

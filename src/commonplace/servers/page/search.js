@@ -75,7 +75,7 @@ export async function show(root, query) {
     const href = `#/note?${new URLSearchParams([["ref", hit.citation], ...words.map((word) => ["word", word])])}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
     const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
-    const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, folder: folderOf(hit.path) }));
+    const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, note: hit.path }));
     return el("li", { class: "hit", "data-n": n, onfocusin: () => select(n, false) },
       el("h2", {}, el("a", { href }, hit.title || hit.path), " ", trail.length ? el("span", { class: "trail" }, withCode(`› ${trail.join(" › ")}`)) : null),
       el("p", { class: "where" }, el("code", {}, hit.citation), hit.date ? el("time", { datetime: hit.date }, day(hit.date)) : null,
@@ -153,7 +153,6 @@ export async function show(root, query) {
   };
 }
 
-const folderOf = (path) => path.split("/").slice(0, -1).join("/");
 const act = (label, run) => el("button", { type: "button", class: "quiet", onclick: run }, label);
 
 /** What a score is made of, as small bars. */

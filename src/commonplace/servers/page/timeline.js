@@ -81,7 +81,7 @@ export async function show(root, query) {
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
       el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail ? withCode(trail) : el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
         labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)))),
-      el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, folder: moment.path.split("/").slice(0, -1).join("/") })));
+      el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, note: moment.path })));
   }
 
   async function select(n) {
