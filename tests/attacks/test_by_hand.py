@@ -78,14 +78,14 @@ def test_an_undo_looked_up_while_a_forgetting_cleans_the_record_is_not_damaged(r
         run = memory.correct("Bo waters the ferns.", "Cy waters the ferns.").run
         kept = memory.workspace.history / run
         lock, held = paths.lock_file(memory.workspace, "notes"), threading.Event()
-        whole = (kept / "0.before").read_bytes()
+        whole = (kept / "0.z").read_bytes()
 
         def clean() -> None:
             with atomic.locked(lock):
-                (kept / "0.before").write_bytes(b"half")
+                (kept / "0.z").write_bytes(b"half")
                 held.set()
                 over.wait(0.4)
-                (kept / "0.before").write_bytes(whole)
+                (kept / "0.z").write_bytes(whole)
 
         over = threading.Event()
         thread = threading.Thread(target=clean)
@@ -221,7 +221,7 @@ def changed(memory: Memory, at: datetime, number: int) -> str:
     with atomic.locked(paths.lock_file(memory.workspace, "notes")):
         run = runs.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
         runs.save(memory.workspace, runs.Run(run.id, ABOUT, run.at, run.files, "done"))
-        runs.prune(memory.workspace, 365, at)
+        runs.prune(memory.workspace, 365, 200, at)
     return run.id
 
 

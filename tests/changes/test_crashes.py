@@ -221,7 +221,7 @@ def test_a_file_that_somebody_changed_before_recovery_is_left(killed: paths.Work
 
 def test_bytes_that_were_tampered_with_are_not_written(killed: paths.Workspace) -> None:
     (name,) = runs.names(killed)
-    (killed.history / name / "1.after").write_bytes(b"tampered")
+    (killed.history / name / "1.z").write_bytes(b"tampered")
     assert ["damaged" in told for told in transaction.warnings(killed)] == [True]
     assert killed.memory_file.read_bytes() == OLD["MEMORY.md"]
     assert litter(killed) == []

@@ -71,8 +71,8 @@ def test_a_run_is_shown_as_far_as_it_is_kept(workspace: paths.Workspace, change:
     run = transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
     assert run is not None
     assert "+# M" in runs.diff(workspace, run)
-    (workspace.history / run.id / "0.after").unlink()
-    assert runs.diff(workspace, run) == "# MEMORY.md: no such file or directory"
+    (workspace.history / run.id / "0.z").unlink()
+    assert runs.diff(workspace, run) == "# MEMORY.md: is not as it was written"
     gone = transaction.apply(workspace, [change("MEMORY.md", b"#\n")], ABOUT, keep=False)
     assert gone is not None
     assert runs.diff(workspace, gone) == "# MEMORY.md: what it was before is not kept"

@@ -200,7 +200,7 @@ def test_what_was_forgotten_on_purpose_is_not_undone_nor_passed_over(
 
 def test_kept_bytes_that_were_tampered_with_refuse(workspace: paths.Workspace, change: Changing) -> None:
     run = applied(workspace, change("MEMORY.md", b"# M\n"))
-    (workspace.history / run.id / "0.before").write_bytes(b"tampered")
+    (workspace.history / run.id / "0.z").write_bytes(b"tampered")
     with pytest.raises(undo.NotUndone, match="is not as it was written"):
         undo.undo(workspace)
     assert workspace.memory_file.read_bytes() == b"# M\n"

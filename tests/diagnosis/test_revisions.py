@@ -25,7 +25,8 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
         run = transaction.apply(workspace, [Change("MEMORY.md", before, b"%d\n" % n)], About("write", "x"))
         assert run is not None
         made.append(run)
-    assert told(tmp_path)["stores.history"][:2] == ("ok", "3 generated changes can be read")
+    state, fine, _ = told(tmp_path)["stores.history"]
+    assert (state, fine.partition(";")[0]) == ("ok", "3 generated changes can be read")
     (workspace.history / made[0].id / "run.json").write_text("{")
     left = tuple(replace(file, left="was changed") for file in made[1].files)
     runs.save(workspace, replace(made[1], state="partial", files=left))

@@ -37,6 +37,7 @@ UNSIGNED = "was not written by your commonplace, or by an earlier version of it"
 SHARE = "if another machine of yours wrote it, add the line of its signing.key to the one here"
 _LINE = lazy(rb"[^\n]*\n|[^\n]+\Z")
 _LARGE = 1 << 30  # bytes of a transcript, which grows for months
+_ZLIB = b"x\x01", b"x\x9c"  # how bytes begin that we have compressed, the faster and the usual way
 _AGAIN = lazy(r"~\d+\Z")  # what ends a name that was set aside before
 
 
@@ -58,7 +59,7 @@ class Place(NamedTuple):
 
 PLACES = (
     Place("history", r"history/[^/]+/run\.json", "signed", "history"),
-    Place("history", r"history/[^/]+/\d+\.(?:before|after)", "bound", "history"),
+    Place("history", r"history/[^/]+/\d+\.(?:z|before|after)", "bound", "history"),
     Place("erasing", r"erasing/[^/]+\.json", "signed", "intents"),
     Place("spool", r"spool/(?:entries|claimed-[^/]+)\.jsonl", "lines", "spool"),
     Place("claim", r"spool/claimed-[^/]+\.done", "signed"),  # how many bytes are written
@@ -211,10 +212,20 @@ def drop_old(root: Root, folder: Path, kept_s: float) -> None:
 
 
 def load(root: Root, path: Path) -> bytes:
-    """Return the bytes of a file that may be large; none of one that is gone by now."""
+    """Return the bytes of a file that may be large, unpacked; none of one that is gone by now."""
     with translated(path), suppress(FileNotFoundError):
-        return root.read(path, limit=_LARGE)
+        return unpacked(root.read(path, limit=_LARGE))
     return b""
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what zlib has compressed, up to the size of two notes; other bytes as they are."""
+    if data.startswith(_ZLIB):
+        import zlib
+
+        with suppress(zlib.error):
+            return zlib.decompressobj().decompress(data, 2 * LIMIT + 64)
+    return data
 
 
 def remove(root: Root, path: Path) -> None:

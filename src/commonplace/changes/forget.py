@@ -51,7 +51,7 @@ def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: b
             runs.remove(workspace, name)
         return len(files)
     # Beside the record and the bytes of notes a killed writer may have left others.
-    others = [path for path in files if path.suffix not in (".before", ".after", ".json")]
+    others = [path for path in files if path.suffix not in (*runs.ENDINGS, ".json")]
     sides: Sides = dict.fromkeys(_holding(door, others, targets))
     changed = (_file(workspace, run, place, targets, sides) for place in range(len(run.files)))
     cleaned = _unnamed(run, tuple(changed), targets)
@@ -69,14 +69,9 @@ def _write(door: Root, sides: Sides) -> None:
             door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
 
 
-def _load(door: Root, path: Path) -> bytes:
-    with records.translated(path):
-        return door.read(path)
-
-
 def _holding(door: Root, files: Sequence[Path], targets: Targets) -> list[Path]:
     """Those of some files that hold any of it."""
-    return [path for path in files if targets.matches(_load(door, path).decode("utf-8", "replace"))]
+    return [path for path in files if targets.matches(records.load(door, path).decode("utf-8", "replace"))]
 
 
 def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
@@ -99,24 +94,29 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
 
 def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, sides: Sides) -> ChangedFile:
     """A file of a run as it is to be recorded; of its bytes those that change are added to `sides`."""
-    file, door = run.files[place], workspace.files
-    start = workspace.history / run.id / str(place)
-    own = (start.with_suffix(f".{side}") for side in runs.SIDES)
-    stored = {path: _load(door, path) for path in filter(door.is_file, own)}
-    if targets.owns(file.path):
-        sides |= dict.fromkeys(stored)
+    file, folder = run.files[place], workspace.history / run.id
+    kept = [path for end in runs.ENDINGS if workspace.files.is_file(path := folder / f"{place}{end}")]
+    if targets.owns(file.path) or file.path == FORGOTTEN:
+        sides |= dict.fromkeys(kept)
         return ChangedFile(FORGOTTEN, "", "", "was forgotten")
-    after: dict[str, bytes | None] = {}
-    for path, data in stored.items():
-        side = path.suffix[1:]
-        after[side] = edited(workspace, file.path, data, targets)
-        if after[side] != data:
-            sides[path] = after[side]
+    with records.translated(folder):
+        before = runs.sides(workspace, folder, place)
+    if not any(side is not None for side in before.values()):  # damaged, so that nobody can look into it
+        sides |= dict.fromkeys(kept)
+    after = {
+        side: data if data is None else edited(workspace, file.path, data, targets)
+        for side, data in before.items()
+    }
+    for side, data in before.items():
         if getattr(file, side) == runs.digest(data):
             file = replace(file, **{side: runs.digest(after[side])})  # type: ignore[arg-type]
+    packed = folder / f"{place}.z"
+    is_left = packed in kept and len(kept) > 1  # a process was killed before it removed what this replaced
+    if after != before or is_left:
+        sides |= {packed: runs.pack(**after), **dict.fromkeys(path for path in kept if path != packed)}
     file = replace(file, left=targets.mask(file.left))
-    if not sides.keys().isdisjoint(stored):
-        added, removed = diffs.counted(after.get("before") or b"", after.get("after") or b"")
+    if after != before:
+        added, removed = diffs.counted(after["before"] or b"", after["after"] or b"")
         file = replace(file, added=added, removed=removed)
     return file
 

@@ -2,12 +2,13 @@
 
     .commonplace/history/20260213-033000-0001f2/
         run.json                  what it is, whose, and how far it has come
-        0.before, 0.after …       the bytes of its files, by their place in run.json; missing for no file
+        0.z, 1.z …                bytes of its files, by their place in run.json; both sides as one, compressed
 
 A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
 is removed. All of it happens under the lock of the notes, so what ends so belongs to no living process.
 `run.json` is signed, and the bytes are bound by the digests in it; a run that is not ours is passed over, and
 set aside by the next change of notes. What was set aside is described whole before a person signs it.
+Version 0.1 kept the bytes as they are, in `0.before` and `0.after`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,12 +38,14 @@ from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 KIND = "history"
 RECORD = "run.json"
 SIDES = ("before", "after")
+ENDINGS = (".z", ".before", ".after")  # of the bytes of a file
 WAITING = "not committed yet"  # what `uncommitted` says until git was asked
 _TEMPORARY = ".tmp"
 # The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _ALWAYS_KEPT = 200  # runs, whatever a clock says
+_WEIGHED = 8  # by chance, after one run in so many, all runs are weighed: of thousands it takes a while
 _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
 MOST = 20_000  # characters that somebody reads through before a yes
 _MOST_LINES = 2_000  # of one side of a diff, whose time grows with their product
@@ -123,10 +127,8 @@ def begin(
     try:
         door.make_folder(folder)
         for place, change in enumerate(changes):
-            if keep and change.before is not None:
-                door.create(folder / f"{place}.before", change.before, durable=True)
-            if change.after is not None:
-                door.create(folder / f"{place}.after", change.after, durable=True)
+            packed = pack(change.before if keep else None, change.after)
+            door.create(folder / f"{place}.z", packed, durable=True)
         door.create(folder / RECORD, _encode(run), durable=True)
         door.sync(folder)
         door.rename(folder, workspace.history / name)
@@ -163,7 +165,7 @@ def save(workspace: paths.Workspace, run: Run) -> None:
     try:
         if not run.kept and run.state != "begun":  # first: they must not outlive what says that they are gone
             for name in door.names(folder):
-                if name.endswith((".before", ".after")):
+                if name.endswith(ENDINGS):
                     door.unlink(folder / name)
         door.exchange(folder / RECORD, _encode(run), alone=True)
     except OSError as error:
@@ -283,14 +285,36 @@ def content(
     expected = getattr(run.files[place], side)
     if not expected:
         return None
-    path = (folder or workspace.history / run.id) / f"{place}.{side}"
+    path = (folder or workspace.history / run.id) / f"{place}.z"
     try:
-        data = workspace.files.read(path)
+        data = sides(workspace, path.parent, place)[side]
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), records.trouble(error, path)) from error
     if digest(data) != expected:
         raise NoteUnreadable(paths.shown(path), "is not as it was written")
     return data
+
+
+def pack(before: bytes | None, after: bytes | None) -> bytes:
+    """Compress both sides of a file as one, so that what they share costs little; their sizes come first."""
+    sizes = b" ".join(b"-" if side is None else b"%d" % len(side) for side in (before, after))
+    return zlib.compress(b"".join([sizes, b"\n", before or b"", after or b""]))
+
+
+def sides(workspace: paths.Workspace, folder: Path, place: int) -> dict[str, bytes | None]:
+    """Return the bytes of a file of the run in a folder, by their side; None for those that are not kept.
+
+    Raises OSError.
+    """
+    door, paths_of = workspace.files, {side: folder / f"{place}.{side}" for side in SIDES}
+    if not door.is_file(packed := folder / f"{place}.z"):
+        return {side: door.read(path) if door.is_file(path) else None for side, path in paths_of.items()}
+    sizes, _, data = records.unpacked(door.read(packed)).partition(b"\n")
+    before, _, after = sizes.partition(b" ")
+    end = int(before) if before.isdigit() else 0
+    return {
+        "before": data[:end] if before.isdigit() else None, "after": data[end:] if after.isdigit() else None,
+    }  # fmt: skip
 
 
 def remove(workspace: paths.Workspace, name: str) -> None:
@@ -303,10 +327,10 @@ def remove(workspace: paths.Workspace, name: str) -> None:
         workspace.files.remove(gone)
 
 
-def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
-    """Remove the runs that are older than so many days, but none that is begun.
+def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetime) -> None:
+    """Remove the runs that are older than so many days, and the oldest beyond a size; none that is begun.
 
-    The newest stay at any age: the clock may be wrong.
+    Of the days the newest stay at any age: the clock may be wrong. The size is looked at now and then.
     """
     known = names(workspace)[:-_ALWAYS_KEPT]
     cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
@@ -317,6 +341,21 @@ def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
         elif isinstance(run, str) or run.state != "begun":
             remove(workspace, name)
     _prune_future(workspace, known[bisect_right(known, f"{now:{_STAMP}}~") :], cutoff)
+    known = names(workspace)
+    if int(known[-1][-1], 16) % _WEIGHED == 0:
+        room = keep_mb * 1_000_000 - size(workspace, known[-1])
+        for name in known[-2::-1]:
+            room -= size(workspace, name)
+            if room < 0 and ((run := load(workspace, name)) is None or run.state != "begun"):
+                remove(workspace, name)
+
+
+def size(workspace: paths.Workspace, name: str) -> int:
+    """Return the bytes that a run takes on disk."""
+    folder, door = workspace.history / name, workspace.files
+    with suppress(OSError):
+        return sum(door.stat(folder / file).st_size for file in door.names(folder))
+    return 0
 
 
 def _prune_future(workspace: paths.Workspace, known: Sequence[str], cutoff: str) -> None:

@@ -187,7 +187,7 @@ def _make(
             runs.remove(workspace, run.id)
         raise
     if settings is not None:
-        runs.prune(workspace, settings.keep_days, now)
+        runs.prune(workspace, settings.keep_days, settings.keep_mb, now)
     return run
 
 

@@ -402,6 +402,7 @@ class History(NamedTuple):
     keep_days: int = _key(
         365, "Days that generated changes can be undone; the newest 200 can at any age.", 1, 36_500
     )
+    keep_mb: int = _own(200, "Megabytes that they may take on disk; beyond it the oldest go.", 1, 1_000_000)
 
 
 class Forget(NamedTuple):

@@ -214,7 +214,9 @@ def history(case: Case) -> Iterator[Finding]:
             mend = message(f"history.{state}.mend", remedy, folder=folder)
             yield Finding(f"stores.history{suffix}", "warning", told, mend)
     if not any(names.values()):
-        fine = message("history.fine", "{n:generated change} can be read", n=len(changes))
+        text = "{n:generated change} can be read; of {most:,} MB (history.keep_mb) they take {size}"
+        taken = size(sum(runs.size(workspace, name) for name in runs.names(workspace)))
+        fine = message("history.fine", text, n=len(changes), most=case.settings.history.keep_mb, size=taken)
         yield Finding("stores.history", "ok", fine)
 
 

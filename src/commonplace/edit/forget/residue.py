@@ -13,7 +13,6 @@ import os
 import re
 import shlex
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing, suppress
 from itertools import chain, product
@@ -22,7 +21,7 @@ from typing import Any
 
 import apsw
 
-from commonplace.base import paths, remedies
+from commonplace.base import paths, records, remedies
 from commonplace.base.database import SIDE_FILES, connect, full_text, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
@@ -33,7 +32,6 @@ from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
 from commonplace.edit.forget.words import together, unescaped
 from commonplace.notes import scan as listing
-from commonplace.notes import writes
 from commonplace.providers import cache
 from commonplace.render import count as counted
 from commonplace.types.changes import Trace, Unreachable
@@ -176,9 +174,8 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
-        if path.suffix == ".z" and path.parent.match(writes.FOLDER):
-            with suppress(zlib.error):
-                return _in_text(zlib.decompressobj().decompress(file.read(), _MOST), sought)
+        if path.suffix == ".z" and paths.DERIVED_FOLDER in path.parts:
+            return _in_text(records.unpacked(file.read()), sought)
         ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
         if ours and os.fstat(file.fileno()).st_size <= _BLOCK:
             return _in_record(file.read(), sought)
