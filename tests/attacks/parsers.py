@@ -78,7 +78,6 @@ from commonplace.upkeep import (
     dialogue,
     excerpts,
     flush,
-    moves,
     observations,
     prose,
     rollup,
@@ -250,19 +249,9 @@ def _moved(text: str) -> object:
 
 
 def _of_month(text: str) -> object:
-    daily = rollup.Daily(PATH, "2026-02-12", "archive/2026-02-12.md", _decoded(text))
-    return rollup.compose("memory/2026-02.md", [daily], _decoded(text))
-
-
-def _followed(text: str) -> object:
-    note = moves.Moved(
-        "memory/2026-02-01.md",
-        "memory/2026-02.md",
-        lambda line: f"memory/2026-02.md#L{line}",
-        "b.md#L1",
-        {"": ("day", "Day"), "plan": ("plan-1", "Day#Plan")},
-    )
-    return moves.follow(text, "MEMORY.md", {note.path: note, "a.md": note}, {1: note})
+    daily = rollup.Daily(PATH, "2026-02-12", _decoded(text))
+    month, _ = rollup.compose("memory/2026-02.md", _decoded(text), [daily])
+    return rollup.trouble([daily], month)
 
 
 def _observed(text: str) -> object:
@@ -545,8 +534,7 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.observations.Observer": _observed,
     "lifecycle.spool.decode": _spooled,
     "upkeep.rollup.compose": _of_month,
-    "upkeep.moves.follow": _followed,
-    "upkeep.moves.rebased": lambda text: moves.rebased(text, "memory/a.md", "archive/memory/a.md"),
+    "upkeep.rollup.links_to": lambda text: rollup.links_to(text, ["memory/2026-02-01.md"]),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
     "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [alignment.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,

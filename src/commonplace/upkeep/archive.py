@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
-from commonplace.language import compare
-from commonplace.markdown import comments, metadata, references
-from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown import metadata
+from commonplace.markdown.document import decode
 from commonplace.types.changes import About, Change, Run
-from commonplace.upkeep.rollup import ARCHIVE, NotRolledUp, original, own_notes, rolled_up
+from commonplace.upkeep.rollup import ARCHIVE, NotRolledUp, said_in, wording_of
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
-    from commonplace.types import Note
 
 _SHOWN = 80  # characters of a line that is missing
 
@@ -42,36 +40,43 @@ class Originals:
 def found(memory: Memory, month: str = "") -> list[Originals]:
     """Return the originals of a month (YYYY-MM), or of all months, oldest first.
 
-    They are files below `archive/` that a rollup put there, by the history of changes or by the monthly note
-    that points at them. Raises ConfigError for what is no month, NoteUnreadable.
+    They are files below `archive/` that a rollup put there by the history of changes, or whose lines the
+    note of their month holds. Raises ConfigError for a month that is none, NoteUnreadable.
     """
     if month and not metadata.month_of(f"{paths.MEMORY_FOLDER}/{month}.md"):
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     transaction.recover(memory.workspace)
     written = _written(memory.workspace)
-    found = []
-    for own, digests in sorted(_present(memory, {*written, *_pointed_at(memory)}).items()):
-        if month in ("", own):
-            kept = {
-                path: digest for path, digest in digests.items() if digest in written.get(path, (digest,))
-            }
-            changed = tuple(sorted(digests.keys() - kept.keys()))
-            found.append(Originals(own, tuple(kept), changed, tuple(kept.values())))
-    return found
-
-
-def _present(memory: Memory, originals: Collection[str]) -> dict[str, dict[str, str]]:
-    """The SHA-256 of those files that are there, by their paths in order, by the months of their days."""
     months: dict[str, dict[str, str]] = {}
-    for path in sorted(originals):
-        month = (metadata.date_of(path) or "")[:7]
-        if month and (digest := runs.digest(_data(memory, path))):
-            months.setdefault(month, {})[path] = digest
-    return months
+    edited: dict[str, list[str]] = {}
+    for path in sorted(_files(memory.workspace)):
+        own, data = (metadata.date_of(path) or "")[:7], _data(memory, path)
+        if data is None or month not in ("", own) or not (path in written or _holds(memory, own, path, data)):
+            continue
+        kept, digest = months.setdefault(own, {}), runs.digest(data)
+        if digest in written.get(path, (digest,)):
+            kept[path] = digest
+        else:
+            edited.setdefault(own, []).append(path)
+    return [
+        Originals(own, tuple(kept), tuple(edited.get(own, ())), tuple(kept.values()))
+        for own, kept in sorted(months.items())
+    ]
+
+
+def _files(workspace: paths.Workspace) -> Iterator[str]:
+    """Yield the files below the archive folder whose names have a day."""
+    waiting = [ARCHIVE]
+    while waiting:
+        path = waiting.pop()
+        if workspace.files.is_folder(path):
+            waiting += [f"{path}/{name}" for name in workspace.files.names(path)]
+        elif metadata.date_of(path) and path.endswith(".md"):
+            yield path
 
 
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
-    """What rollups wrote below the archive folder, by path: SHA-256 of the bytes."""
+    """Return what rollups wrote below the archive folder, by path: SHA-256 of the bytes."""
     written: dict[str, set[str]] = {}
     for run in runs.listed(workspace):
         for file in run.files if run.about.kind == "rollup" and not run.undone else ():
@@ -80,33 +85,10 @@ def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
     return written
 
 
-def _pointed_at(memory: Memory) -> set[str]:
-    """The files below the archive folder that monthly notes lead to."""
-    pointed: set[str] = set()
-    for path in own_notes(memory):
-        month = metadata.month_of(path)
-        if month and (data := _data(memory, path)):
-            pointed |= set(_originals(memory, parse(decode(data), path), f"{ARCHIVE}/{month[:4]}/"))
-    return pointed
-
-
-def _originals(memory: Memory, note: Note, folder: str) -> Iterator[str]:
-    """The files that the comments and the headings of days of a monthly note lead to."""
-    for said in note.annotations.values():
-        places = (references.parse_reference(reference).path for reference in comments.sources(said))
-        yield from (place for place in places if place.startswith(folder))
-    for heading in note.headings:
-        place = original(heading.text[:10])
-        said = note.annotations.get(heading.line, {})
-        is_of_its_day = said.get("since") == heading.text[:10] and "from" not in said
-        if heading.level == 1 and is_of_its_day and _holds(note, _data(memory, place)):
-            yield place
-
-
-def _holds(month: Note, data: bytes | None) -> bool:
-    """Whether a month holds what a file says; nothing but its place says that it is an original."""
-    lines = {line.strip() for line in month.lines}
-    return bool(data) and {line.strip() for line in parse(decode(data or b""), "x.md").lines} - {""} <= lines
+def _holds(memory: Memory, month: str, path: str, data: bytes) -> bool:
+    """Tell whether the note of a month holds what a file says, if it says anything."""
+    held = _data(memory, f"{paths.MEMORY_FOLDER}/{month}.md")
+    return bool(data.strip()) and held is not None and not _missing(held, path, data)
 
 
 def _data(memory: Memory, path: str) -> bytes | None:
@@ -116,9 +98,9 @@ def _data(memory: Memory, path: str) -> bytes | None:
 
 
 def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None) -> Run | None:
-    """Delete the originals of a month, and drop what refers to them; None where there is nothing.
+    """Delete the originals of a month; None where there is nothing.
 
-    What stands in the monthly note keeps its day. The run can be undone as any other. Raises Running,
+    The run can be undone as any other. Raises Running,
     PreviewOutdated where one of them was edited meanwhile, NotRolledUp where the monthly note lacks a line of
     one, FileChanged, NoteUnreadable, with nothing changed.
     """
@@ -134,9 +116,11 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
         if edited:
             raise PreviewOutdated(edited)
         for path in gone:
-            _check_held(originals.month, path, read)
-        changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
-        return [*changes, *(Change(path, read(path), None) for path in gone)]
+            place = f"{paths.MEMORY_FOLDER}/{originals.month}.md"
+            if line := _missing(read(place) or b"", path, read(path) or b""):
+                lacks = f"{place} lacks a line of {path} ({paths.shown(line)}); put it back"
+                raise NotRolledUp(originals.month, lacks)
+        return [Change(path, read(path), None) for path in gone]
 
     about = About("rollup", f"rollup {originals.month} confirmed", "the originals of a month are deleted")
     with due.held(memory.workspace):
@@ -145,29 +129,10 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     return run
 
 
-def _check_held(month: str, path: str, read: Read) -> None:
-    """See that the monthly note says all that an original does, struck or not. Raises NotRolledUp."""
-    place = f"{paths.MEMORY_FOLDER}/{month}.md"
-    held = set(map(_wording, decode(read(place) or b"").split("\n")))
-    for line in rolled_up(path, decode(read(path) or b"")):
-        if (words := _wording(line)) and words not in held:
-            shown = paths.shown(" ".join(line.split())[:_SHOWN])
-            raise NotRolledUp(month, f"{place} lacks a line of {path} ({shown}); put it back")
-
-
-def _wording(line: str) -> tuple[str, ...]:
-    return compare.read(comments.without(line).replace("~~", "")).tokens
-
-
-def _without(path: str, gone: Sequence[str], read: Read) -> list[Change]:
-    """How a note changes that refers to what is deleted."""
-    before = read(path) or b""
-    with suppress(NoteUnreadable):
-        text = Document.read(before, path).checked().text
-        after = text
-        for original in gone:
-            if original.rpartition("/")[2] in after:
-                after = references.shifted(after, {original: lambda _: None})
-        if after != text:
-            return [Change(path, before, Document.read(before).with_text(after).data)]
-    return []
+def _missing(month: bytes, path: str, data: bytes) -> str:
+    """Return the first line of an original that a month does not hold, struck or not; empty for none."""
+    held = set(map(wording_of, decode(month).split("\n")))
+    for line in said_in(path, decode(data)):
+        if (words := wording_of(line)) and words not in held:
+            return " ".join(line.split())[:_SHOWN]
+    return ""
