@@ -34,6 +34,7 @@ TO_HIDDEN = message("unsafe.hidden", "a symlink that leads to a hidden file")
 _NOT_BELOW = message("unsafe.not_below", "not a path below its folder")
 _OTHER_NAME = message("unsafe.other_name", "has another name elsewhere (a hard link)")
 LIMIT = 64 << 20  # bytes of a file that is read whole
+_SMALL = 1 << 16  # bytes that are read at once, without a file object
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # O_NONBLOCK: opening a fifo must not wait for its other end.
@@ -99,20 +100,16 @@ class Root:
         Sorted paths are read fastest: each folder is opened once.
         """
         with self.visiting() as enter:
-            last, folder = None, None
+            last, folder = None, None  # folder: None where the system has no descriptors
             for path in paths:
                 above, _, name = path.rpartition("/")
                 data = None
                 with suppress(OSError, ValueError):
                     if above != last:
                         last = None
-                        folder, last = enter(above), above
-                    if isinstance(folder, int):
-                        descriptor = open_regular(folder, name, os.O_RDONLY, PRIVATE_FILE, path)
-                        with os.fdopen(descriptor, "rb") as file:
-                            data = read_whole(file, path)
-                    else:
-                        data = self.read(path)
+                        opened, last = enter(above), above
+                        folder = opened if isinstance(opened, int) else None
+                    data = self.read(path) if folder is None else _read_regular(folder, name, path)
                 yield path, data
 
     def stat(self, path: Path = "") -> os.stat_result:
@@ -456,6 +453,20 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     if max(size, len(data)) > limit:
         raise TooLarge(limit, os.fspath(path))
     return data
+
+
+def _read_regular(folder: int, name: str, path: str) -> bytes:
+    """Return what a regular file in an open folder holds: a small one without a file object."""
+    descriptor = open_regular(folder, name, os.O_RDONLY, PRIVATE_FILE, path)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size < _SMALL and len(data := os.read(descriptor, size + 1)) == size:
+            return data
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return read_whole(file, path)
+    finally:
+        os.close(descriptor)
 
 
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:

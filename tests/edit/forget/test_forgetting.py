@@ -507,25 +507,6 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
     assert not Path("planted.db").exists()
 
 
-def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None:
-    path = tmp_path / "index.sqlite"
-    sought = scan.Forms(Targets(people=("Zorblax",)))
-    connection = apsw.Connection(os.fspath(path))
-    connection.execute("CREATE TABLE notes(text)")
-    connection.execute("CREATE VIRTUAL TABLE f USING fts5(body, content='', contentless_delete=1)")
-    for at, word in enumerate(("Zorblax", "Zorblaxina", "ZorblaxMail Zorblax"), 1):
-        connection.execute("INSERT INTO f(rowid, body) VALUES(?, ?)", (at, word))
-    connection.execute("INSERT INTO notes VALUES('Zorblaxina and ZorblaxMail')")
-    connection.execute("DELETE FROM f WHERE rowid = 1")
-    assert scan.of_file(path, sought) == 0  # a row still has the word, as the part of one in camelCase
-    connection.execute("DELETE FROM f WHERE rowid = 3")
-    assert scan.of_file(path, sought) == 1
-    connection.execute("INSERT INTO f(f) VALUES('optimize')")
-    connection.execute("VACUUM")
-    assert scan.of_file(path, sought) == 0
-    connection.close()
-
-
 # --- what is left ---------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ is done; that file goes before the byte scan, so that the scan finds it as well 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -56,11 +56,10 @@ def forget(
                 waiting = stores.find(context, "spool", targets)
                 journal.check(context, targets, choice.composed, waiting)
             targets = _complete(context, choice, targets)
-            remarks = selection.remarks(context, choice, done=True)
             progress.check()
             path = journal.add(workspace, targets)
             try:
-                erased.append(_erase(context, path, targets, now, remarks))
+                erased.append(_erase(context, path, targets, now, choice))
             except CommonplaceError:  # nothing is changed yet
                 journal.end(path)
                 raise
@@ -85,7 +84,7 @@ def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
     What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
     """
     try:
-        return _erase(context, path, journal.read(path), now, [])
+        return _erase(context, path, journal.read(path), now)
     except PreviewOutdated as error:
         journal.end(path)
         dropped = f"what was confirmed before ({error})"
@@ -146,13 +145,15 @@ def _transcripts(places: Sequence[Erased]) -> list[str]:
 
 
 def _erase(
-    context: Context, path: Path, targets: Targets, now: datetime | None, remarks: Sequence[Unreachable]
+    context: Context, path: Path, targets: Targets, now: datetime | None, choice: Choice | None = None
 ) -> Erasure:
     """Do all steps; what fails keeps the intent, so that it is done again, and is reported.
 
     Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
     """
-    work = _Work(context, path, targets, now)
+    work, remarks = _Work(context, path, targets, now), list[Unreachable]()
+    if choice is not None:
+        work.staying, remarks = choice.notes, selection.remarks(context, choice, done=True)
     copies = stores.find(context, "copies", targets)
     work.do(work.entries_and_notes)
     work.do(lambda: notes.links(context, work.targets, change=True))
@@ -185,6 +186,7 @@ class _Work:
 
     def __init__(self, context: Context, path: Path, targets: Targets, now: datetime | None) -> None:
         self.context, self.path, self.targets, self.now = context, path, targets, now
+        self.staying: Mapping[str, bytes] = {}  # notes that hold nothing of it while they have these bytes
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
@@ -221,7 +223,8 @@ class _Work:
         while True:
             try:
                 held = {name: data for name, data in held.items() if name not in self.blocked}
-                composed = notes.compose(held, held.get, self.targets, self.context.page)
+                likely = [name for name, data in held.items() if self.staying.get(name) is not data]
+                composed = notes.compose(likely, held.get, self.targets, self.context.page)
                 concerned = {change.path for change in composed.changes}
                 concerned |= {block.path for block in self.targets.blocks}.intersection(held)
                 places = self._change(sorted(concerned))

@@ -50,6 +50,7 @@ class Context(Site):
     sources: Sequence[Source]
     open_store: Callable[[], Store]
     pages: dict[str, tuple[bytes, Page]] = field(default_factory=dict, compare=False)
+    held: dict[str, tuple[tuple[int, int], bytes]] = field(default_factory=dict, compare=False)
 
     def page(self, data: bytes, path: str) -> Page:
         """Read a note; the first ones that are asked for are read once, while their bytes stay."""
@@ -68,15 +69,22 @@ class Context(Site):
     @cached_property
     def listing(self) -> Listing:
         """The files that may change, as they lay when they were first asked for."""
+        return self.look()
+
+    def look(self) -> Listing:
+        """Return the files that may change."""
         globs = tuple(dict.fromkeys((*self.settings.index.include, *ALWAYS)))
         return look([Source(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), globs)])[0]
 
     @cached_property
+    def states(self) -> dict[str, tuple[int, int]]:
+        """The time and size of each of the workspace's own notes, by its posix path, as it was listed."""
+        return _states(self.listing)
+
+    @property
     def names(self) -> list[str]:
-        """The paths of the workspace's own notes, posix and relative to it; each file has one."""
-        paths = (state.path for state in self.listing.states())
-        # `transaction.contain` allows no others.
-        return sorted(path for path in paths if "/." not in f"/{path}")
+        """The paths of the workspace's own notes; each file has one."""
+        return list(self.states)
 
     @property
     def lock(self) -> Path:
@@ -122,19 +130,36 @@ class Composed(NamedTuple):
         return ((path, gone) for path, cut in sorted(self.cuts.items()) for gone in cut.gone)
 
 
+def _states(listing: Listing) -> dict[str, tuple[int, int]]:
+    """The time and size of each file that may change, by its path, sorted."""
+    states = [
+        (prefix + name, (mtime_ns, size))
+        for prefix, rows in listing.folders
+        if "/." not in f"/{prefix}"  # `transaction.contain` allows no others
+        for name, mtime_ns, size in rows
+        if name[0] != "."
+    ]
+    return dict(sorted(states))
+
+
 def contents(context: Context) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the bytes of notes, and those that cannot be read now with the reason and what mends it."""
-    found: dict[str, bytes] = {}
-    reasons: dict[str, str] = {}
-    for name, plainly in context.workspace.files.each(context.names):
+    """Return the bytes of notes, and those that cannot be read now with the reason and what mends it.
+
+    A note whose time and size stay is read once.
+    """
+    held, reasons = context.held, dict[str, str]()
+    states = _states(context.look()) if held else context.states
+    changed = [name for name, at in states.items() if name not in held or held[name][0] != at]
+    for name, plainly in context.workspace.files.each(changed):
+        held.pop(name, None)
         try:
             data = context.read(name) if plainly is None else plainly
             if data is not None:
-                found[name] = data
+                held[name] = states[name], data
         except NoteUnreadable as error:
             mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
             reasons[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
-    return found, reasons
+    return {name: held[name][1] for name in states if name in held}, reasons
 
 
 def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:

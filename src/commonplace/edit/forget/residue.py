@@ -1,8 +1,8 @@
 """What is left of what was forgotten: the byte scan, and what cannot be reached from here, with the remedy.
 
 Every file of the workspace and of the user's caches is read whole; no store is asked. Text is looked for as
-it is, escaped, percent-encoded, folded, in UTF-8 and UTF-16; in databases in every row, and in the bytes
-between them. Git, collections, providers and backups are the owner's to clean.
+it is, escaped, percent-encoded and folded; in databases in every row, and in the bytes between them. UTF-16
+without a mark is not found. Git, collections, providers and backups are the owner's to clean.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import json
 import os
 import re
 import shlex
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import chain, product
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from commonplace.base import paths, records, remedies
-from commonplace.base.database import SIDE_FILES, connect, full_text, quoted
+from commonplace.base.database import SIDE_FILES, connect, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.changes import runs
@@ -30,7 +29,8 @@ from commonplace.changes.git import SUBMODULE, Entry, GitError, Repository, open
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
-from commonplace.edit.forget.words import together, unescaped
+from commonplace.edit.forget.words import together
+from commonplace.markdown.document import decode
 from commonplace.notes import scan as listing
 from commonplace.providers import cache
 from commonplace.render import count as counted
@@ -40,9 +40,10 @@ from commonplace.types.store import Site
 _SHOWN = 5  # names in one line
 _SQLITE = b"SQLite format 3\0"
 _SHORTEST = 5  # bytes of a form that is no chance between the rows of a database
-_SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
+_ROWS = 500  # rows of a database that are looked through as one text
 _MARKS = b"\xff\xfe", b"\xfe\xff"  # of UTF-16
-_BLOCK, _OVERLAP = 1 << 26, 1 << 13
+_BLOCK, _OVERLAP = 1 << 22, 1 << 13
+_LARGEST_RECORD = 1 << 26
 _MOST = 1 << 34  # bytes of one file: what holds more would take longer than anybody waits
 _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
 _OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of the program
@@ -58,12 +59,8 @@ class Forms:
         self.words = (targets.whole, targets.parts)
         cases = (str, str.lower, str.upper, str.title, str.casefold)
         written = sorted({case(form) for words in self.words for form in words.forms for case in cases})
-        narrow, little, big = (
-            dict.fromkeys(form.encode(encoding, "surrogatepass").lower() for form in written)
-            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
-        )
-        self.between_rows = [form for form in narrow if len(form) >= _SHORTEST]
-        self.wide = little | big
+        encoded = dict.fromkeys(form.encode("utf-8", "surrogatepass").lower() for form in written)
+        self.between_rows = [form for form in encoded if len(form) >= _SHORTEST]
         self.sessions = targets.mentions
 
     def count(self, text: str) -> int:
@@ -102,15 +99,15 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
     return [*traces, *_named(site, targets)]
 
 
-def _suspects(site: Site, sought: Forms, every: Iterable[Path]) -> Iterator[Path]:
+def _suspects(site: Site, sought: Forms, every: Iterable[str]) -> Iterator[Path]:
     """Yield the files to be looked into one by one: small notes are looked through many at once."""
-    root = site.workspace.root
-    notes: dict[str, Path] = {}
+    above, notes = os.path.join(site.workspace.root, ""), []
     for path in every:
-        if path.suffix == ".md" and path.is_relative_to(root) and paths.DERIVED_FOLDER not in path.parts:
-            notes[os.path.relpath(path, root)] = path
+        name = path.removeprefix(above)
+        if name != path and name.endswith(".md") and paths.DERIVED_FOLDER not in name.split(os.sep):
+            notes.append(name)
         else:
-            yield path
+            yield Path(path)
     texts = (
         (name, os.fsencode(name) + b"\n" + (b"\0" if data is None or data[:2] in _MARKS else data))
         for name, data in site.workspace.files.each(notes)
@@ -118,20 +115,20 @@ def _suspects(site: Site, sought: Forms, every: Iterable[Path]) -> Iterator[Path
     for some in together(texts):  # what cannot be read so, or is no UTF-8, is looked into by itself
         joined = b"\n\n".join(some.values())
         if b"\0" in joined or _in_text(joined, sought):
-            yield from (notes[name] for name, text in some.items() if b"\0" in text or _in_text(text, sought))
+            holding = (name for name, text in some.items() if b"\0" in text or _in_text(text, sought))
+            yield from (Path(above, name) for name in holding)
 
 
 def _named(site: Site, targets: Targets) -> Iterator[Trace]:
     """Links and empty folders of the workspace, but for our own: nothing but their names says it."""
-    for folder, inner, names in os.walk(site.workspace.root):
-        inner[:] = [name for name in inner if name not in (".git", paths.DERIVED_FOLDER)]
-        every = [os.path.join(folder, name) for name in (*inner, *names)]
-        for bare in [one for one in every if os.path.islink(one)] if every else [folder]:
+    own = (".git", paths.DERIVED_FOLDER)
+    for folder, entries in _walk(site.workspace.root, lambda _, name: name not in own, lambda _: None):
+        for bare in [one.path for one in entries if one.is_symlink()] if entries else [folder]:
             if targets.matches(shown := site.shown(Path(bare))):
                 yield Trace(shown, 1, "its name says it: delete or rename it")
 
 
-def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[Path]:
+def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[str]:
     """Yield every file that could hold something: of the workspace, but for git's, and of the caches.
 
     `closed` is called for each folder that cannot be listed.
@@ -139,14 +136,34 @@ def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[Path]:
     seen: set[str] = set()
     is_foreign = _foreign_folders(site)
     for place in (site.workspace.root, paths.user_cache_dir(), site.index.parent, site.usage.parent):
-        for folder, inner, names in os.walk(place, onerror=closed):
-            real = os.path.realpath(folder)
-            inner[:] = sorted(name for name in inner if name != ".git" and not is_foreign(real, name))
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                if path not in seen and os.path.isfile(path) and not os.path.islink(path):
-                    seen.add(path)
-                    yield Path(path)
+        walked = _walk(place, lambda folder, name: name != ".git" and not is_foreign(folder, name), closed)
+        every = chain.from_iterable(entries for _, entries in walked)
+        for path in (one.path for one in every if one.is_file(follow_symlinks=False)):
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _walk(
+    place: Path, is_entered: Callable[[str, str], bool], closed: Callable[[OSError], None]
+) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield a folder and those below it, each with all that is in it, sorted; no link is followed.
+
+    Asks of each folder, by the real path of the one above and its name, whether to enter it.
+    """
+    folders = [os.fspath(place)]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as opened:
+                entries = sorted(opened, key=lambda one: one.name)
+        except OSError as error:
+            closed(error)
+            continue
+        yield folder, entries
+        inner = [one for one in reversed(entries) if one.is_dir(follow_symlinks=False)]
+        real = os.path.realpath(folder)
+        folders += [one.path for one in inner if is_entered(real, one.name)]
 
 
 def _foreign_folders(site: Site) -> Callable[[str, str], bool]:
@@ -177,7 +194,7 @@ def of_file(path: Path, sought: Forms) -> int:
         if path.suffix == ".z" and paths.DERIVED_FOLDER in path.parts:
             return _in_text(records.unpacked(file.read()), sought)
         ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
-        if ours and os.fstat(file.fileno()).st_size <= _BLOCK:
+        if ours and os.fstat(file.fileno()).st_size <= _LARGEST_RECORD:
             return _in_record(file.read(), sought)
         return sum(_in_text(block, sought) for block in _blocks(file))
 
@@ -208,114 +225,45 @@ def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
     """The bytes of a file, some at a time; what stands where two meet is in both. Raises OSError."""
-    left = _MOST
-    for start, end in _written(file):
-        file.seek(start)
-        tail = b""
-        while block := file.read(min(_BLOCK, end - start)):
-            if len(block) > left:
-                raise OSError(errno.EFBIG, f"it holds more than {_MOST:,} bytes")
-            yield tail + block
-            tail = block[-_OVERLAP:]
-            left -= len(block)
-            start += len(block)
-
-
-def _written(file: Any) -> Iterator[tuple[int, int]]:  # noqa: ANN401 - a file opened for bytes
-    """Where in a file something was written: it may have holes that are larger than any disk."""
-    end = 0
-    try:
-        while True:
-            start = file.seek(end, os.SEEK_DATA)
-            end = file.seek(start, os.SEEK_HOLE)
-            yield start, end
-    except (OSError, AttributeError) as error:
-        if getattr(error, "errno", None) != errno.ENXIO:  # a system that tells of no holes
-            yield end, sys.maxsize
+    if os.fstat(file.fileno()).st_size > _MOST:
+        raise OSError(errno.EFBIG, f"it holds more than {_MOST:,} bytes")
+    tail = b""
+    while block := file.read(_BLOCK):
+        yield tail + block
+        tail = block[-_OVERLAP:]
 
 
 def _in_text(data: bytes, sought: Forms) -> int:
-    text = data.decode("utf-8", "replace")
-    count = sought.count(text)
-    if not count and "\\u" in text:
-        count = sought.count(unescaped(text))
-    if count:
-        return count
-    lower, shortest = data.lower(), 1 if data[:2] in _MARKS else _SHORTEST_WIDE
-    if not any(form in lower for form in sought.wide if len(form) >= shortest):
-        return 0
-    ways = product((0, 1), ("utf-16-le", "utf-16-be"))
-    return max(sought.count(data[at:].decode(encoding, "replace")) for at, encoding in ways)
+    return sought.count(decode(data) if data[:2] in _MARKS else data.decode("utf-8", "replace"))
 
 
 def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bool) -> int:
     """Count rows that hold it, and forms between the rows that no row explains."""
     near = {form for block in map(bytes.lower, blocks) for form in sought.between_rows if form in block}
     count, explained = 0, set[bytes]()
-    texts = enumerate(_texts(path)) if near or rows else ()
-    for some in together(texts):
-        joined = "\n\n".join(some.values())
-        count += sum(map(sought.count_in_row, some.values())) if rows and sought.count(joined) else 0
+    for texts in _texts(path) if near or rows else ():
+        joined = "\n\n".join(texts)
+        count += sum(map(sought.count_in_row, texts)) if rows and sought.count(joined) else 0
         lower = joined.encode("utf-8", "surrogatepass").lower() if near else b""
         explained |= {form for form in near - explained if form in lower}
-    unexplained = near - explained
-    return count + len(unexplained | _unmerged(path, explained))
+    return count + len(near - explained)
 
 
-def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
-    """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
-    unmerged: set[bytes] = set()
-    if not forms:
-        return unmerged
-    try:
-        with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
-            for table in full_text(connection):
-                words = _vocabulary(connection, table)
-                rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
-                pages: Any = connection.execute(f"SELECT block FROM {quoted(f'{table}_data')}")
-                for (page,) in pages:
-                    alone = (form for form in rests if _alone(form, page.lower(), rests[form]))
-                    unmerged.update(alone)
-    except (apsw.Error, OSError):
-        return forms
-    return unmerged
-
-
-def _vocabulary(connection: apsw.Connection, table: str) -> list[bytes]:
-    """The words that the rows of a table of full text still have."""
-    source = f"fts5vocab(main, {quoted(table)}, 'row')"
-    connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
-    terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
-    connection.execute("DROP TABLE temp.vocabulary")
-    return [term.encode("utf-8", "surrogatepass") for (term,) in terms]
-
-
-def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
-    """Whether a form stands anywhere in a page without the rest of one of the words that have it."""
-    at = page.find(form)
-    while at >= 0:
-        if not any(page.startswith(rest, at) for rest in rests):
-            return True
-        at = page.find(form, at + 1)
-    return False
-
-
-def _texts(path: Path) -> Iterator[str]:
-    """Every text in the rows of a database; none of one that cannot be read."""
+def _texts(path: Path) -> Iterator[list[str]]:
+    """Every text in the rows of a database, some rows at a time; none of one that cannot be read."""
     with (
         suppress(apsw.Error, OSError),
         closing(connect(Root(path.parent), path.name, readonly=True)) as connection,
     ):
-        rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
-        for name, sql in rows:
-            if "VIRTUAL TABLE" in str(sql).upper():
-                continue
-            every: Any = connection.execute(f"SELECT * FROM {quoted(name)}")
-            for value in (value for row in every for value in row):
-                if isinstance(value, str):
-                    yield value
-                elif isinstance(value, bytes) and name == "meta":
-                    yield value.decode("utf-8", "replace")
+        tables: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+        for name in [name for name, sql in tables if "VIRTUAL TABLE" not in str(sql).upper()]:
+            columns: Any = connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+            kinds = "'text', 'blob'" if name == "meta" else "'text'"
+            texts = [f"iif(typeof({one}) IN ({kinds}), {one}, '')" for one in map(quoted, chain(*columns))]
+            rows: Any = connection.execute(f"SELECT {', '.join(texts)} FROM {quoted(name)}")
+            while some := list(islice(rows, _ROWS)):
+                values = filter(None, chain.from_iterable(some))
+                yield [one if isinstance(one, str) else one.decode("utf-8", "replace") for one in values]
 
 
 # --- out of reach ---------------------------------------------------------------------------------------

@@ -194,10 +194,13 @@ def _temporaries(workspace: paths.Workspace) -> Iterator[Path]:
 
 def _below(root: Root, folder: Path) -> Iterator[Path]:
     """A folder and those below it, but none that a link leads to."""
+    inner: list[str] = []
     if root.is_folder(folder):
         yield folder
-        for name in _names(root, folder):
-            yield from _below(root, folder / name)
+        with suppress(OSError), root.listed(folder) as opened, os.scandir(opened) as entries:
+            inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    for name in inner:
+        yield from _below(root, folder / name)
 
 
 def _names(root: Root, folder: Path) -> list[str]:

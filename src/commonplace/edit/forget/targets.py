@@ -114,7 +114,7 @@ class Targets:
     def mentions(self) -> re.Pattern[str]:
         """How a text names one of the sessions: by its id (the group `id`) or by the file of its messages."""
         if not self.sessions:
-            return re.compile("(?P<id>(?!))")
+            return re.compile("\0(?P<id>(?!))")  # told at once for a text without a NUL
         ids = "|".join(map(re.escape, sorted(self.session_names)))
         files = "|".join(re.escape(path.removesuffix(".jsonl")) for path in self.transcripts)
         named = rf"(?P<id>session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}]))"
@@ -458,7 +458,9 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
 def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, int]]:
     """What is to be cut out between comments, tags and brackets, which stay unless they are asked for."""
     for mark in visible.HIDDEN.finditer(text, first, last + _NEAR):
-        if mark.start() < last and mark[0][0] in "<[]" and mark[0][:2] != "[^" and mark[0] not in said:
+        if mark.start() >= last:
+            break
+        if mark[0][0] in "<[]" and mark[0][:2] != "[^" and mark[0] not in said:
             yield first, mark.start()
             first = mark.end()
     yield first, last

@@ -100,8 +100,7 @@ class Words:
         return merged
 
     def _found(self, text: str) -> Iterator[Span]:
-        few = self._words if len(self._words) <= _MANY else ()
-        for reading in _readings(text, self._encoded, [piece for word in few for piece in word.pieces]):
+        for reading in _readings(text, self._encoded, self._may_stand_in):
             lower = _lower(reading.text)
             for word in self._near(reading.text, lower):
                 for first, last in word.places(reading.text, lower):
@@ -113,9 +112,13 @@ class Words:
             bare = plain(text)
             near = [self._words[at] for at in self._begun(bare)]
         else:
-            near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
+            near = [word for word in self._words if word.has_pieces_in(lower)]
             bare = plain(text) if near else ""
         yield from (word for word in near if word.may_stand_in(bare))
+
+    def _may_stand_in(self, lower: str) -> bool:
+        """Whether a text in lower case holds all pieces of a word, or there are too many words to look."""
+        return len(self._words) > _MANY or any(word.has_pieces_in(lower) for word in self._words)
 
     def _begun(self, bare: str) -> list[int]:
         """The numbers of words that begin in a plain text: one look at it, however many they are."""
@@ -165,8 +168,10 @@ class _Word:
         self._names, self._written = names, list(dict.fromkeys([*composed, *folded]))
         self._steps = [_steps(form, names=names) for form in folded]
         self.cores = {tuple(map(plain, form.split() if names else [form])) for form in folded}
-        # The longest part of each form within which nothing else may stand.
-        self.pieces = {max((piece for _, piece in steps), key=len) for steps in self._steps}
+
+    def has_pieces_in(self, lower: str) -> bool:
+        """Whether a text in lower case holds every piece of a form within which nothing else may stand."""
+        return any(all(piece in lower for _, piece in steps) for steps in self._steps)
 
     def may_stand_in(self, bare: str) -> bool:
         """Whether a plain text holds all that a text with this word in it has in common."""
@@ -253,10 +258,10 @@ class _Reading(NamedTuple):
     place: Callable[[int, _Bisect], int]
 
 
-def _readings(text: str, encoded: Collection[str], pieces: Collection[str] = ()) -> Iterator[_Reading]:
+def _readings(text: str, encoded: Collection[str], may_hold: Callable[[str], bool]) -> Iterator[_Reading]:
     """Read a text as it stands, decoded where an encoded piece stands in it, and as a reader sees it.
 
-    The last only where one of `pieces`, if there are any, then stands in it: this is what takes time.
+    The last only where the words may then stand in it, in lower case: this is what takes time.
     """
     ways = [_Reading(text, lambda place, bisect: place)]
     if encoded and ("\\u" in text or "%" in text):
@@ -274,7 +279,7 @@ def _readings(text: str, encoded: Collection[str], pieces: Collection[str] = ())
         yield reading
         instead = visible.instead if "&" in folded else ""
         lower = _lower(visible.WITHIN.sub("", visible.HIDDEN.sub(instead, reading.text)))
-        if len(lower) < len(reading.text) and (not pieces or any(piece in lower for piece in pieces)):
+        if len(lower) < len(reading.text) and may_hold(lower):
             yield _replaced(_replaced(reading, visible.HIDDEN, visible.instead), visible.WITHIN)
 
 

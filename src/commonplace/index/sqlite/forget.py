@@ -27,8 +27,9 @@ from commonplace.types.changes import Erased
 from commonplace.types.store import Site
 
 _TEXTS = (
-    "SELECT p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
-    " JOIN notes n ON n.id = p.note_id WHERE n.collection = ? AND n.path = ?"
+    "SELECT p.text, s.headings FROM notes n"
+    " CROSS JOIN passages p ON p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id"
+    " JOIN sections s ON s.id = p.section_id WHERE n.collection = ? AND n.path = ?"
 )
 
 
