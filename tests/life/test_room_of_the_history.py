@@ -19,7 +19,9 @@ import pytest
 from tests.life.conftest import Owner
 from tests.life.test_overwritten import everything
 
-WORDS = "harbour lamp gate boiler ferry ticket garden walnut copper signal morning letter paint window".split()
+WORDS = (
+    "harbour lamp gate boiler ferry ticket garden walnut copper signal morning letter paint window".split()
+)
 
 
 def lines(count: int, seed: int = 3) -> list[str]:

@@ -161,7 +161,7 @@ def test_turns_are_whole_as_they_are(search: Search) -> None:
         "tea NOT coffee",
         'tea -"black coffee"',
         'tea NOT "black coffee"',
-        "tea AND (cellar NOT coffee)",
+        "tea AND cellar NOT coffee",
         "lex: tea -coffee",
         "lex: tea NOT coffee\nlex: tea",
     ],
@@ -176,7 +176,7 @@ def test_what_the_question_excludes_completes_nothing(question: str, tmp_path: P
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
         assert [hit.text for hit in memory.search(question).hits] == [tea]
-        for other in ("tea", '"green tea"', "tea -cocoa", "tea NOT cocoa", "tea OR (cocoa NOT milk)"):
+        for other in ("tea", '"green tea"', "tea -cocoa", "tea NOT cocoa", "tea OR cocoa NOT milk"):
             assert [hit.text for hit in memory.search(other).hits] == [f"{tea}\n{dark}"], other
 
 

@@ -55,9 +55,6 @@ _FILTER = lazy(
 _SIGNS = frozenset(":：<>=")
 _JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
 _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
-# Share of letters in common with a key that is meant, and letters of one; of a shorter one two neighbours may
-# have changed places.
-_LIKE, _LONG, _SHORTEST = 0.8, 4, 3
 
 
 class Filter(NamedTuple):
@@ -111,45 +108,16 @@ def may_name_keys(text: str) -> bool:
     return any(_built_in(match) is None for match in _matches(text))
 
 
-def warnings(index: Index, text: str, filters: Sequence[Filter]) -> list[str]:
-    """Say which filters have a key that no note has, and what left in a text as words is nearly one."""
+def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
+    """Say which filters have a key that no note has."""
     named = {item.key: item for item in filters if item.key in KEYS}
-    words = [match for match in _matches(text) if _may_be_misspelt(match)]
-    if not named and not words:
-        return []
-    keys = facts.keys(index)
-    known = sorted(keys | KEYS | BUILT_IN)
-    said = []
-    for key, item in named.items():
-        if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,)):
-            quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
-            said.append(message("search.no_key", quoted, key=key, value=item.value))
-    if words:
-        from difflib import get_close_matches
-    for match in words:
-        key, sign, value = _parts(match)
-        is_long = len(key) >= _LONG
-        close = _swapped(key, known) or (get_close_matches(key, known, 1, _LIKE) if is_long else [])
-        if close[:1] == [key] and sign != ":":  # a date is not compared with a sign
-            meant = '"{key}{sign}{value}" is looked for as words; did you mean {key}:{value}?'
-            said.append(message("search.sign", meant, key=key, sign=sign, value=value))
-        elif close:
-            meant = 'no note has the key "{key}": looked for as words; did you mean {near}?'
-            said.append(message("search.near_key", meant, key=match["key"], near=close[0]))
-    return list(dict.fromkeys(said))
-
-
-def _swapped(key: str, known: Sequence[str]) -> list[str]:
-    """The known keys that a key is when two neighbours change places."""
-    swaps = {key[:at] + key[at + 1] + key[at] + key[at + 2 :] for at in range(len(key) - 1)}
-    return [one for one in known if one in swaps]
-
-
-def _may_be_misspelt(match: re.Match[str]) -> bool:
-    """Whether what is no filter may have been meant for one: no short key, no code, no address."""
-    key, sign, value = _parts(match)
-    is_code = sign == "=" or key.endswith("-")  # `FOO=bar`, `session->id`
-    return len(key) >= _SHORTEST and not is_code and not (sign == ":" and value.startswith(_NO_VALUES))
+    keys = facts.keys(index) if named else frozenset()
+    quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
+    return [
+        message("search.no_key", quoted, key=key, value=item.value)
+        for key, item in named.items()
+        if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,))
+    ]
 
 
 def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:

@@ -98,7 +98,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
         _take_back(outcome, lacking, evidence.day)
     elif asked.required and not asked.quoted:
-        demand = "no passage meets what AND, OR, NOT, NEAR or word* demand"
+        demand = "no passage meets what AND, OR, NOT or word* demand"
         outcome.warnings.append(
             message("search.demand", "{demand}; plain words demand nothing", demand=demand)
         )
@@ -282,13 +282,16 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         outcome.warnings.append(message("search.excluded", read, words=words))
     if operators := ", ".join(one for one in asked.operators if one != "NOT"):
         outcome.warnings.append(message("search.read", "read as operators: {operators}", operators=operators))
+    if asked.operators and "(" in asked.text:
+        flat = "parentheses group nothing: AND binds before OR"
+        outcome.warnings.append(message("search.flat", flat))
     if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
 
     from commonplace.search import filters
 
-    outcome.warnings += filters.warnings(index, asked.text, asked.filters)
+    outcome.warnings += filters.warnings(index, asked.filters)
     if asked.stray:
         operators = " and ".join(asked.stray)
         whole = "filters hold for the whole question: {operators} beside one counts for nothing"

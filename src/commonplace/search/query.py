@@ -1,8 +1,9 @@
 """What a person typed, as a question the index can answer; nothing typed is ever a syntax error.
 
 Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found where something
-holds them, `-word` and `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)`
-and parentheses say exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`).
+holds them, `-word` and `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR` and `NOT` say
+exactly what is wanted, AND before OR, without nesting. `in:`, `after:` and their like are filters
+(`filters.py`).
 Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole, in parts and in other spellings
 (`language.identifiers`).
 """
@@ -35,8 +36,7 @@ else:
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
 MAX_TERMS = 512
 MAX_SPELLINGS = 48
-MAX_ITEMS = 128  # words and operators of a boolean question; FTS5 refuses expressions deeper than 256
-MAX_DEPTH = 16
+MAX_ITEMS = 128  # words and operators of a question with operators
 MAX_OPTIONS = 16  # exclusions that are looked up among the notes
 DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`query_document.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
@@ -47,8 +47,8 @@ TYPED, EXPANDED = 1.0, 0.5
 
 _TOKEN = lazy(
     r"""(?P<not>(?<!\S)-(?=["“„«「『\w]))?"""
-    r"""(?:NEAR\s*\((?P<near>[^()]*)\)|"(?P<phrase>[^"]*)"?|[“„«「『](?P<marked>[^“”„«»「」『』]*)[”“»」』]"""
-    r"""|(?P<paren>[()])|(?P<word>[^\s"()“„«「『]+))"""
+    r"""(?:"(?P<phrase>[^"]*)"?|[“„«「『](?P<marked>[^“”„«»「」『』]*)[”“»」』]"""
+    r"""|(?P<word>[^\s"()“„«「『]+))"""
 )
 _NO_WORDS = frozenset('-"()“„«「『')  # without them a question is words alone
 IDENTIFIER = 5  # characters at least
@@ -282,12 +282,12 @@ def _meant(items: list[_Item], *, filtered: bool) -> list[_Item]:
     """
     if not any(item.operator for item in items):
         return items
-    plain = [not (item.operator or item.quoted or item.text in ("(", ")")) for item in items]
+    plain = [not (item.operator or item.quoted) for item in items]
     words = [item.text for item, is_word in zip(items, plain, strict=True) if is_word]
     is_loud = " ".join(words).isupper() and any(map(all, pairwise(plain)))
     is_sentence = is_loud or any(word.lower() in stopwords.ENGLISH for word in words)
     meant = []
-    for around in zip([_Item("("), *items], items, [*items[1:], _Item(")")], strict=False):
+    for around in zip([_END, *items], items, [*items[1:], _END], strict=False):
         item = around[1]
         if not item.operator or not (is_sentence or _lacks_operand(*around)):
             meant.append(item)
@@ -298,12 +298,10 @@ def _meant(items: list[_Item], *, filtered: bool) -> list[_Item]:
 
 def _lacks_operand(before: _Item, item: _Item, after: _Item) -> bool:
     """Whether an operator does not stand where its operands are; NOT may follow another one, or nothing."""
-    if item.operator == "NEAR":
-        return False
-    is_open = after.text == ")" or after.operator in ("AND", "OR")
+    is_open = after.operator in ("AND", "OR")
     if item.operator == "NOT":
         return is_open or "NOT" in (before.operator, after.operator)
-    return is_open or before.text == "(" or before.operator in ("AND", "OR", "NOT")
+    return is_open or before.operator in ("AND", "OR", "NOT")
 
 
 def _without_options(items: list[_Item], is_option: IsOption) -> list[_Item]:
@@ -318,20 +316,36 @@ def _unwanted(items: Sequence[_Item]) -> Iterator[str]:
     """What a question excludes, as it was typed."""
     for before, item in zip([_Item(""), *items], items, strict=False):
         sign = "-" if item.negative else "NOT " if before.operator == "NOT" else ""
-        if sign and item.text != "(":
+        if sign:
             yield f'{sign}"{item.text}"' if item.quoted else f"{sign}{item.text}"
 
 
 def _demanding(text: str, items: Sequence[_Item], *, listing: bool) -> Query:
     """A question with operators; one of operators alone is taken by its words, unless filters are left."""
-    parser = _Parser(items[:MAX_ITEMS])
-    if tree := parser.alternatives():
-        negated = " OR ".join(parser.negated) or None
-        return Query(text, " ".join(parser.words), (), required=tree, negated=negated)
-    if excluded := " OR ".join(parser.unwanted):
+    parts: list[tuple[list[str], list[str]]] = [([], [])]  # between OR: what is wanted, what is not
+    words: list[str] = []
+    for before, item in zip([_END, *items[:MAX_ITEMS]], items[:MAX_ITEMS], strict=False):
+        negative = item.negative or before.operator == "NOT"
+        if item.operator == "OR":
+            parts.append(([], []))
+        elif not item.operator:
+            parts[-1][negative].append(_spelled(item, negative))
+            words += [] if negative else [item.text]
+    each = [_conjunction(wanted, unwanted) for wanted, unwanted in parts if wanted]
+    if each:
+        negated = " OR ".join(one for wanted, unwanted in parts if wanted for one in unwanted) or None
+        tree = " OR ".join(f"({part})" for part in each)
+        return Query(text, " ".join(words), (), required=tree, negated=negated)
+    if excluded := " OR ".join(one for _, unwanted in parts for one in unwanted):
         return Query(text, "", (), excluded=excluded)
     plain = "" if listing else " ".join(item.text for item in items)
     return Query(text, plain, tuple(terms(plain)))
+
+
+def _conjunction(wanted: Sequence[str], unwanted: Sequence[str]) -> str:
+    """The expression of what stands between two OR."""
+    expression = " AND ".join(f"({part})" for part in wanted)
+    return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
 
 
 def _beside_filters(items: Sequence[_Item]) -> tuple[list[_Item], tuple[str, ...]]:
@@ -339,20 +353,13 @@ def _beside_filters(items: Sequence[_Item]) -> tuple[list[_Item], tuple[str, ...
 
     AND says what filters do anyway.
     """
-    left: list[_Item] = []
-    for item in items:
-        if item.text == ")" and left and left[-1].text == "(":
-            left.pop()
-        else:
-            left.append(item)
-    ends = _Item("(", operator="AND"), _Item(")", operator="AND")
     stray = []
-    for before, item, after in zip([ends[0], *left], left, [*left[1:], ends[1]], strict=False):
-        is_open = after.text == ")" or after.operator in ("AND", "OR")
-        alone = is_open or before.text == "(" or before.operator in ("AND", "OR", "NOT")
+    for before, item, after in zip([_END, *items], items, [*items[1:], _END], strict=False):
+        is_open = after.operator in ("AND", "OR")
+        alone = is_open or before.operator in ("AND", "OR", "NOT")
         if (item.operator == "OR" and alone) or (item.operator == "NOT" and is_open):
             stray.append(item)
-    kept = [item for item in left if not any(item is one for one in stray)]
+    kept = [item for item in items if not any(item is one for one in stray)]
     return kept, tuple(dict.fromkeys(item.operator for item in stray))
 
 
@@ -406,23 +413,19 @@ class _Item(NamedTuple):
     operator: str = ""
 
 
-def _items(text: str) -> Iterator[_Item]:
-    """Split a question into words, phrases and operators; what holds no letter or digit is dropped.
+_END = _Item("", operator="AND")  # before the first item and behind the last one
 
-    Parentheses count only in a question with an operator; prose has them too.
-    """
+
+def _items(text: str) -> Iterator[_Item]:
+    """Split a question into words, phrases and operators; what holds no letter or digit is dropped."""
     if _NO_WORDS.isdisjoint(text):  # to compile the expression takes 1.5 ms
         yield from (_word(word) for word in text.split() if _WORD.search(word))
         return
     for found in _TOKEN.finditer(text):
         word, phrase = found["word"] or "", found["phrase"] or found["marked"] or ""
-        if found["near"] is not None:
-            yield _Item(found["near"], operator="NEAR")
-        elif _WORD.search(phrase):
+        if _WORD.search(phrase):
             quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase)
             yield _Item(phrase, quoted=quoted, negative=bool(found["not"]))
-        elif found["paren"]:
-            yield _Item(found["paren"])
         elif _WORD.search(word):
             yield _word(word, bool(found["not"]) and _OPTION.match(word) is None)
 
@@ -444,79 +447,10 @@ def _word(word: str, negative: bool = False) -> _Item:
     return _Item(stem if prefix else word, negative=negative, prefix=prefix)
 
 
-class _Parser:
-    """Recursive descent over items: OR binds loosest, then AND (also unwritten), then NOT."""
-
-    def __init__(self, items: Sequence[_Item]) -> None:
-        self.items = list(items)
-        self.place = 0
-        self.depth = 0
-        self.words: list[str] = []
-        self.negated: list[str] = []
-        self.unwanted: list[str] = []  # with what stands alone
-
-    def peek(self) -> _Item | None:
-        return self.items[self.place] if self.place < len(self.items) else None
-
-    def alternatives(self) -> str:
-        parts = []
-        while (item := self.peek()) is not None and not (item.text == ")" and self.depth):
-            if item.operator == "OR" or item.text == ")":
-                self.place += 1
-                continue
-            parts.append(self.conjunction())
-        return " OR ".join(f"({part})" for part in parts if part)
-
-    def conjunction(self) -> str:
-        wanted: list[str] = []
-        unwanted: list[str] = []
-        while (item := self.peek()) is not None and item.operator != "OR" and item.text != ")":
-            if item.operator == "AND":
-                self.place += 1
-                continue
-            negative = item.negative or item.operator == "NOT"
-            self.place += item.operator == "NOT"
-            if operand := self.operand(negative):
-                (unwanted if negative else wanted).append(operand)
-        self.unwanted += unwanted
-        expression = " AND ".join(f"({part})" for part in wanted)
-        if expression and unwanted:
-            self.negated += unwanted
-            expression = f"({expression}) NOT ({' OR '.join(unwanted)})"
-        return expression
-
-    def operand(self, negative: bool) -> str:
-        item = self.peek()
-        self.place += 1
-        if item is None or item.operator in ("AND", "OR", "NOT") or item.text == ")":
-            return ""
-        if item.text == "(":
-            if self.depth == MAX_DEPTH:
-                return ""
-            self.depth += 1
-            inner = self.alternatives()
-            self.depth -= 1
-            closing = self.peek()
-            self.place += closing is not None and closing.text == ")"
-            return inner
-        if not negative:
-            self.words.append(item.text)
-        return _near(item.text) if item.operator == "NEAR" else _spelled(item, negative)
-
-
 def _spelled(item: _Item, negative: bool) -> str:
     """What finds a word or a phrase; a word that is wanted in its other spellings too."""
     others = [] if negative or item.quoted or item.prefix else _spellings(item.text)
     return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
-
-
-def _near(body: str) -> str:
-    words, _, distance = body.partition(",")
-    expressions = [lexicon.expression(word) for word in words.split() if _WORD.search(word)]
-    if len(expressions) < 2:
-        return "".join(expressions)
-    digits = distance.strip()[:4]  # beyond them it makes no difference, and Python refuses thousands
-    return f"NEAR({' '.join(expressions)}, {int(digits) if digits.isdecimal() else 10})"
 
 
 def _literal(item: _Item) -> str:
