@@ -953,12 +953,12 @@ class _Other:
                 self._memory.close()
 
 
-def _infos(store: Store) -> list[NoteInfo]:
-    """Every note of the index, which is compared with the files first."""
+def _infos(store: Store, *, apart: bool = False) -> list[NoteInfo]:
+    """Every note of the index, which is compared with the files first; conversations `apart`."""
 
     def read() -> list[NoteInfo]:
         store.freshen()
-        return places.notes(store.index)
+        return places.notes(store.index, apart=apart)
 
     return store.ask(read)
 
@@ -1224,7 +1224,7 @@ def names(memory: Memory) -> tuple[str, ...]:
 def listing(memory: Memory, under: str = "") -> tuple[tuple[NoteInfo, ...], list[str]]:
     """List notes as `Memory.notes` does; return with them what keeps other workspaces from being listed."""
     with memory._reading() as reader:
-        notes = _infos(reader.store)
+        notes = _infos(reader.store, apart=True)
     lists, failures = memory._ask_others(Memory.notes)
     for name, found in lists.items():
         notes += union.listed(name, found)

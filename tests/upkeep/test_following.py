@@ -99,7 +99,7 @@ def test_a_packed_archive_with_an_odd_name_is_followed(root: Path, tmp_path: Pat
         assert memory.sync().added == 2  # with MEMORY.md
         (hit,) = memory.search("kestrel service").hits
         assert hit.headings == ("2026-02-13 Kestrel's region",)
-        assert [note.path for note in memory.notes("data-1")] == ["data-1/data [1]*.zip"]
+        assert [note.path for note in memory.notes("data-1")] == ["data-1/data [1]*.zip#1"]
 
 
 def test_what_is_no_transcript_is_refused(root: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import AGENT_VARIABLE
 from commonplace.config.settings import AUTO, TRANSCRIPTS
-from commonplace.render import screen
+from commonplace.render import reports, screen
 from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
@@ -183,15 +183,18 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
 @format_option(("text", "json"))
 @click.pass_context
 def list_(ctx: click.Context, form: str) -> None:
-    """List the transcripts, those written to last first: id, format, when, size."""
+    """List the sessions, those written to last first: id, format, when, turns or size, title."""
     from commonplace.upkeep import following
 
     listed = following.sessions(session.open_memory(ctx))
     times = [datetime.fromtimestamp(one.written).isoformat(timespec="minutes") for one in listed]
     rows = [
-        [screen.one_line(one.id), one.format or "unknown", when.replace("T", " "), screen.size(one.size)]
+        [
+            screen.one_line(one.id), one.format or "unknown", when.replace("T", " "),
+            reports.extent(one.size, one.turns), screen.one_line(one.title),
+        ]
         for one, when in zip(listed, times, strict=True)
-    ]
+    ]  # fmt: skip
     data = [to_data(one) | {"written": when} for one, when in zip(listed, times, strict=True)]
     session.answer(form, data, lambda: "\n".join(screen.table(rows, right=(3,))) or "no transcripts")
 

@@ -48,7 +48,7 @@ def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
 
 def of_notes(notes: Sequence[NoteInfo], names: Collection[str]) -> list[str]:
     """Return the same for the first notes of a list; nothing for one whose text another has as well."""
-    named = [f"{_workspace(one.path, names)}#{one.docid}" for one in notes]
+    named = [one.path if one.number else f"{_workspace(one.path, names)}#{one.docid}" for one in notes]
     count = Counter(named)
     return [name if count[name] == 1 else "" for name in named[:MOST]]
 

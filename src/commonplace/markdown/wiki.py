@@ -21,6 +21,7 @@ _TASK = re.compile(r"(?:\d\d:\d\d[ \t]+)?\[([ xX])\][ \t]+\S")  # behind an hour
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500
+_MOST_DIGITS = 9
 _LONGEST_LINE = 10_000  # characters that are looked at for tags
 
 
@@ -77,7 +78,13 @@ def _text(note: Note) -> Iterator[str]:
 
 
 def lines(note: Note, place: str) -> tuple[int, int] | None:
-    """Return the first and the last line of a place in a note; None where it has no such place."""
+    """Return the first and the last line of a place in a note; None where it has no such place.
+
+    Conversations of a transcript are named by their numbers, from 1.
+    """
+    if note.kind == "session" and place.isdecimal():
+        number = int(place[:_MOST_DIGITS])
+        return _below(note, number) if 0 < number <= len(note.headings) else None
     return _block(note, place[1:]) if place.startswith("^") else _section(note, place)
 
 
@@ -85,7 +92,7 @@ def _section(note: Note, place: str) -> tuple[int, int] | None:
     """The lines of the section below a heading; of `A#B` the first B that stands below A."""
     wanted = [name for part in place.split("#") if (name := _plain(part))]
     headings = list(note.headings)
-    start, level, last = 0, 0, len(note.lines)
+    start, level = 0, 0
     for name in wanted:
         while start < len(headings) and _plain(headings[start].text) != name:
             start += 1
@@ -95,11 +102,14 @@ def _section(note: Note, place: str) -> tuple[int, int] | None:
             return None
         level = headings[start].level
         start += 1
-    if not level:
-        return None
-    first = headings[start - 1].line
-    after = (heading.line - 1 for heading in headings[start:] if heading.level <= level)
-    last = next(after, last)
+    return _below(note, start) if level else None
+
+
+def _below(note: Note, number: int) -> tuple[int, int]:
+    """The lines of the section below a heading, by its number from 1, without blank ones at the end."""
+    _, *further = headings = note.headings[number - 1 :]
+    after = (heading.line - 1 for heading in further if heading.level <= headings[0].level)
+    first, last = headings[0].line, next(after, len(note.lines))
     while last > first and not note.lines[last - 1].strip():
         last -= 1
     return first, last

@@ -183,12 +183,17 @@ def written_text(written: Written) -> str:
     return screen.place(written.path, written.start_line, written.end_line)
 
 
+def extent(size: int, turns: int) -> str:
+    """Say how large a note is: a conversation by its turns, any other by its bytes."""
+    return count(turns, "turn") if turns else screen.size(size)
+
+
 def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN, *, numbered: int = 0) -> str:
     """List notes: path, date, size, title; on a terminal paths and titles that are too long are cut.
 
-    There the first ones, `numbered` of them, have their numbers.
+    There the first ones, `numbered` of them, have their numbers. A conversation has its turns for a size.
     """
-    fields = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
+    fields = ((note.path, note.date or "", extent(note.size, note.turns), note.title) for note in notes)
     rows = [tuple(map(screen.one_line, row)) for row in fields]
     lead = numbers(min(len(rows), numbered), look)
     beside = len(str(len(lead))) + 1 if any(lead) else 0

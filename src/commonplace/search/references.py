@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from commonplace.index.store import Store
 from commonplace.language import caseless, composed
 from commonplace.notes.scan import Globs, Source, transcript_name, walked
 from commonplace.notes.scan import shown as shown
+from commonplace.types import CONVERSATIONS, ConversationInfo
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ def linked(store: Store, link: Link) -> str:
     rows = {shown(row.collection, row.path): row for row in store.index.notes()}
     name = caseless(link.name.removeprefix("./").strip("/"))
     file = name if name.endswith(".md") else f"{name}.md"
-    found = [path for path in rows if f"/{caseless(path)}".endswith(f"/{file}")]
+    found = [path for path in rows if f"/{caseless(path)}".endswith((f"/{file}", f"/{name}"))]
     if not found:
         called = {(one.collection, one.path): one.metadata for one in facts.facts(store.index)}
         found = [
@@ -219,20 +221,41 @@ def _source(store: Store, collection: str) -> Source:
 # --- notes one by one -----------------------------------------------------------------------------------
 
 
-def notes(index: Index) -> list[NoteInfo]:
-    """Return every indexed note, in the order of their paths as they are shown."""
+def notes(index: Index, *, apart: bool = False) -> list[NoteInfo]:
+    """Return every indexed note, in the order of their paths as they are shown.
+
+    With `apart` each conversation of a file that holds several stands for itself.
+    """
     from commonplace.types import NoteInfo
 
     with index.transaction(write=False):
         rows, days = index.notes(), facts.days(index)
-    infos = [
-        NoteInfo(
+    rows.sort(key=lambda row: shown(row.collection, row.path))
+    infos: list[NoteInfo] = []
+    for row in rows:
+        info = NoteInfo(
             shown(row.collection, row.path), row.collection, row.title, row.date, row.size, row.lines,
             row.hash[:DOCID], tuple(days[row.collection, row.path]),
+        )  # fmt: skip
+        infos += _conversations(info, row.metadata or "") if apart else [info]
+    return infos
+
+
+def _conversations(info: NoteInfo, metadata: str) -> list[NoteInfo]:
+    """The conversations of a transcript; the file itself where it holds one."""
+    if f'"{CONVERSATIONS}"' not in metadata:
+        return [info]
+    told = [ConversationInfo(*one) for one in json.loads(metadata)[CONVERSATIONS]]
+    if told and not told[0].first:
+        return [replace(info, turns=told[0].turns)]
+    return [
+        replace(
+            info, path=f"{info.path}#{number}", title=one.title, date=one.day or None, size=one.size,
+            lines=one.last - one.first + 1, days=(one.day,) if one.day else (), turns=one.turns,
+            number=number, written=one.ended,
         )
-        for row in rows
+        for number, one in enumerate(told, 1)
     ]  # fmt: skip
-    return sorted(infos, key=lambda note: note.path)
 
 
 def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
@@ -240,8 +263,8 @@ def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
     under = composed(under.strip().removeprefix("./").rstrip("/"))
     matches = Globs([under]) if _is_glob(under) else None
     for note in notes:
-        inside = f"{composed(note.path)}/".startswith(f"{under}/") or composed(note.collection) == under
-        if under in ("", ".") or (matches(note.path) if matches else inside):
+        inside = f"{composed(note.file)}/".startswith(f"{under}/") or composed(note.collection) == under
+        if under in ("", ".", note.path) or (matches(note.file) if matches else inside):
             yield note
 
 
@@ -259,7 +282,7 @@ def expand(references: Iterable[str], known: Sequence[NoteInfo]) -> list[str]:
     expanded: list[str] = []
     for reference in filter(None, parts):
         glob = _is_glob(reference) and reference not in named
-        expanded += [note.path for note in below(known, reference) if glob] or [reference]
+        expanded += [note.file for note in below(known, reference) if glob] or [reference]
     return list(dict.fromkeys(expanded))
 
 

@@ -133,6 +133,14 @@ def day(at: str) -> str:
         return ""
 
 
+def seconds(at: str) -> float:
+    """Return a time as seconds since 1970; 0 for anything else."""
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
 # --- files, of which no more is read than is needed -----------------------------------------------------
 
 

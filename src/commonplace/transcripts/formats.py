@@ -31,7 +31,7 @@ from commonplace.redaction.redact import redact
 from commonplace.transcripts import content, ours
 from commonplace.transcripts.content import Conversation, Damaged, Unreadable, Value
 from commonplace.transcripts.rendering import Renderer, clean
-from commonplace.types import Heading, Note
+from commonplace.types import CONVERSATIONS, ConversationInfo, Heading, Note
 from commonplace.types.events import Turn
 
 _HEAD = 200  # values by which a format is recognised
@@ -157,39 +157,57 @@ def note(
             renderer = Renderer()
             values = damage.values(rows, size if rows is file else None)
             lines = [renderer.line(turn) for turn in _turns(values, name)]
-            return _note(path, renderer.title, lines, renderer.first_day)
+            told = ConversationInfo(0, 0, renderer.title, renderer.first_day, sum(map(bool, lines)))
+            return _note(path, lines, [told])
     with _unpacked(file, path) as parts:
         return _archive(_conversations(parts, name, damage), path)
 
 
 def _archive(conversations: Iterable[Conversation], path: str) -> Note:
     """A note with a section for each conversation of a file that is one value."""
-    lines, headings, days, title = list[str](), list[Heading](), set[str](), ""
+    lines, headings, told = list[str](), list[Heading](), list[ConversationInfo]()
+    for conversation, day, title, spoken in _spoken(conversations):
+        first = 0 if conversation.is_file else len(lines) + 1
+        if first:
+            headings.append(Heading(2, f"{day} {title}".strip(), first))
+            lines += [f"## {headings[-1].text}", ""]
+        lines += [*spoken, ""]
+        size = sum(len(line.encode()) + 1 for line in spoken)
+        ended = content.seconds(conversation.turns[-1].at or conversation.at)
+        told.append(ConversationInfo(first, len(lines) - 1, title, day, len(spoken), size, ended))
+    return _note(path, lines, told, headings)
+
+
+def _spoken(conversations: Iterable[Conversation]) -> Iterator[tuple[Conversation, str, str, list[str]]]:
+    """The conversations in which somebody says something, each with day, title and lines."""
     for conversation in conversations:
         renderer = Renderer()
-        spoken = list(filter(None, map(renderer.line, conversation.turns)))
-        if not spoken:
-            continue
-        day, title = content.day(conversation.at) or renderer.first_day, renderer.title
-        days.add(day)
-        if not conversation.is_file:
-            heading = f"{day} {clean(conversation.title) or title or 'Conversation'}".strip()
-            headings.append(Heading(2, heading, len(lines) + 1))
-            lines += [f"## {heading}", ""]
-        lines += [*spoken, ""]
-    # An archive of years has no title and no day; its sections have theirs.
-    return _note(path, "" if headings else title, lines, days.pop() if len(days) == 1 else "", headings)
+        if lines := list(filter(None, map(renderer.line, conversation.turns))):
+            title = clean(conversation.title) or renderer.title or "Conversation"
+            yield conversation, content.day(conversation.at) or renderer.first_day, title, lines
 
 
-def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequence[Heading] = ()) -> Note:
+def _note(
+    path: str, rendered: list[str], told: Sequence[ConversationInfo], headings: Sequence[Heading] = ()
+) -> Note:
     """Put lines together, redacted once more as a whole: folding may have made a secret's shape."""
     lines = tuple(redact("\n".join(rendered))[0].split("\n")) if rendered else ()
-    title = title or splitext(basename(written_as(path)))[0]
-    return Note(path, title, day or date_of(path), "session", lines, tuple(headings))
+    # An archive of years has no title and no day; its sections have theirs.
+    day = told[0].day if len({one.day for one in told}) == 1 else ""
+    days = tuple((one.first, one.last, one.day) for one in told if one.day and not day)
+    title = told[0].title if told and not headings else ""
+    title, day = title or splitext(basename(written_as(path)))[0], day or date_of(path) or ""
+    held = {CONVERSATIONS: told}
+    return Note(path, title, day or None, "session", lines, tuple(headings), metadata=held, days=days)
 
 
-def turns(file: IO[bytes], path: str, name: str, damage: Damage | None = None) -> Iterator[Place]:
-    """Yield the messages of a transcript, tool results included; the rest as `note` has it."""
+def turns(
+    file: IO[bytes], path: str, name: str, damage: Damage | None = None, number: int = 0
+) -> Iterator[Place]:
+    """Yield the messages of a transcript, tool results included; the rest as `note` has it.
+
+    Of several conversations in a file those of one by its `number`, or of all, each below its title.
+    """
     damage = damage or Damage()
     with _translated(path):
         if lines := _by_lines(file, path):
@@ -197,8 +215,10 @@ def turns(file: IO[bytes], path: str, name: str, damage: Damage | None = None) -
             yield from (Place(number, turn) for number, turn in numbered if turn is not None)
             return
     with _unpacked(file, path) as parts:
-        for conversation in _conversations(parts, name, damage):
-            yield from (Place(0, turn) for turn in conversation.turns)
+        for place, (one, _, title, _) in enumerate(_spoken(_conversations(parts, name, damage)), 1):
+            if not (number or one.is_file):
+                yield Place(0, Turn("system", title, one.at))
+            yield from (Place(0, turn) for turn in one.turns if number in (0, place))
 
 
 # --- values, of a format that is named or recognised by the first of them --------------------------------

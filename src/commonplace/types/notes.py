@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.base.values import dataclass
 from commonplace.types.data import cite
 
@@ -24,6 +25,24 @@ class Heading:
     level: int
     text: str
     line: int
+
+
+CONVERSATIONS = "conversations#"  # the key of the metadata of a transcript; no front matter has it
+
+
+class ConversationInfo(NamedTuple):
+    """A conversation of a transcript, and its lines in the note; `first` is 0 where it is the whole file.
+
+    `size` is that of its text in bytes, `ended` the time of its last message in seconds; 0 where not known.
+    """
+
+    first: int
+    last: int
+    title: str
+    day: str
+    turns: int
+    size: int = 0
+    ended: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,12 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """A note as a listing shows it; `size` is in bytes, `days` are all that it says something of."""
+    """A note as a listing shows it; `size` is in bytes, `days` are all that it says something of.
+
+    Of a transcript it is one conversation with so many `turns`: where its file holds several, the one of a
+    `number`, from 1, which stands behind the `#` in its path; 0 for a whole file. `written` is when its last
+    message was, in seconds; 0 where that is not known.
+    """
 
     path: str
     collection: str
@@ -177,6 +182,16 @@ class NoteInfo:
     lines: int
     docid: str
     days: tuple[str, ...] = ()
+    turns: int = 0
+    number: int = 0
+    written: float = 0.0
+
+    JSON: ClassVar = "path collection title date size lines docid days turns"
+
+    @property
+    def file(self) -> str:
+        """The path of its file."""
+        return self.path.removesuffix(f"#{self.number}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,20 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from commonplace import config
 from commonplace.base import paths, remedies
-from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
+from commonplace.base.errors import (
+    ConfigError,
+    IndexUnavailable,
+    NoteNotFound,
+    NoteUnreadable,
+    UnknownCollection,
+)
 from commonplace.base.messages import message
 from commonplace.base.root import Root, open_named
 from commonplace.config.loading import collection_name
@@ -30,6 +36,7 @@ from commonplace.transcripts.rendering import cleaned
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+    from commonplace.types import NoteInfo
 
 GLOBS = ("**/*.jsonl",)  # what is followed in a folder: of other files nobody knows what they are
 _WILD = dict.fromkeys(map(ord, "*?[]"), "?")
@@ -37,13 +44,28 @@ _WILD = dict.fromkeys(map(ord, "*?[]"), "?")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A transcript: its id for commands, whose it is, when it was last written to (seconds), its bytes."""
+    """A transcript: its id for commands, whose it is, when it was last written to (seconds), its bytes.
+
+    Of several conversations in one file each is a session, whose id ends with `#` and its `number`. Title,
+    day and turns are known once the file is indexed.
+    """
 
     id: str
     collection: str
     format: str
     written: float
     size: int
+    title: str = ""
+    day: str = ""
+    turns: int = 0
+    number: int = 0
+
+    JSON: ClassVar = "id collection format written size title day turns"
+
+    @property
+    def file(self) -> str:
+        """The id of all conversations of its file."""
+        return self.id.removesuffix(f"#{self.number}")
 
 
 def follow(
@@ -88,7 +110,16 @@ def sessions(memory: Memory) -> list[Session]:
 
     own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
     followed = [source for source in sources(memory) if source.format and source.name != own.name]
-    transcripts = [_session(state) for state in scan([own, *followed]) if state.format]
+    indexed: dict[str, list[NoteInfo]] = {}
+    with suppress(IndexUnavailable):  # the files are listed anyway
+        for note in memory.notes():
+            indexed.setdefault(note.file, []).append(note)
+    transcripts = [
+        one
+        for state in scan([own, *followed])
+        if state.format
+        for one in _sessions(state, indexed.get(state.shown, []))
+    ]
     return sorted(transcripts, key=lambda session: (-session.written, session.id))
 
 
@@ -96,19 +127,22 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     """Return the messages of a session, the last few or all, with their lines; private parts left out.
 
     A session is named as the list names it, or by the end of that, such as the name of its file without
-    folders. Raises NoteNotFound, with near misses, and NoteUnreadable.
+    folders; a file names all of its conversations. Raises NoteNotFound, with near misses, and NoteUnreadable.
     """
     from commonplace.memory import sources
 
-    known = {one.id: one for one in sessions(memory)}
+    listed = sessions(memory)
+    known = {one.file: replace(one, id=one.file, number=0) for one in listed} | {
+        one.id: one for one in listed
+    }
     found = known.get(session) or _by_end(known, session)
     source = next(source for source in sources(memory) if source.name == found.collection)
     is_ours = found.collection == WORKSPACE_COLLECTION
-    inner = found.id if is_ours else found.id.removeprefix(f"{found.collection}/")
+    inner = found.file if is_ours else found.file.removeprefix(f"{found.collection}/")
     paths.contain(Path(source.root, inner), [Path(source.root)])
     try:
         with Root(source.root).open(inner, links=True) as opened:
-            places = deque(formats.turns(opened, inner, found.format), maxlen=last)
+            places = deque(formats.turns(opened, inner, found.format, number=found.number), maxlen=last)
     except OSError as error:
         raise NoteUnreadable(paths.shown(session), paths.reason(error)) from error
     return [place._replace(turn=cleaned(place.turn)) for place in places]
@@ -169,10 +203,24 @@ def _opened(place: Path) -> Iterator[BufferedReader]:
         raise NoteUnreadable(paths.shown(place), paths.reason(error)) from error
 
 
-def _session(state: FileState) -> Session:
-    is_ours = state.collection == WORKSPACE_COLLECTION
-    name = state.path if is_ours else f"{state.collection}/{state.path}"
-    return Session(name, state.collection, _told(state), state.mtime_ns / 1e9, state.size)
+def _sessions(state: FileState, indexed: Sequence[NoteInfo]) -> Iterator[Session]:
+    """The sessions in a file, as the index knows them; the file alone where it does not."""
+    whole = Session(state.shown, state.collection, _told(state), state.mtime_ns / 1e9, state.size)
+    for note in indexed:
+        written = note.written or whole.written
+        yield Session(
+            note.path,
+            whole.collection,
+            whole.format,
+            written,
+            note.size,
+            note.title,
+            note.date or "",
+            note.turns,
+            note.number,
+        )
+    if not indexed:
+        yield whole
 
 
 def _told(state: FileState) -> str:

@@ -21,8 +21,8 @@ async function all(root) {
     const sessions = await get("/api/sessions", { limit });
     more = sessions.length >= limit ? () => ((limit += PAGE), draw()) : null;
     list.replaceChildren(...sessions.map((session) => el("li", {},
-      el("a", { href: `#/sessions?id=${encodeURIComponent(session.id)}` }, session.id),
-      el("span", { class: "muted" }, `${moment(session.written)} · ${session.collection} · ${session.format} · ${number(Math.ceil(session.size / 1024))} KB`))));
+      el("a", { href: `#/sessions?id=${encodeURIComponent(session.id)}` }, session.title || session.id),
+      el("span", { class: "muted" }, `${moment(session.written)} · ${session.id} · ${session.format} · ${session.turns ? t("turns", { n: number(session.turns) }) : `${number(Math.ceil(session.size / 1024))} KB`}`))));
     if (more) list.append(el("li", {}, moreButton(t("older_sessions"), more)));
     if (!sessions.length) list.replaceWith(el("div", { class: "teach" }, el("p", {}, t("no_sessions")), el("pre", { class: "code" }, "commonplace sessions --help")));
   }
@@ -36,7 +36,7 @@ async function one(root, id) {
   const list = el("ol", { class: "turns" });
   root.append(el("header", { class: "notehead" }, el("h1", {}, el("span", { class: "path" }, id)), el("div", { class: "tools" },
     el("a", { class: "button", href: "#/sessions" }, t("view_sessions")),
-    caller.owner ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "session", value: id }) }, t("forget")) : "")), list);
+    caller.owner && id.startsWith("sessions/") ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "session", value: id }) }, t("forget")) : "")), list);
 
   async function draw() {
     const turns = await get("/api/session", { id, last });

@@ -42,7 +42,7 @@ export const EN = {
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
   remember: "New entry", remember_yes: "Remember", entry: "What is to be remembered", long_term: "In MEMORY.md, for long", remembered: "Remembered in {place}",
   // lists
-  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", note_exists: "{path} is there already: you edit it as it stands.", made_meanwhile: "A note with this path was made meanwhile", new_name: "Its path", lines: "{n} {n|line|lines}",
+  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", note_exists: "{path} is there already: you edit it as it stands.", made_meanwhile: "A note with this path was made meanwhile", new_name: "Its path", lines: "{n} {n|line|lines}", turns: "{n} {n|turn|turns}",
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed
