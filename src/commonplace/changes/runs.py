@@ -2,7 +2,7 @@
 
     .commonplace/history/20260213-033000-0001f2/
         run.json                  what it is, whose, and how far it has come
-        0.z, 1.z …                bytes of its files, by their place in run.json; both sides as one, compressed
+        0.z, 1.z …                bytes of its files, by their place in run.json: both sides, compressed
 
 A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
 is removed. All of it happens under the lock of the notes, so what ends so belongs to no living process.

@@ -7,9 +7,10 @@ than written, and be no placeholder, variable, call, path, date or name of an al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import islice
 
 from commonplace.redaction.codes import SAYING, TOLD, Told
 from commonplace.redaction.detectors import KEYS, PASSWORD_WORDS, PLACES, SERVICES, WORDS
@@ -72,6 +73,7 @@ _NAMES = {
     "token": r"(?:token|令牌)",
     "key": r"(?:key|[密秘私][钥鑰])",
 }
+_MOST_REPEATED = 50  # values of one text that are looked for everywhere: each is a pass over the text
 _SERVICE_LEAST = 16  # characters of a key that only the name of a service makes one
 _SEPARATOR = (
     r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test|base))?(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?"
@@ -121,6 +123,8 @@ _FORMS = {
     r"|wrong|at|to)\b",
     "worded": r"[a-z]+(?:[-_.][a-z0-9]{1,12})+\Z",  # space-large-2xl
     "letter": r"[^\W\d_]",
+    # No plain words: a letter, and a digit or a sign within.
+    "drawn": r"(?=\S{8,512}\Z)(?=[\W\d_]*[^\W\d_])(?:\D*\d|[\w.-]*[^\w.-]+\w)",
     "base64": r"(?i)[A-Za-z0-9+/]{38,90}(?:=|%3D){0,2}\Z",
 }
 _BASE64_LEAST = 3  # digits, and capitals
@@ -197,6 +201,19 @@ def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     for word, places in words.items():
         for row in _TOLD.get(word, ()):
             yield from filter(None, (_told(text, at, row) for at in places))
+
+
+def repeated(text: str, named: Iterable[Span]) -> Iterator[Span]:
+    """Find where else in a text values stand that a name calls a secret; those of plain words are left out."""
+    values = {text[start:end]: kind for start, end, kind in named if kind in _NAMES}
+    drawn = compiled(_FORMS["drawn"]).match
+    for value in islice(filter(drawn, values), _MOST_REPEATED):
+        at = text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            if not any(one.isascii() and one.isalnum() for one in (text[at - 1 : at], text[end : end + 1])):
+                yield at, end, values[value]
+            at = text.find(value, end)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""E-mail addresses and phone numbers: international, North American and Chinese ones, found by their shape.
+"""E-mail addresses, phone numbers (international, North American, Chinese), numbers of Chinese residents.
 
 Digits alone say little: versions, hashes, timestamps and prices have as many. So a number counts by its plus
 sign, its grouping, the ranges that Chinese mobile numbers are given from, or a word such as "phone" before
@@ -44,6 +44,11 @@ _NUMBERS = (
     rf"(?ai){_BEFORE}(?:1{_GAP})?(?:\([2-9]\d{{2}}\){_GAP}?|[2-9]\d{{2}}{_GAP})\d{{3}}{_GAP}\d{{4}}{_BEHIND}",
 )
 _NAMED = rf"(?ai){_WORD}(?P<number>\+?\(?\d(?:[ ()./\u00a0\u2011\u2013-]{{0,2}}\d){{6,14}})(?![A-Za-z0-9_])"
+# The number of a Chinese resident (GB 11643): district, day of birth, serial, check digit.
+_RESIDENT = (
+    r"(?a)身份[证證](?:号码?|號碼?)?[ \t]?[是为為:：=＝]?[ \t]?"
+    r"(?P<number>\d{6}[ -]?(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ -]?\d{3}[\dXx])(?![A-Za-z0-9])"
+)
 _LEAST, _MOST = 9, 15  # digits of an international number, the sign left out (E.164 has 15)
 
 
@@ -73,6 +78,10 @@ def _phones(text: str) -> Iterator[Span]:
                 yield number.start(), number.end(), "phone"
     for number in compiled(_NAMED).finditer(text):
         yield *number.span("number"), "phone"
+    for number in compiled(_RESIDENT).finditer(text) if "身份" in text else ():
+        digits = [10 if one in "Xx" else int(one) for one in number["number"] if one not in " -"]
+        if sum(digit << place for place, digit in enumerate(reversed(digits))) % 11 == 1:
+            yield *number.span("number"), "id-number"
 
 
 def _length(head: str) -> int:

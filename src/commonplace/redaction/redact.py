@@ -18,7 +18,7 @@ from commonplace.redaction.shapes import Span, compiled
 Finder = Callable[[str], Iterable[Span]]
 
 MARK = "[REDACTED:"
-REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
+REVISION = 4  # of the code: to be raised when it finds other secrets by the same rules
 # A command reads a note, checks it and shows it: a long text is redacted once for all of these.
 _LONG, _RECENT = 1 << 14, 4  # characters, and how many texts are remembered
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
@@ -62,9 +62,9 @@ def public(text: str) -> str:
 
 
 def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
-    """Replace e-mail addresses and phone numbers by `[REDACTED:email]` and `[REDACTED:phone]`.
+    """Replace e-mail addresses, phone and resident numbers by `[REDACTED:email]`, `…:phone]`, `…:id-number]`.
 
-    For what tools were given and brought home; in the owner's notes both are memory. Returns the text and
+    For what tools were given and brought home; in the owner's notes they are memory. Returns the text and
     the kinds found; doing it twice changes nothing.
     """
     from commonplace.redaction import personal
@@ -174,10 +174,10 @@ def _secrets(text: str) -> Iterator[Span]:
     if words := assignments.words_in(text, lower, long=bool(places)):
         from commonplace.redaction import credentials, phrases
 
-        yield from assignments.find(text, words)
-        yield from credentials.find(text, flat, words)
-        yield from phrases.find(text, words)
-        yield from assignments.told(text, words)
+        named = [*assignments.find(text, words), *credentials.find(text, flat, words)]
+        named += [*phrases.find(text, words), *assignments.told(text, words)]
+        yield from named
+        yield from assignments.repeated(text, named)
     if shapes.may_hold_card(flat):
         from commonplace.redaction import phrases
 
