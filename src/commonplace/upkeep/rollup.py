@@ -211,12 +211,13 @@ def _compose(
             continue
         after = references.shifted(text if other == path else note.text, maps, whole)
         linked += [paths.shown(other)] if links_to(after, maps) else []
+        if after == note.text:
+            continue
         try:
             data = note.with_text(after).data
         except UnicodeEncodeError as error:
             raise NotRolledUp(month, f"{other} cannot hold the bytes of its notes") from error
-        if data != note.data:
-            plan.changes.append(Change(other, read(other), data, plan.mode))
+        plan.changes.append(Change(other, read(other), data, plan.mode))
     if linked:
         lead = f"links to its daily notes stay as you wrote them; lead them to {path}"
         plan.warnings.append(f"{month}: in {', '.join(linked)} {lead}")
@@ -403,12 +404,17 @@ def trouble(notes: Sequence[Daily], text: str) -> str:
             if found and targets.setdefault(found[1].casefold(), found[2]) != found[2]:
                 return f"{path} defines [{found[1]}] otherwise than a note before it; rename one of them"
         if missing := set(_stated(path, one)) - stated:
-            return f"{str(next(iter(missing)))[:80]} of {path} would not stand in it as it did"
+            words = next(iter(missing))[0].partition("\n")[0][:80]
+            return f"{words or 'a private part'} of {path} would not stand in it as it did"
     return ""
 
 
-def _stated(path: str, text: str) -> Iterator[object]:
-    """Yield what a note states, whether it is struck, guessed or pinned, and its private parts."""
+def _stated(path: str, text: str) -> Iterator[tuple[str, bool, str, bool]]:
+    """Yield what a note states, whether it is struck, its status, and whether it is pinned.
+
+    A private part comes as the status of an empty statement.
+    """
     for one in statements.read(parse(text, path)):
         yield one.text, one.struck, one.said.get("status", ""), statements.is_pinned(one.said)
-    yield from (text[start:end].replace("\r", "") for start, end, _ in private_parts(text))
+    for start, end, _ in private_parts(text):
+        yield "", False, text[start:end].replace("\r", ""), False
