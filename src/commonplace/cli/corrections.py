@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.base.paths import Workspace
     from commonplace.changes.overwritten import Copy
+    from commonplace.config.settings import Settings
     from commonplace.memory import Memory
     from commonplace.types import Confirmed, Corrected, Run, Undone
 
@@ -73,9 +74,9 @@ def correct(
         )
 
     asks = session.can_ask(yes=yes) and not dry_run
-    what, outcome = _chosen(old, ask, look=asks or dry_run)
+    what, outcome = _chosen(old, ask, memory.settings, look=asks or dry_run)
     if form == "text":
-        session.write(reports.diff_text(outcome.diff, session.look(memory.settings)))
+        session.write_diff(outcome.diff, memory.settings)
     if asks:
         if len(outcome.struck) > 1:
             session.confirm(f"Strike {count(len(outcome.struck), 'statement')}?")
@@ -83,10 +84,10 @@ def correct(
     if form == "json":
         session.write(to_json(outcome))
         return
-    _tell_corrected(outcome, dry_run=dry_run)
+    _tell_corrected(outcome, memory.settings, dry_run=dry_run)
 
 
-def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
+def _tell_corrected(outcome: Corrected, settings: Settings, *, dry_run: bool) -> None:
     """Say what a correction did, what it left out, and what still says nearly the same."""
     for message in outcome.warnings:
         failures.warn(message)
@@ -95,7 +96,7 @@ def _tell_corrected(outcome: Corrected, *, dry_run: bool) -> None:
     session.note(reports.corrected_text(outcome) if not dry_run else "nothing is changed yet")
     if outcome.similar:
         session.note("still said nearly so:")
-        sys.stderr.write(reports.cited_text(outcome.similar, session.look(stream=sys.stderr)) + "\n")
+        session.note(reports.cited_text(outcome.similar, session.look(stream=sys.stderr)), settings)
 
 
 @command("confirm")
@@ -133,15 +134,17 @@ def confirm(
             dry_run=look, preview=preview, **who,
         )  # fmt: skip
 
-    _, outcome = _chosen(session.text_argument(statement), ask, look=dry_run)
+    _, outcome = _chosen(session.text_argument(statement), ask, memory.settings, look=dry_run)
     if form == "json":
         session.write(to_json(outcome))
         return
-    session.write(reports.diff_text(outcome.diff, session.look(memory.settings)))
+    session.write_diff(outcome.diff, memory.settings)
     session.note(reports.confirmed_text(outcome) if not dry_run else "nothing is changed yet")
 
 
-def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str, _Outcome]:
+def _chosen(
+    what: str, ask: Callable[..., _Outcome], settings: Settings, *, look: bool
+) -> tuple[str, _Outcome]:
     """What is meant, and what becomes of it, or would (`look`); where nothing says that, the owner chooses.
 
     What is near is offered by its words: where others stand there by now, nothing is changed.
@@ -158,7 +161,7 @@ def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str
             failures.warn(str(error))
         session.note("near it:")
         look_at = session.look(stream=sys.stderr)
-        sys.stderr.write(f"{reports.cited_text(error.near, look_at, numbered=asking)}\n")
+        session.note(reports.cited_text(error.near, look_at, numbered=asking), settings)
         if not asking:
             raise
         number = click.prompt("Which one? (0 for none)", type=click.IntRange(0, len(error.near)), err=True)
@@ -205,14 +208,16 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if unreadable := closed(workspace):
         failures.warn(unreadable)
-    _show_runs(workspace, listed, form, with_diffs=diff or bool(run))
+    _show_runs(workspace, listed, form, session.settings_of(ctx), with_diffs=diff or bool(run))
     if not listed:
         if form == "text":
             session.note(f"no generated change is kept here{' that can be read' if unreadable else ''}")
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_diffs: bool) -> None:
+def _show_runs(
+    workspace: Workspace, listed: Sequence[Run], form: str, settings: Settings, *, with_diffs: bool
+) -> None:
     """Print generated changes in short, or each with its diff."""
     from commonplace.changes import runs
     from commonplace.types.data import to_data
@@ -227,9 +232,9 @@ def _show_runs(workspace: Workspace, listed: Sequence[Run], form: str, *, with_d
     elif diffs:
         pairs = zip(listed, diffs, strict=True)
         blocks = (f"{reports.run_text(run, look)}\n\n{reports.diff_text(diff, look)}" for run, diff in pairs)
-        session.write("\n\n\n".join(map(str.rstrip, blocks)))
+        session.write_recalled("\n\n\n".join(map(str.rstrip, blocks)), settings)
     else:
-        session.write(reports.log_text(listed, look))
+        session.write_recalled(reports.log_text(listed, look), settings)
 
 
 @command("undo", excluding=[("--dry-run", "--yes")])
@@ -253,11 +258,14 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     titles = some([screen.one_line(one.about.title) for one in planned.runs])
     asks = session.can_ask(yes=yes) and not dry_run
     if dry_run:
-        session.answer(form, planned, lambda: reports.diff_text(planned.diff, session.look(memory.settings)))
-        session.note(f"would take back {count(len(planned.runs), 'generated change')}: {titles}")
+        session.write(to_json(planned)) if form == "json" else session.write_diff(
+            planned.diff, memory.settings
+        )
+        told = f"would take back {count(len(planned.runs), 'generated change')}: {titles}"
+        session.note(told, memory.settings)
         return
     if asks:
-        session.write(reports.diff_text(planned.diff, session.look(memory.settings)))
+        session.write_diff(planned.diff, memory.settings)
         session.confirm(f"Take back {titles}?")
     done = memory.undo(
         planned.runs[-1].id, since=since, agent=session.agent(ctx) or "", preview=planned if asks else None
@@ -267,7 +275,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     if done.lacking:
         what = count(done.lacking, "collection or context", "collections and contexts")
         failures.warn(f"{what} of that import stay away: only notes come back; import it again to add them")
-    _tell_undone(done, form)
+    _tell_undone(done, form, memory.settings)
 
 
 def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Undone:
@@ -283,7 +291,7 @@ def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Un
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _tell_undone(done: Undone, form: str) -> None:
+def _tell_undone(done: Undone, form: str, settings: Settings) -> None:
     """Say which changes were taken back, and what git did not take."""
     for warning in filter(None, (one.uncommitted for one in done.runs)):
         failures.warn(warning)
@@ -292,7 +300,7 @@ def _tell_undone(done: Undone, form: str) -> None:
         return
     for one in done.runs:
         paths = ", ".join(screen.name(file.path) for file in one.files)
-        session.write(f"{one.id}: {one.about.title}" + (f" ({paths})" if paths else ""))
+        session.write_recalled(f"{one.id}: {one.about.title}" + (f" ({paths})" if paths else ""), settings)
 
 
 @command("restore")
@@ -319,7 +327,7 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
         ctx.exit(failures.NOTHING_FOUND)
     if not names and not discard:
         texts = (_described(copy, overwritten.read(workspace, copy)) for copy in listed.values())
-        session.write("\n".join(texts))
+        session.write_recalled("\n".join(texts), session.settings_of(ctx))
         return
     for name in names or tuple(listed):
         copy = listed[name]

@@ -113,7 +113,7 @@ def _edit(note: _Note) -> int:
             added, removed = diffs.counted(before, after)
             if added + removed <= _SHOWN:
                 diff = diffs.of_change(Change(note.excerpt.path, before, after))
-                session.write(reports.diff_text(diff, session.look(note.memory.settings)))
+                session.write_diff(diff, note.memory.settings)
             lines = editing.added
             ours = f"; {count(lines, 'line')} written by this memory meanwhile" if lines else ""
             session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed{ours}")
@@ -135,7 +135,7 @@ def _offer(note: _Note, editing: Editing, found: Overwritten) -> bool:
     """Show what the editor saved over; put it back if somebody is there who wants that, and tell whether."""
     place = screen.name(note.excerpt.path)
     failures.warn(f"{place}: the editor saved over what was written meanwhile:")
-    session.write(reports.diff_text(found.diff, session.look(note.memory.settings)))
+    session.write_diff(found.diff, note.memory.settings)
     if session.can_ask() and click.confirm("Put it back?", err=True):
         number = editing.put_back(found)
         session.note(f"{place}: {count(number, 'line')} put back; both changes stand")

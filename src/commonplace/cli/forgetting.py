@@ -151,7 +151,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
     if not name:
         waiting = requests.listed(memory.workspace)
         lines = (f"{number:>3}  {_described(one)}" for number, one in enumerate(waiting, 1))
-        session.answer(form, waiting, lambda: "\n".join(lines))
+        session.answer(form, waiting, lambda: "\n".join(lines), memory.settings)
         if not waiting:
             if form == "text":
                 session.note("no agent asks to have anything forgotten")
@@ -192,10 +192,11 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
         return []
     shown = offers[:_MOST_OFFERED]
     pattern = screen.matcher(question_words(query))
-    for number, offer in enumerate(shown, 1):
-        click.echo(
-            _row(f"{number:>3}  {screen.name(offer.citation)}  ", offer.text, pattern), err=form == "json"
-        )
+    rows = "\n".join(
+        _row(f"{number:>3}  {screen.name(offer.citation)}  ", offer.text, pattern)
+        for number, offer in enumerate(shown, 1)
+    )
+    (session.note if form == "json" else session.write_recalled)(rows, session.settings_of(ctx))
     if (more := len(offers) - len(shown)) > 0:
         session.note(f"and {more} more, which hold no more of it; ask more exactly for those")
     if not session.can_ask():
@@ -266,7 +267,7 @@ def _previewed(
     from commonplace.edit.forget import words
 
     planned = memory.forget(what, dry_run=True)
-    session.answer(form, planned, lambda: reports.erasure_text(planned, session.look()))
+    session.answer(form, planned, lambda: reports.erasure_text(planned, session.look()), memory.settings)
     names = [name for one in selections if one.kind == "person" for name in (one.value, *one.also)]
     # In whose longer names a name was found.
     if longer := words.name_longer(names, (place.text for place in planned.places if place.where == "notes")):
@@ -325,7 +326,9 @@ def _forgotten(
 
 def _report(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool = False) -> None:
     """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
-    session.answer(form, erasure, lambda: reports.erasure_text(erasure, session.look()))
+    session.answer(
+        form, erasure, lambda: reports.erasure_text(erasure, session.look()), session.settings_of(ctx)
+    )
     if erasure.left:
         rest = "; the rest is forgotten" if erasure.places else ""
         failures.warn(f"still found in {count(len(erasure.left), 'file')}, see above{rest}")

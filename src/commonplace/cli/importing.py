@@ -50,7 +50,7 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
     look = session.look(memory.settings)
     for one, (kind, path) in zip(done, chosen, strict=True):
         if show and not as_json:
-            session.write(reports.diff_text(one.diff, look))
+            session.write_diff(one.diff, memory.settings)
         if not as_json:
             session.write(reports.import_text(one, look))
         _tell(one, kind, path)

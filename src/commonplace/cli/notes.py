@@ -71,7 +71,8 @@ def remember(
     """
     if section and not long_term:
         raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)
-    written = session.open_memory(ctx).remember(
+    memory = session.open_memory(ctx)
+    written = memory.remember(
         session.words_to_write(text),
         section=section,
         heading=heading,
@@ -93,7 +94,8 @@ def remember(
         failures.warn(warning)
     for other in written.near:
         remedy = f"commonplace correct {shlex.quote(other.citation)} NEW"
-        session.note(one_line(f"near {other.citation}: {other.text} (`{remedy}` if it no longer holds)"))
+        near = one_line(f"near {other.citation}: {other.text} (`{remedy}` if it no longer holds)")
+        session.note(near, memory.settings)
 
 
 @command("timeline", several=True)

@@ -460,6 +460,13 @@ def write_recalled(text: str, settings: Settings) -> None:
     write(recalled(text, screen_of(sys.stdout), settings))
 
 
+def write_diff(diff: str, settings: Settings) -> None:
+    """Print what changes in notes."""
+    from commonplace.render import reports
+
+    write_recalled(reports.diff_text(diff.rstrip("\n"), look(settings)), settings)
+
+
 def answer(form: str, value: object, text: Callable[[], str], settings: Settings | None = None) -> None:
     """Print a value as JSON, or the text of it where that is the form; with `settings` as what notes say."""
     from commonplace.render import to_json
@@ -470,8 +477,9 @@ def answer(form: str, value: object, text: Callable[[], str], settings: Settings
         write(text()) if settings is None else write_recalled(text(), settings)
 
 
-def note(text: str) -> None:
-    """Print something about a result beside it."""
+def note(text: str, settings: Settings | None = None) -> None:
+    """Print something about a result beside it; with `settings` as what notes say."""
+    text = text if settings is None else recalled(text, screen_of(sys.stderr), settings)
     sys.stderr.write(shown(text, sys.stderr) + "\n")
 
 

@@ -66,7 +66,7 @@ def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -
     else:
         written = summarizer.summarize(name, by_hand=True)
         text = reports.written_text(written) if written else ""
-    session.write(text)
+    session.write_recalled(text, summarizer.memory.settings) if dry_run else session.write(text)
     if not text:
         session.note(f"session {name}: nothing new that is worth a summary")
     return bool(text)
@@ -147,8 +147,10 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
     done = consolidate(memory, llm, days=days, dry_run=dry_run, accept=accept)
     for warning in done.warnings:
         failures.warn(warning)
-    session.write(done.diff.rstrip("\n"))
-    for line in _remarks(done, planned=llm is not None):
+    session.write_diff(done.diff, memory.settings)
+    if remarks := "\n".join(_remarks(done)):
+        session.note(remarks, memory.settings)
+    for line in _left(done, planned=llm is not None):
         session.note(line)
     if done.proposals and done.run is None and not dry_run:
         asks = session.can_ask() and session.is_terminal(sys.stderr)
@@ -177,10 +179,8 @@ def _estimated(memory: Memory, days: int | None) -> str:
     return f"{head}; {sizes}, {cost}{cached}"
 
 
-def _remarks(done: Consolidation, *, planned: bool) -> Iterator[str]:
-    """What the diff does not say, a line each; `planned` where a language model is set."""
-    from commonplace.upkeep.consolidation.run import UNCHANGED
-
+def _remarks(done: Consolidation) -> Iterator[str]:
+    """What the diff does not say of statements, a line each."""
     yield from map(_proposed, done.accepted)
     for rejection in done.rejected:
         yield f"rejected {described(rejection.operation)}: {one_line(rejection.reason)}"
@@ -189,6 +189,12 @@ def _remarks(done: Consolidation, *, planned: bool) -> Iterator[str]:
         yield one_line(f"{place}: {conflict.source.text}")
     for orphan in done.orphans:
         yield one_line(f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}")
+
+
+def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
+    """What was not looked at, and why, a line each; `planned` where a language model is set."""
+    from commonplace.upkeep.consolidation.run import UNCHANGED
+
     if done.left_out:
         yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
     if done.candidates and not planned:
@@ -288,7 +294,7 @@ def _roll_up(ctx: click.Context, memory: Memory, older_than: int | None, dry_run
             failures.warn(month.refused)
             continue
         if dry_run:
-            session.write(month.diff)
+            session.write_diff(month.diff, memory.settings)
         run = f" (run {month.run.id})" if month.run else ""
         session.write(f"{month.path}: {count(len(month.notes), 'daily note')}{run}")
     for warning in report.warnings:
