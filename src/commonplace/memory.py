@@ -1001,15 +1001,16 @@ ROLLED_UP = (
 
 
 def left_aside(memory: Memory) -> list[str]:
-    """Say which Markdown of the workspace is not searched, unless the owner has chosen what is."""
-    settings = memory.settings
+    """Say which collections are not read, and which Markdown is not searched unless the owner chose so."""
+    settings, known = memory.settings, sources(memory)
+    told = scan.refused(settings, known)
     if settings.index.include != config.keys.find("index.include").default:
-        return []
-    if not (names := scan.left_aside(sources(memory), (*settings.prompt.file_names, ROLLED_UP))):
-        return []
+        return told
+    if not (names := scan.left_aside(known, (*settings.prompt.file_names, ROLLED_UP))):
+        return told
     aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
     first, remedy = paths.shown(names[0]), remedies.say("index.include")
-    return [message("notes.aside", aside, n=len(names), first=first, remedy=remedy)]
+    return [*told, message("notes.aside", aside, n=len(names), first=first, remedy=remedy)]
 
 
 def overwritten(memory: Memory) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 _ASK = "ask the user to run `commonplace {}`"
 WORDS: Mapping[str, str] = {
     "agent.table": _ASK.format("config edit") + ", which gives it one",
+    "collection.drop": "ask the user to run `commonplace collection remove {0}`",
     "collection.remove": "ask the user to bring it back, or to run `commonplace collection remove {0}`",
     "edit.by_hand": "ask the user to edit {1} by hand",
     "forget": "commonplace forget",

@@ -18,6 +18,7 @@ WORDS: Mapping[str, str] = {
     "agent.table": "give it a table of its own there",
     "cache.vectors": "clear the cache of vectors",
     "collection.add": "add it as a collection in your own config.toml",
+    "collection.drop": "remove collection {0}",
     "collection.move": "take it out of there, then add collection {0} in your own config.toml",
     "collection.remove": "bring it back, or remove collection {0}",
     "config.edit": "edit them",

@@ -9,6 +9,7 @@ WORDS: Mapping[str, str] = {
     "cache.vectors": "commonplace cache clear --vectors",
     "collection.add": "add it with `commonplace collection add`, which notes it in your own config.toml",
     "collection.move": "take it out of there, then: commonplace collection add {0} PATH --glob GLOB",
+    "collection.drop": "`commonplace collection remove {0}`",
     "collection.remove": "bring it back, or `commonplace collection remove {0}`",
     "config.edit": "commonplace config edit",
     "config.list": "`commonplace config list` shows all",

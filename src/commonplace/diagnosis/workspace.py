@@ -184,6 +184,8 @@ def tree(case: Case) -> Iterator[Finding]:
             ),
             "commonplace collection remove NAME",
         )
+    for told in listing.refused(case.settings, collections):
+        yield Finding("workspace.collections", "warning", told, "commonplace collection remove NAME")
     memory = os.path.join(case.root, paths.MEMORY_FOLDER)
     found = walk([memory, *listing.places(collections[1:])], WALK_S)
     if found.closed:

@@ -13,9 +13,10 @@ from functools import lru_cache
 from io import BufferedReader
 from stat import S_ISREG
 
-from commonplace.base import packed
+from commonplace.base import packed, paths, remedies
+from commonplace.base.messages import message
 from commonplace.base.paths import refusal
-from commonplace.base.root import LIMIT, Root, Unsafe, read_whole
+from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, read_whole
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
 from commonplace.language import composed
@@ -219,16 +220,42 @@ class Listing(NamedTuple):
         return self.without(twice.__contains__) if twice else self
 
 
+def own_folders(root: str) -> list[str]:
+    """The real paths of the folders of commonplace itself, but for one that the workspace lies in."""
+    real = os.path.realpath(root)
+    own = [*map(os.path.realpath, paths.own_folders(None)), f"{real}/{OWN_FOLDER}"]
+    return [one for one in own if not _inside(real, one)]
+
+
 def sources(root: str, settings: Settings) -> list[Source]:
-    """The workspace's own notes and every collection, as the settings name them."""
-    own = settings.index
+    """The workspace's own notes and every collection, as the settings name them, without `own_folders`."""
+    own, closed = settings.index, own_folders(root)
     kept = ((*own.include, OWN_SESSIONS), "auto") if settings.sessions.index else (own.include, "")
-    sources = [Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1])]
+    sources = [_without(closed, Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1]))]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
-        source = Source(name, folder, collection.glob, collection.ignore, collection.format)
-        sources.append(with_archive(source))
+        if not any(_inside(os.path.realpath(folder), one) for one in closed):
+            source = Source(name, folder, collection.glob, collection.ignore, collection.format)
+            sources.append(with_archive(_without(closed, source)))
     return sources
+
+
+def refused(settings: Settings, sources: Sequence[Source]) -> list[str]:
+    """Say which collections of the settings are no sources, since they are folders of commonplace itself."""
+    gone = settings.collections.keys() - {source.name for source in sources}
+    told = "collection {name} is not read: its folder holds settings and caches of commonplace; {remedy}"
+    return [
+        message("collection.closed", told, name=one, remedy=remedies.say("collection.drop", one))
+        for one in sorted(gone)
+    ]
+
+
+def _without(closed: Sequence[str], source: Source) -> Source:
+    """A source that ignores the folders in it that are `closed`, where its globs may reach them."""
+    real, is_deep = os.path.realpath(source.root), any("/." in f"/{glob}" for glob in source.globs)
+    within = [os.path.relpath(one, real) for one in closed if _inside(one, real)]
+    more = tuple(f"{one}/" for one in within if is_deep or not is_hidden(one))
+    return source._replace(ignore=(*source.ignore, *more)) if more else source
 
 
 def with_archive(source: Source) -> Source:
