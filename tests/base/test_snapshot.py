@@ -146,17 +146,6 @@ def test_a_check_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.Monk
     assert checked(path) == ([], "")
 
 
-def test_written_as(path: Path, tmp_path: Path) -> None:
-    assert snapshot.written_as(path) == 2
-    apsw.Connection(str(tmp_path / "other")).execute("CREATE TABLE t(x)").connection.close()
-    assert snapshot.written_as(tmp_path / "other") == 1
-    (tmp_path / "short").write_bytes(b"SQLite")
-    (tmp_path / "another").write_bytes(b"\1" * 5000)
-    assert snapshot.written_as(tmp_path / "another") == 0
-    assert snapshot.written_as(tmp_path / "short") == 0
-    assert snapshot.written_as(tmp_path / "none") == 0
-
-
 def test_marks_change_with_the_file_and_its_log(path: Path) -> None:
     before = snapshot.marks(path)
     assert snapshot.marks(path) == before

@@ -23,7 +23,7 @@ from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check, states
 
 FINE = dict.fromkeys(
-    "index.file index.identity index.integrity index.rows index.vectors index.model index.fresh index.size"
+    "index.file index.identity index.integrity index.rows index.vectors index.model index.fresh"
     " index.scripts".split(),
     "ok",
 )
@@ -210,11 +210,6 @@ def test_files_that_changed(case: Present, indexed: Path) -> None:
     (indexed / "memory" / "2026-02-13.md").unlink()
     one = found(case)["index.fresh"]
     assert (one.state, one.told) == ("warning", "3 files changed since the last sync (1 new, 1 gone)")
-
-
-def test_an_index_that_has_grown(case: Present, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "GROWN_BYTES", 1000)
-    assert wrong(case) == {"index.size": "warning"}
 
 
 def test_most_of_the_text_in_another_script(case: Present, indexed: Path) -> None:

@@ -40,17 +40,3 @@ def test_an_extension_that_is_missing_or_broken(
         assert found.state == "warning"
         assert told in found.told
         assert "level 1" in found.told
-
-
-def test_an_index_that_is_not_in_wal_mode(case: Present, indexed: Path) -> None:
-    connection = apsw.Connection(str(indexed / ".commonplace" / "index.sqlite"))
-    connection.execute("PRAGMA journal_mode=delete").fetchall()
-    connection.close()
-    assert states(machine.journal(case()))["sqlite.wal"] == "warning"
-
-
-def test_no_workspace_no_file(case: Present, workspace: Path) -> None:
-    import shutil
-
-    shutil.rmtree(workspace)
-    assert list(machine.journal(case())) == []

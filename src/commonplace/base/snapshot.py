@@ -71,13 +71,6 @@ def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
     return tuple(found)
 
 
-def written_as(path: Path) -> int:
-    """Return the write format of a SQLite file: 1 for a rollback journal, 2 for WAL, 0 if it has none."""
-    with _opened(path) as file:
-        head = file.xRead(20, 0) if file and file.xFileSize() >= 20 else b""
-    return head[18] if head.startswith(b"SQLite format 3\0") else 0
-
-
 class Verdict(NamedTuple):
     """What SQLite says of a file: what is wrong with it, and the last check that came to its end, if any."""
 

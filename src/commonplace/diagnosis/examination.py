@@ -184,7 +184,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "sqlite": {
         "sqlite.features": "machine:features",
         "sqlite.extension": "machine:extension",
-        "sqlite.wal": "machine:journal",
     },
     "model": {"model.files": "machine:model_files", "model.vectors": "machine:model_vectors"},
     "settings": {

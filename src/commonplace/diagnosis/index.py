@@ -16,7 +16,6 @@ from commonplace.base.messages import message
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis.examination import Case, guarded, listed
-from commonplace.diagnosis.examination import size as as_size
 from commonplace.index import changes, reading
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
@@ -128,8 +127,6 @@ def _unusable(path: Path, error: Exception) -> Finding:
 # --- what it says of itself ---------------------------------------------------------------------------
 
 COMPARED = 500  # files whose content is compared; more than that have changed
-GROWN, GROWN_BYTES = 20, 100_000_000  # an index this many times its text, and this large, is told
-FREE_SHARE = 0.5
 
 
 def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
@@ -330,19 +327,6 @@ def notices(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding("notes.noted", "warning", told, "")
 
 
-def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
-    """Compare the size of the index with that of the text."""
-    room = consistency.room(index)
-    stored, text = as_size(room.stored), as_size(room.text)
-    if room.stored > GROWN_BYTES and (room.free > FREE_SHARE or room.stored > GROWN * max(room.text, 1)):
-        empty = "{stored} for {text} of notes, {free:.0%} of it empty"
-        told = message("index.grown", empty, stored=stored, text=text, free=room.free)
-        yield Finding("index.size", "warning", told, anew(case))
-    else:
-        told = message("index.size", "{stored} for {text} of notes", stored=stored, text=text)
-        yield Finding("index.size", "ok", told)
-
-
 def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the model serves the scripts that most of the text is in, and say how much it does not."""
     active = active_model(case)
@@ -375,6 +359,5 @@ _CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {
     "index.model": model,
     "index.fresh": fresh,
     "notes.noted": notices,
-    "index.size": size,
     "index.scripts": scripts,
 }

@@ -22,7 +22,6 @@ from commonplace.base.database import memory
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
 from commonplace.base.root import open_named
-from commonplace.base.snapshot import written_as
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, size
 from commonplace.index.sqlite import vectors
@@ -106,7 +105,6 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 # Full text without content that can be deleted from (3.43), checked by `PRAGMA integrity_check` (3.44).
 LEAST = (3, 44)
-WAL_FORMAT = 2  # bytes 18 and 19 of the file: https://sqlite.org/fileformat.html
 
 
 def features(case: Case) -> Iterator[Finding]:
@@ -154,17 +152,6 @@ def _distance(connection: apsw.Connection) -> str:
     except (apsw.Error, AttributeError) as error:  # a SQLite built without extensions lacks the method
         return f"cannot be loaded ({error})"
     return "" if abs(found - 1.0) < 1e-6 else f"computes a wrong distance ({found})"
-
-
-def journal(case: Case) -> Iterator[Finding]:
-    """See that searches do not wait while the index is written."""
-    found = 0 if case.workspace is None else written_as(case.workspace.index)
-    if found not in (0, WAL_FORMAT):
-        told = message("wal.off", "the index is not in WAL mode: a search waits while it is written")
-        yield Finding("sqlite.wal", "warning", told, "commonplace sync")
-    elif found:
-        told = message("wal.on", "the index is in WAL mode: searches do not wait for writers")
-        yield Finding("sqlite.wal", "ok", told)
 
 
 # --- room on the disks --------------------------------------------------------------------------------

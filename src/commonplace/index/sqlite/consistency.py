@@ -1,8 +1,7 @@
-"""Whether the tables of an index file agree with each other, and how much room they take."""
+"""Whether the tables of an index file agree with each other."""
 
 from __future__ import annotations
 
-from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import UNSERVED
 from commonplace.index.sqlite.file import IndexFile
 
@@ -34,14 +33,6 @@ _JSON = {
 }
 # What is a day, if it is not empty: SQLite reads other text as none, or turns it into another day.
 _DAYS = (("notes", "date"), ("passages", "day"), ("passages", "until"))
-
-
-class Room(NamedTuple):
-    """Bytes of the file, the share of it that is empty (0..1), and bytes of the notes that it holds."""
-
-    stored: int
-    free: float
-    text: int
 
 
 def disagreements(file: IndexFile) -> dict[str, int]:
@@ -76,12 +67,3 @@ def vector_lengths(file: IndexFile) -> list[int]:
 def unused_vectors(file: IndexFile) -> int:
     """Count the vectors that no passage has. Raises IndexUnavailable."""
     return int(file.rows(f"SELECT count(*) FROM vectors WHERE id NOT IN ({_USED})")[0][0])
-
-
-def room(file: IndexFile) -> Room:
-    """Measure the file against the text that it indexes. Raises IndexUnavailable."""
-    pages, free, size = (
-        int(file.rows(f"PRAGMA {name}")[0][0]) for name in ("page_count", "freelist_count", "page_size")
-    )
-    text = int(file.rows("SELECT coalesce(sum(size), 0) FROM notes")[0][0])
-    return Room(pages * size, free / max(1, pages), text)
