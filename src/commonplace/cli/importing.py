@@ -31,10 +31,10 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
     """Bring in what another memory holds, once; a second time only what is new or has changed there.
 
     KIND is openclaw, nanobot, claude-mem, basic-memory, mem0, chats (the exports of ChatGPT and Claude),
-    obsidian, qmd or commonplace (its own JSON export), or is recognised by the PATH. Without a PATH it is
-    looked for where it usually lies.
-    Memories go to the notes of their days; folders of notes and transcripts are searched where they lie.
-    Secrets and private parts stay out, and `commonplace undo` takes the notes back.
+    obsidian, logseq, qmd or commonplace (its own JSON export), or is recognised by the PATH. Without a PATH
+    it is looked for where it usually lies. Memories go to the notes of their days; folders of notes and
+    transcripts are searched where they lie. Secrets and private parts stay
+    out, and `commonplace undo` takes the notes back.
     """
     from commonplace.upkeep import intake
 

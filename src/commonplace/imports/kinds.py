@@ -76,6 +76,7 @@ KINDS = (
         ("~/.openclaw",),
     ),
     Kind("obsidian", "Obsidian", "a vault: a folder that holds .obsidian", "obsidian"),
+    Kind("logseq", "Logseq", "a graph: a folder that holds logseq/config.edn", "logseq"),
     Kind("mem0", "mem0", "an export: JSON with a list of memories", "mem0"),
     Kind(
         "chats", "ChatGPT and Claude", "an export: conversations.json, or the zip or folder that holds it",

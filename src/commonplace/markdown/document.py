@@ -33,7 +33,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, takewhile
-from posixpath import basename, splitext
+from posixpath import basename
 
 from commonplace import language
 from commonplace.base import filetypes, paths
@@ -111,7 +111,7 @@ def _parse(text: str, path: str, redacted: bool) -> Note:
     if note.title:  # code
         return note
     front = note.front_matter
-    settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
+    settings = metadata.read(note.lines[1 : front[1] - 1]) if front else metadata.properties(note.lines)
     day = metadata.date_of(path)
     month = metadata.month_of(path)
     for key in ("date", "created") if settings and not day else ():
@@ -157,7 +157,7 @@ def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
         above = note.lines[note.front_matter[1] if note.front_matter else 0 : first.line - 1]
         is_day = month and "since" in note.annotations.get(first.line, {})  # as in the note of a month
         title = "" if is_day or any(map(_says_something, above)) else first.text
-    return title or splitext(basename(note.path))[0]
+    return title or metadata.name_of(note.path)
 
 
 def _says_something(line: str) -> bool:

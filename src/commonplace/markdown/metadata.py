@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from posixpath import basename
+from posixpath import basename, splitext
 
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
@@ -30,6 +30,7 @@ MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters
 _DAMAGED = object()
 _KEY = lazy(r"(?P<key>[^\s:#\-?\[\]{},&*!|>%@`][^:\n]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
+_PROPERTY = lazy(r"(?:[-*] |[ \t]+)?(?P<key>[\w-]{1,100}):: (?P<value>[^\n]*)$")
 _TYPES = (  # of YAML 1.2: the tag, what is of it, and what that begins with
     ("bool", "(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     ("null", "(?:~|null|Null|NULL|)$", "~nN"),
@@ -83,6 +84,17 @@ def date_of(path: str) -> str | None:
         if day.year in YEARS:
             return day.isoformat()
     return None
+
+
+def name_of(path: str) -> str:
+    """Return the name of a note as people write it: Logseq keeps `a/b:c` in `a___b%3Ac.md`."""
+    name = splitext(basename(path))[0]
+    if "___" not in name and "%" not in name:
+        return name
+    from urllib.parse import unquote
+
+    meant = unquote(name.replace("___", "/"))
+    return meant if meant.isprintable() else name
 
 
 def year_of(text: str) -> int | None:
@@ -175,6 +187,22 @@ class Settings(dict[str, object]):
     """What front matter says, by key; `faulty` are the lines (from 0) that are no YAML."""
 
     faulty: tuple[int, ...] = ()
+
+
+def properties(lines: Sequence[str]) -> Settings:
+    """Read the names and tags that open a page of Logseq, a line each: `tags:: boats, [[Osprey]]`.
+
+    Its other properties are text: what says who wrote a note stands in front matter.
+    """
+    found = Settings()
+    for line in lines[:MOST_LINES]:
+        match = _PROPERTY.match(line)
+        if match is None:
+            break
+        listed = [item.strip().strip("#[]") for item in match["value"].split(",")]
+        value = match["value"].strip() if match["key"] == "title" else list(filter(None, listed))
+        found |= {match["key"]: value} if match["key"] in ("title", "alias", "tags") and value else {}
+    return found
 
 
 def read(lines: Sequence[str]) -> Settings:

@@ -17,7 +17,11 @@ from commonplace.types import Note
 
 OPEN, DONE = "open", "done"
 _TAG = re.compile(r"(?<!\S)#([\w/-]{1,100})(?![\w/#-])")
-_TASK = re.compile(r"(?:\d\d:\d\d[ \t]+)?\[([ xX])\][ \t]+\S")  # behind an hour it is one here alone
+# Behind an hour it is one here alone; the words are those of Logseq.
+_TASK = re.compile(
+    r"(?:\d\d:\d\d[ \t]+)?(?:\[(?: |(?P<x>[xX]))\]|TODO|DOING|LATER|NOW|WAITING|(?P<done>DONE))[ \t]+\S"
+)
+_MAY_SAY = re.compile(r"[#\[]|TODO|DOING|LATER|NOW|WAITING|DONE")
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500
@@ -62,15 +66,15 @@ def said(note: Note) -> dict[str, object]:
 
 def task(line: str) -> str:
     """Return whether a line is an open or a done task; empty for any other."""
-    item = structure.ITEM.match(line) if "[" in line else None
+    item = structure.ITEM.match(line) if _MAY_SAY.search(line) else None
     box = _TASK.match(line, item.end()) if item else None
-    return "" if box is None else OPEN if box[1] == " " else DONE
+    return "" if box is None else DONE if box["x"] or box["done"] else OPEN
 
 
 def _text(note: Note) -> Iterator[str]:
     """The lines of a note outside front matter and fences."""
     text = note.lines[note.front_matter[1] :] if note.front_matter else note.lines
-    if not any("#" in line or "[" in line for line in text):
+    if not any(map(_MAY_SAY.search, text)):
         return
     skipped = statements.fence_lines(note.fences)
     skipped |= set(range(1, note.front_matter[1] + 1)) if note.front_matter else set()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_GLOBS = 50  # alternatives of one glob
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
+_OLD_VERSIONS = ("bak", "version-files")
 _WILD = "*?["
 _MOST_ASIDE = 20_000  # files and folders that are looked at for Markdown in no collection
 _MOST_DEEP = 2  # places of a glob where any folders may stand; one with more matches nothing
@@ -46,6 +47,11 @@ _RENAMED = re.compile(
     re.IGNORECASE,
 )
 _FOLDERS = ("sessions", "archived_sessions")
+
+
+def is_ignored(prefix: str, name: str) -> bool:
+    """Whether a folder below the folder `prefix` holds no notes: programs, and old versions of Logseq's."""
+    return name in IGNORED_FOLDERS or (name in _OLD_VERSIONS and f"/{prefix}".endswith("/logseq/"))
 
 
 def written_as(path: str) -> str:
@@ -343,7 +349,7 @@ def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
             names.clear()
             continue
         hidden = {name for name in names if name[0] == "." or f"{folder}/{name}" in others}
-        names[:] = [name for name in names if name not in hidden | IGNORED_FOLDERS]
+        names[:] = [name for name in names if name not in hidden and not is_ignored(prefix, name)]
         paths = [f"{prefix}{name}" for name in files if name.endswith(".md") and name[0] != "."]
         found += [path for path in paths if not chosen(path)]
         if (left := left - len(files) - len(names)) < 0:
@@ -478,7 +484,7 @@ def _rows(
         right = name.endswith(endings) or wanted(prefix + name)
         if right and (status := _status(entry, root, prefix, links, away)):
             rows.append((name, status.st_mtime_ns, status.st_size))
-        elif name not in IGNORED_FOLDERS and entry.is_dir(follow_symlinks=False):
+        elif not is_ignored(prefix, name) and entry.is_dir(follow_symlinks=False):
             pending.append(f"{prefix}{name}/")
     return rows
 

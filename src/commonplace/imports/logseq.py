@@ -1,0 +1,23 @@
+"""Logseq: a graph, a folder with `logseq/config.edn` in it, becomes a collection and stays where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.types.imports import Folder, Part
+
+KIND = "logseq"
+
+
+def recognises(path: Path) -> bool:
+    """Whether a folder is a graph."""
+    return (path / "logseq" / "config.edn").is_file()
+
+
+def read(path: Path) -> Iterator[Part]:
+    """Yield the graph as a folder. Raises NoteUnreadable for what is none."""
+    if not recognises(path):
+        raise NoteUnreadable(str(path), "is no graph: it holds no logseq/config.edn")
+    yield Folder(path.resolve().name or KIND, str(path), ("**/*.md",), ("logseq/**",), weight="own")
