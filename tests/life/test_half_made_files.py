@@ -45,3 +45,28 @@ def test_a_file_that_is_half_made_is_completed(
         done = owner.run(command)
         assert done.code == 0, done
         assert "no such table" not in done.out + done.err
+
+
+HEAD = b"SQLite format 3\0"
+CUT = {"half a header": HEAD[:9], "a header without a page": HEAD.ljust(100, b"\0"), "zeros": bytes(4096)}
+
+
+@pytest.mark.parametrize("data", CUT.values(), ids=CUT.keys())
+def test_a_file_that_is_no_whole_file_is_made_anew_or_named_with_a_remedy(
+    owner: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    for folder in (owner.folder / ".commonplace", cache / "commonplace"):
+        folder.mkdir(parents=True)
+        for name in FILES:
+            with open(os.open(folder / name, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(data)
+    owner.note("MEMORY.md", "# Memory\n\n- Lin hikes.\n")
+    owner.ok("sync")
+    assert "Lin hikes" in owner.ok("search", "Lin hikes")
+    for command in ("usage", "costs"):
+        done = owner.run(command)
+        assert done.code == 0 or "damaged; delete it to begin anew" in done.err, done
+        (owner.folder / ".commonplace" / ("usage.sqlite" if command == "usage" else "ledger.sqlite")).unlink()
+        owner.ok(command)

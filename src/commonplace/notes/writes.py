@@ -18,9 +18,10 @@ import os
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -211,7 +212,7 @@ class Writes:
                 )  # by others: who has it again put it there
                 taken = {text: moved[text] for text in moved if self.hash(text) not in record.removed}
                 base = _without(base, lost + Counter(taken))
-                self._copy(base, stood, lost, tuple(map(self.hash, back)))
+                self._copy(base, stood, lost, tuple(map(self.hash, back)), added=now - was)
             record = self._with_others(record, (others + (now - was)) & now)
         else:
             record = self._with_others(record, said(data))
@@ -315,14 +316,21 @@ class Writes:
             del kept[name]
 
     def _copy(
-        self, base: bytes, ours: bytes, lost: Counter[str], back: Sequence[str] = (), *, is_late: bool = False
+        self,
+        base: bytes,
+        ours: bytes,
+        lost: Counter[str],
+        back: Sequence[str] = (),
+        *,
+        added: Iterable[str] = (),
+        is_late: bool = False,
     ) -> None:
         """Keep a version that was overwritten and the one that a merge starts from; who asks next is told."""
         second, rest = divmod(time.time_ns(), 10**9)
         stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(second))
         name = f"{COPIES}/{stamp}-{rest // 1000:06}-{self.key}"
         files = self.workspace.files
-        first = next((n for n, text in enumerate(_lines(ours)) if lost[text]), 0)
+        first = _first_gone(_lines(ours), lost, added)
         about = {"note": self.note, "lost": lost.total(), "first": first, "back": back, "late": is_late}
         with records.translated(name):
             files.create(f"{name}.md", ours)
@@ -528,6 +536,8 @@ def discard(workspace: paths.Workspace, name: str) -> None:
 # --- lines ---------------------------------------------------------------------------------------------
 
 _ENCODING = ("utf-8", "surrogateescape")
+_COMPARED = 50  # lines, and characters of a line, by which an edited line is told from a lost one
+_LEAD = "-*+#>0123456789: "  # bullet and time
 
 
 def texts(data: bytes) -> list[str]:
@@ -554,6 +564,18 @@ def _without(version: bytes, lost: Counter[str]) -> bytes:
         else:
             rest.append(line)
     return b"".join(rest)
+
+
+def _first_gone(lines: Sequence[str], lost: Counter[str], added: Iterable[str]) -> int:
+    """Return the first line that is lost and was not edited: nothing like it was added; else the first."""
+    from difflib import get_close_matches
+
+    gone = [n for n, text in enumerate(lines) if lost[text]]
+    others = [text[:_COMPARED].lstrip(_LEAD) for text in islice(added, _COMPARED)]
+    for n in gone[:_COMPARED] if others else ():
+        if not get_close_matches(lines[n][:_COMPARED].lstrip(_LEAD), others, 1):
+            return n
+    return gone[0] if gone else 0
 
 
 def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:

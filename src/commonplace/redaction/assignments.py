@@ -204,7 +204,7 @@ def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 
 
 def repeated(text: str, named: Iterable[Span]) -> Iterator[Span]:
-    """Find where else in a text values stand that a name calls a secret; those of plain words are left out."""
+    """Find where else in a text values stand that a name calls a secret; plain words are left out."""
     values = {text[start:end]: kind for start, end, kind in named if kind in _NAMES}
     drawn = compiled(_FORMS["drawn"]).match
     for value in islice(filter(drawn, values), _MOST_REPEATED):

@@ -47,7 +47,8 @@ _NAMED = rf"(?ai){_WORD}(?P<number>\+?\(?\d(?:[ ()./\u00a0\u2011\u2013-]{{0,2}}\
 # The number of a Chinese resident (GB 11643): district, day of birth, serial, check digit.
 _RESIDENT = (
     r"(?a)身份[证證](?:号码?|號碼?)?[ \t]?[是为為:：=＝]?[ \t]?"
-    r"(?P<number>\d{6}[ -]?(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ -]?\d{3}[\dXx])(?![A-Za-z0-9])"
+    r"(?P<number>\d{6}[ -]?(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ -]?\d{3}[\dXx])"
+    r"(?![A-Za-z0-9])"
 )
 _LEAST, _MOST = 9, 15  # digits of an international number, the sign left out (E.164 has 15)
 
