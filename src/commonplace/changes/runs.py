@@ -346,7 +346,8 @@ def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetim
         room = keep_mb * 1_000_000 - size(workspace, known[-1])
         for name in known[-2::-1]:
             room -= size(workspace, name)
-            if room < 0 and ((run := load(workspace, name)) is None or run.state != "begun"):
+            kept = load(workspace, name)
+            if room < 0 and (kept is None or kept.state != "begun"):
                 remove(workspace, name)
 
 
