@@ -49,7 +49,9 @@ _NEAR = 0.5  # share of the words of the shorter one
 _LONGEST = 200  # characters of a near miss
 _LARGEST, _LARGEST_NOTE = 200_000, 4_000_000  # bytes of a note that is read for a hit; that is looked through
 _REMEMBERED = 32_000  # bytes of a note that is kept for the next entry
-_STEM = 4  # characters of a word that every form of it has
+_MOST_READ = 100  # notes that are read for near misses: those that hold most of the words
+_START = 3  # characters of a word that every form of it has
+_SHARED = 0.75  # share of its words that every text has that says the same
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
 _BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
@@ -110,18 +112,21 @@ class Corpus:
         """What a note states, as it may be shown."""
         return self.document(path).statements
 
-    def like(self, words: str, least: float = 0.5, signs: Iterable[str] = ()) -> Iterator[Statement]:
+    def like(
+        self, words: str, least: float = 0.5, said: Words | None = None, most: int | None = None
+    ) -> Iterator[Statement]:
         """Yield the statements of notes that hold at least this much of the words of a text; MEMORY.md first.
 
-        `signs` are further tokens that such a note holds.
+        Leave out notes that cannot say the same as `said`. With `most`, so many notes that hold most words.
         """
-        for path in self._holding(words, least, signs):
+        holding = self._holding(words, least, said)
+        for path, _ in sorted(holding, key=lambda pair: -pair[1])[:most] if most else holding:
             yield from self.statements(path)
 
     def silent(self, words: Words) -> Cited | None:
         """The first line that holds some words and states nothing, such as a row of a table."""
         phrase = f" {' '.join(words.said.tokens)} ".replace("| ", "")
-        for path in self._holding(words.text, 1.0) if words.said.tokens else ():
+        for path, _ in self._holding(words.text, 1.0) if words.said.tokens else ():
             stated = {n for one in self.statements(path) for n in range(one.first, one.last + 1)}
             for number, line in enumerate(self.document(path).note.lines, 1):
                 if number not in stated and phrase in f" {' '.join(compare.read(line).tokens)} ".replace(
@@ -130,22 +135,22 @@ class Corpus:
                     return Cited(cite(path, number, number), shortened(line))
         return None
 
-    def _holding(self, words: str, least: float, signs: Iterable[str] = ()) -> Iterator[str]:
-        """Yield the notes that hold at least this much of the words of a text, and the signs."""
+    def _holding(self, words: str, least: float, said: Words | None = None) -> Iterator[tuple[str, float]]:
+        """Yield the notes that hold at least this much of some words, and may say the same; with how much."""
         rated = similarity.weights(words)
         need = least * sum(rated.values())
         digits = r"(?<!\d)%s(?!\d)"
+        signs = said.said.signs if said else ()
         holds = [re.compile(digits % sign if sign.isdecimal() else re.escape(sign)) for sign in signs]
         for path in self.paths:
             if path not in self._folds:
                 data = self.glance(path)
                 self._folds[path] = similarity.within(data.decode() if data.isascii() else decode(data))
             text = self._folds[path]
-            if sum([weight for word, weight in rated.items() if word in text]) < need:
-                continue
-            within = similarity.within(text) if holds else ""
-            if all(sign.search(within) for sign in holds):
-                yield path
+            held = sum([weight for word, weight in rated.items() if word in text])
+            may_say = held >= need and (said is None or said.may_stand_in(text))
+            if may_say and all(sign.search(text) for sign in holds):
+                yield path, held
 
     def beyond(self, path: str) -> str:
         """The file of a collection that a path names as hits cite it; empty where there is none."""
@@ -188,26 +193,26 @@ class Match(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text as it is looked for; `stems` is the beginning of each of its words."""
+    """A text as it is looked for; `starts` is the beginning of each of its words."""
 
     text: str
     said: compare.Wording
-    stems: tuple[str, ...]
+    starts: tuple[str, ...]
 
     def may_stand_in(self, text: str) -> bool:
         """Whether a text holds most of these words somewhere: all that says the same does, and few others.
 
-        Four of five words in a row must be shared (`wording.same`), so that at least half of them are.
+        Four of five words must be shared (`compare.same`), in any form.
         """
         there = similarity.within(text)
-        return 2 * len([stem for stem in self.stems if stem in there]) >= len(self.stems)
+        return len([start for start in self.starts if start in there]) >= _SHARED * len(self.starts)
 
     @classmethod
     def of(cls, text: str) -> Words:
         """Read a text, without the mark of a list, the box of a task and marks that strike it."""
         text = struck.STRUCK.sub(r"\1", structure.unnamed(text.strip())[0])
         said = compare.read(text[struck.lead(text, turn=False) :])
-        return cls(text, said, tuple(token[:_STEM] for token in said.words))
+        return cls(text, said, tuple(token[:_START] for token in said.tokens if token[0].isalnum()))
 
 
 # --- what is meant --------------------------------------------------------------------------------------
@@ -257,7 +262,7 @@ def _without(matches: Sequence[Match], but: Words, place: Statement | None, name
 
 def saying(corpus: Corpus, words: Words) -> list[Match]:
     """Return what says the same as some words and stands, whole statements or whole sentences of them."""
-    likely = (s for s in corpus.like(words.text, signs=words.said.signs) if not s.struck)
+    likely = (s for s in corpus.like(words.text, said=words) if not s.struck)
     return [match for statement in likely if (match := matched(statement, words)) is not None]
 
 
@@ -286,7 +291,7 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     With `passages` of an index it is those in them, which need share no word with what is named. A passage
     of a file that is none of these notes is taken as it is.
     """
-    likely = list(corpus.like(named, 0.3)) if not passages else []
+    likely = list(corpus.like(named, 0.3, most=_MOST_READ)) if not passages else []
     others: list[Cited] = []
     for passage in passages:
         place = references.parse_reference(passage.citation)
@@ -319,7 +324,7 @@ def shortened(text: str) -> str:
 def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     """Say why nothing was found: it is struck already, less than a sentence, or nowhere."""
     words = Words.of(named)
-    likely = list(corpus.like(words.text)) if words.said.tokens else []
+    likely = list(corpus.like(words.text, said=words)) if words.said.tokens else []
     if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
         return StatementNotFound(named, STRUCK, cited(gone))
     phrase = f" {' '.join(words.said.tokens)} "

@@ -316,7 +316,7 @@ def _with_remedies(context: Context, left: Sequence[Trace], blocked: Iterable[st
     if not left:
         return []
     transcripts = (context.workspace.root / FOLDER).glob(f"*{ENDING}")
-    own = {*context.names, *map(context.shown, transcripts)}
+    own = {*context.states, *map(context.shown, transcripts)}
     every = dict.fromkeys((*blocked, *(trace.path for trace in left)))
     holding = residue.listed([path for path in every if path in own])
     indexes = set(map(context.shown, context.indexes))

@@ -82,11 +82,6 @@ class Context(Site):
         return _states(self.listing)
 
     @property
-    def names(self) -> list[str]:
-        """The paths of the workspace's own notes; each file has one."""
-        return list(self.states)
-
-    @property
     def lock(self) -> Path:
         """The lock that every writer of notes takes."""
         return paths.lock_file(self.workspace, "notes")

@@ -68,7 +68,7 @@ def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
     for selection in selections:
-        targets = _with(context, context.names, targets, selection)
+        targets = _with(context, list(context.states), targets, selection)
     return _look_up(context, targets)
 
 
