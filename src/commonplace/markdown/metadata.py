@@ -28,6 +28,7 @@ MOST_BYTES = 64 << 10
 DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
 MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters
+_LONGEST_PROPERTY = 5_000  # characters
 _DAMAGED = object()
 _KEY = lazy(r"(?P<key>[^\s:#\-?\[\]{},&*!|>%@`][^:\n]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
 _PROPERTY = lazy(r"(?:[-*] |[ \t]+)?(?P<key>[\w-]{1,100}):: (?P<value>[^\n]*)$")
@@ -196,12 +197,12 @@ def properties(lines: Sequence[str]) -> Settings:
     """
     found = Settings()
     for line in lines[:MOST_LINES]:
-        match = _PROPERTY.match(line)
+        match = _PROPERTY.match(line[:_LONGEST_PROPERTY])
         if match is None:
             break
         listed = [item.strip().strip("#[]") for item in match["value"].split(",")]
         value = match["value"].strip() if match["key"] == "title" else list(filter(None, listed))
-        found |= {match["key"]: value} if match["key"] in ("title", "alias", "tags") and value else {}
+        found |= {match["key"]: _plain(value)} if match["key"] in ("title", "alias", "tags") and value else {}
     return found
 
 
