@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 OPTIONS = 200  # passages with such a word that are read
+_DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
 
 
 class Means(NamedTuple):
@@ -300,15 +301,20 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 
 
 def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
-    """Tell whether a note holds a word as an option of a command: a dash before it, behind other words.
+    """Tell whether a note holds a word as an option of a command: behind a dash, no letter before it.
 
-    It is one of `beside`, the other words of a question, that must stand in the passage, if there are any.
+    The passage or a heading above it holds one of `beside`, the other words of the question.
     """
-    holding: Scope = Scope((Matches(lexicon.sought(word)),))
-    if others := lexicon.any_of(beside):
+    word = re.sub(rf"(?<=[^\W{lexicon.CJK}])[\W_]*[{lexicon.CJK}].*|[\W_]+$", "", word)
+    holding = Scope((Matches(lexicon.sought(word)),))
+    if others := lexicon.any_of(query.terms(" ".join(beside))):
         holding &= Scope((Matches(others),))
-    option = re.compile(rf"(?<=\S) -{re.escape(word)}(?![\w-])")
-    return any(option.search(one.text) for one in index.passages(index.select(holding, OPTIONS)))
+    option = re.compile(
+        rf"(?<![^\W_{lexicon.CJK}])[{_DASHES}]{re.escape(word)}(?![^\W{lexicon.CJK}]|-)", re.IGNORECASE
+    )
+    passages = index.passages(index.select(holding, OPTIONS))
+    headings = (source.headings for source in index.sources([one.id for one in passages]).values())
+    return any(map(option.search, [*(one.text for one in passages), *("\n".join(one) for one in headings)]))
 
 
 def _as_far_as_held(
