@@ -761,7 +761,7 @@ class Memory:
 
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
         With `patient`, transcripts that have hardly grown wait for more, as they do at a search. What is
-        indexed of a folder that is missing or empty stays, but for the collections of `drop_missing`.
+        indexed of a folder that is missing or without notes stays, but for the collections of `drop_missing`.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         UnknownCollection, and what a model behind a server may fail with: ProviderError, BudgetExceeded.

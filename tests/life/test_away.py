@@ -52,7 +52,30 @@ def a_file(folder: Path) -> None:
     folder.write_text("not mounted\n")
 
 
-STANDS = [nothing, mounted_nowhere, hidden_file, empty_folders, link_to_nothing, a_file]
+def settings_of_obsidian(folder: Path) -> None:
+    fill(folder, {".obsidian/app.json": "{}", ".obsidian/plugins/x/main.js": "1"})
+
+
+def settings_of_a_sync_program(folder: Path) -> None:
+    fill(folder, {".stfolder/marker.txt": "1", ".stversions/boat~1.md": "# Boat\n"})
+
+
+def a_picture(folder: Path) -> None:
+    fill(folder, {"boat.png": "PNG"})
+
+
+def other_files(folder: Path) -> None:
+    fill(folder, {"deep/sails.pdf": "PDF", "desktop.ini": "[x]", "readme.txt": "not mounted"})
+
+
+def ignored_folder(folder: Path) -> None:
+    fill(folder, {"node_modules/x/readme.md": "# X\n"})
+
+
+STANDS = [
+    nothing, mounted_nowhere, hidden_file, empty_folders, link_to_nothing, a_file, settings_of_obsidian,
+    settings_of_a_sync_program, a_picture, other_files, ignored_folder,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("stand_in", STANDS)
@@ -136,8 +159,25 @@ def test_a_note_that_was_deleted_is_gone(owner: Owner, tmp_path: Path) -> None:
     found = memory.search("oil kite")
     assert [hit.path for hit in found.hits] == ["disk/deep/sails.md"]
     (disk / "deep" / "sails.md").unlink()
-    (disk / "readme.txt").write_text("all notes were moved to the attic\n")
-    assert not memory.search("kite").hits, "the folder holds a file, so it is the one that was read"
+    (disk / "sails.png").write_text("PNG")
+    assert not memory.search("kite").hits, "the last note of the same folder"
+
+
+@pytest.mark.parametrize("stand_in", [settings_of_obsidian, a_picture])
+def test_the_last_notes_go_when_their_owner_says_so(
+    owner: Owner, tmp_path: Path, stand_in: Callable[[Path], None]
+) -> None:
+    disk = fill(tmp_path / "disk")
+    stand_in(disk)
+    owner.ok("collection", "add", disk, "--name", "disk")
+    memory = owner.memory()
+    memory.sync()
+    (disk / "boat.md").unlink()
+    (disk / "deep" / "sails.md").unlink()
+    assert any("`--drop-missing" in one or "drop_missing=['disk']" in one for one in memory.search("kite").warnings)
+    assert memory.sync(drop_missing=["disk"]).removed == 2
+    assert not memory.search("kite").hits
+    assert not memory.status().warnings
 
 
 def test_an_agent_reads_that_a_folder_is_away(owner: Owner, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ _WAIT_S = 10.0  # for another process that writes the same spool down
     "--drop-missing",
     multiple=True,
     metavar="NAME",
-    help="Let go of what is indexed of a collection's folder that is missing or empty; repeatable.",
+    help="Let go of what is indexed of a collection's folder that is missing or without notes; repeatable.",
 )
 @format_option(("text", "json"))
 @click.pass_context

@@ -655,13 +655,14 @@ class Store:
 
 
 def _told_away(kept: changes.Kept) -> Message:
-    """Say of a folder that is missing, or empty where notes were, what the index keeps, and what helps."""
+    """Say of a folder that is missing or without notes what the index keeps, and what helps."""
     source, away, n = kept.listing.source, kept.away, len(kept.states)
     whole = source.name != WORKSPACE_COLLECTION and away.why == MISSING and not away.path
     place = source.place if whole else os.path.join(source.root, away.path)
     values = {"name": source.name, "folder": shown(place.rstrip("/")), "n": n}
     remedy = remedies.say("collection.remove" if whole else "sync.drop", source.name)
-    told = f"{{name}}: {{folder}} is {away.why}; the index keeps {{n:note}} of it; {{remedy}}"
+    state = "is missing" if away.why == MISSING else "is empty or holds no notes"
+    told = f"{{name}}: {{folder}} {state}; the index keeps {{n:note}} of it; {{remedy}}"
     return message(f"away.{away.why}", told, **values, remedy=remedy)
 
 

@@ -413,19 +413,14 @@ def _starting_points(globs: Sequence[str]) -> list[str]:
 
 
 def _gone(root: str, start: str) -> list[Away]:
-    """A folder without a wanted file as a place that is away: if it is missing, or holds no file at all.
+    """A folder without a wanted file as a place that is away: moved, or where a disk is to be mounted.
 
-    That is a folder that was moved, or one that a disk is to be mounted at; hidden files do not count.
+    Other files in it say nothing: sync programs and editors leave folders of settings and pictures behind.
     """
     folder, place = _real(f"{root}/{start}"), f"{start}/".lstrip("/")
     if not _inside(folder, root):
         return []
-    if not os.path.isdir(folder):
-        return [Away(place, MISSING)]
-    files = (name for _, _, names in os.walk(folder) for name in names)
-    if any(not name.startswith(".") for name in files):
-        return []
-    return [Away(place, EMPTY)]
+    return [Away(place, EMPTY if os.path.isdir(folder) else MISSING)]
 
 
 def inode(path: str) -> int:
