@@ -35,7 +35,8 @@ _UNSEEN = lazy(f"[{UNSEEN}]")
 # What `letters` folds: letters that are no base letter with a mark, marks and ligatures of several scripts.
 _TO_COMPOSE = lazy(
     f"[{_APART}{UNSEEN}łŁøØđĐðÐħĦŧŦıßẞþÞĳĲæÆœŒёЁ\u0300-\u036f\u0386-\u03ce\u0591-\u05c7\u0610-\u061a\u0622-\u0626\u0640"
-    "\u064b-\u065f\u0670\u06c0-\u06d3\u06d6-\u06ed\u1f00-\u1fff\ufb00-\ufb06\U0001d400-\U0001d7ff]"
+    "\u064b-\u065f\u0670\u06c0-\u06d3\u06d6-\u06ed\u1f00-\u1fff\ufb00-\ufb06\U0001d400-\U0001d7ff"
+    "\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u3220-\u3229\u3251-\u325f\u3280-\u3289\u32b1-\u32bf\u3371-\u33df]"
 )
 _FOLDER = os.path.dirname(__file__)
 

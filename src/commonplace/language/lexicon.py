@@ -3,9 +3,10 @@
 FTS5's own tokenizer folds and stems Latin words; tokenising everything in Python would cost more than the
 whole build, so text is rewritten only where that is not enough:
 
-* runs of CJK and Thai become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学
-  学), so that every character starts a token and any substring is a phrase of tokens, and traditional
-  characters become simplified ones (`characters`);
+* runs of CJK, Thai, Lao, Burmese and Khmer become overlapping bigrams followed by their last character
+  (北京大学 → 北京 京大 大学 学), so that every character starts a token and any substring is a phrase of tokens,
+  and traditional characters become simplified ones (`characters`);
+* marks within words of Indic and other scripts become characters that FTS5 takes for letters;
 * camelCase words and words that end in digits are followed by their parts;
 * what may be a telephone number is followed by its digits in one word, and by the last of them (`digits`).
 
@@ -23,7 +24,7 @@ from commonplace.base.expressions import lazy
 from commonplace.language import rules
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-VERSION = "lexicon-4"  # part of the index's identity: change it when the same text would give other tokens
+VERSION = "lexicon-5"  # part of the index's identity: change it when the same text would give other tokens
 
 CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf"
@@ -32,10 +33,19 @@ CJK = (
 # Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
 CJK_RUN = f"[{CJK}]+"
 _CJK_RUN = lazy(CJK_RUN)
-RUN = lazy(f"[{CJK}\u0e00-\u0eff]+")  # of any script without blanks: Thai and Lao too
-# Their vowels and tones above and below a letter, which FTS5 would take for the end of a word.
-_VOWELS = {code: 0xD200 + code for code in (0xE31, *range(0xE34, 0xE3B), *range(0xE47, 0xE4F),
-                                          0xEB1, *range(0xEB4, 0xEBD), *range(0xEC8, 0xECF))}  # fmt: skip
+# A run of any script without blanks: Thai, Lao, Burmese and Khmer too.
+RUN = lazy(f"[{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
+# Vowel signs and other marks within words, and letters between them, from Syriac to Sundanese. FTS5 takes
+# a mark for the end of a word: the index has a character for private use in the place of each.
+MARKS = (
+    "\u0711-\u07f3\u0816-\u082d\u0859-\u085b\u0898-\u08e1\u08e3-\u0963\u0981-\u09e3\u09fe-\u0a75\u0a81-\u0ae3"
+    "\u0afa-\u0b63\u0b82-\u0bd7\u0c00-\u0c63\u0c81-\u0c83\u0cbc-\u0d4d\u0d57-\u0d63\u0d81-\u0df3\u0e31-\u0e3a"
+    "\u0e47-\u0e4e\u0eb1-\u0ecd\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f3e-\u0f84\u0f86-\u0fbc\u0fc6\u102b-\u103e"
+    "\u1056-\u109d\u135d-\u135f\u1712-\u1734\u1752-\u17d3\u17dd\u180b-\u180d\u180f-\u193b\u1a17-\u1a1b"
+    "\u1a55-\u1a7f\u1b00-\u1b44\u1b6b-\u1b73\u1b80-\u1bf3\u1c24-\u1c37"
+)
+_MARK = lazy(f"[{MARKS}]")
+_PRIVATE = 0xD900  # how far the first character for private use lies from the first code of MARKS, at least
 # Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
 _SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
@@ -73,7 +83,7 @@ _DATE = (
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
-        text = RUN.sub(_bigram_run, figures(language.compose(text)))
+        text = _with_marks(RUN.sub(_bigram_run, figures(language.compose(text))))
     further = list(_parts_inside(text)) if _may_have_parts(text) else []
     if _MAY_BE_NUMBER.search(text):
         further += dict.fromkeys(word for match in re.finditer(NUMBER, text) for word in digits(match[0]))
@@ -187,9 +197,9 @@ def expression(phrase: str) -> str:
     phrase = language.compose(phrase)
     found = list(RUN.finditer(phrase))
     if not found or re.search(r"[^\W_]", phrase[found[-1].end() :]):
-        return quote(RUN.sub(_bigram_run, phrase))
+        return quote(_with_marks(RUN.sub(_bigram_run, phrase)))
     before, last = RUN.sub(_bigram_run, phrase[: found[-1].start()]), bigrams(found[-1][0])
-    told = f"{before} {' '.join(last)}".lstrip().translate(_VOWELS)
+    told = _with_marks(f"{before} {' '.join(last)}".lstrip())
     return quote(told) + ("*" if len(last[0]) == 1 else "")
 
 
@@ -208,5 +218,12 @@ def cjk_share(text: str) -> float:
 
 
 def _bigram_run(match: re.Match[str]) -> str:
-    run = match[0].translate(_VOWELS) if match[0] < "\u1000" else match[0]
+    run = match[0]
     return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "
+
+
+def _with_marks(text: str) -> str:
+    """Write marks as characters that FTS5 keeps within words; a letter and its mark are in NFC before."""
+    if not _MARK.search(text):
+        return text
+    return _MARK.sub(lambda mark: chr(ord(mark[0]) + _PRIVATE), language.composed(text))

@@ -52,7 +52,7 @@ _TOKEN = lazy(
 )
 _NO_WORDS = frozenset('-"()“„«「『')  # without them a question is words alone
 IDENTIFIER = 5  # characters at least
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 # A dash before one letter or a number is an option of a command (-i) or a sign (-71), and excludes nothing.
