@@ -74,3 +74,51 @@ def test_what_is_pinned_stays_pinned(owner: Owner) -> None:
     done = owner.run("--agent", "somebody", "correct", "The boat is red.", "The boat is blue.")
     assert done.code != 0
     assert "The boat is red." in owner.read("memory/a.md")
+
+
+# Lines that are no YAML and stand below a good one.
+STRAY = {
+    "full-width colon": "标题：中文", "no blank": "key:nospace", "list item": "- stray", "tab": "\tkey: x",
+    "words": "just some words", "bracket": "}", "quotation mark": "'open", "star": "*Lin", "indented": "  deeper: x",
+    "two lines": "标题：中文\n- stray",
+}  # fmt: skip
+ABOVE = {
+    "text": ("project: kite", "project:kite"), "list": ("crew: [Ann, Bo]", "crew:Bo"),
+    "lines": ("crew:\n  - Ann\n  - Bo", "crew:Ann"), "number": ("stage: 7", "stage>6"),
+}  # fmt: skip
+
+
+def test_a_bad_line_takes_no_good_one_along(owner: Owner) -> None:
+    for name, line in STRAY.items():
+        for kind, (above, _) in ABOVE.items():
+            owner.note(f"memory/{name} {kind}.md", f"---\n{above}\n{line}\nboat: red\n---\n\nThe kayak.\n")
+    memory = owner.memory()
+    report = memory.sync()
+    for kind, (_, question) in ABOVE.items():
+        found = {hit.path for hit in memory.search(question, limit=60).hits}
+        assert found >= {f"memory/{name} {kind}.md" for name in STRAY}, question
+    assert len(memory.search("boat:red", limit=60).hits) == len(STRAY) * len(ABOVE)
+    assert any("YAML" in one for one in report.warnings)
+
+
+def test_the_bad_line_is_named(owner: Owner) -> None:
+    for name in ("full-width colon", "no blank", "list item", "tab"):
+        owner.note(f"memory/{name}.md", f"---\nproject: kite\n{STRAY[name]}\nboat: red\n---\n\nThe kayak.\n")
+    told = owner.run("sync").err
+    assert told.count(".md:3") == 4, told
+
+
+def test_marks_within_a_value_stay(owner: Owner) -> None:
+    for name, line in {
+        "dune": 'title: "Dune" review', "both": "title: 'this' and 'that'", "link": "author: [[Ann]]",
+        "alias": "author: [[Bo|Bob]]", "links": "author:\n  - [[Cy]]\n  - [[Di]]",
+    }.items():  # fmt: skip
+        owner.note(f"memory/{name}.md", f"---\n{line}\n---\n\nThe kayak.\n")
+    memory = owner.memory()
+    titles = {note.path: note.title for note in memory.notes()}
+    assert titles["memory/dune.md"] == '"Dune" review'
+    assert titles["memory/both.md"] == "'this' and 'that'"
+    for question, name in {
+        'author:"[[Ann]]"': "link", 'author:"[[Bo|Bob]]"': "alias", 'author:"[[Cy]]"': "links", 'author:"[[Di]]"': "links",
+    }.items():  # fmt: skip
+        assert [hit.path for hit in memory.search(question).hits] == [f"memory/{name}.md"], question

@@ -4,8 +4,8 @@ FTS5's own tokenizer folds and stems Latin words; tokenising everything in Pytho
 whole build, so text is rewritten only where that is not enough:
 
 * runs of CJK, Thai, Lao, Burmese and Khmer become overlapping bigrams followed by their last character
-  (北京大学 → 北京 京大 大学 学), so that every character starts a token and any substring is a phrase of tokens,
-  and traditional characters become simplified ones (`characters`);
+  (北京大学 → 北京 京大 大学 学), so that every character starts a token and any substring is a phrase
+  of tokens, and traditional characters become simplified ones (`characters`);
 * marks within words of Indic and other scripts become characters that FTS5 takes for letters;
 * camelCase words and words that end in digits are followed by their parts;
 * what may be a telephone number is followed by its digits in one word, and by the last of them (`digits`).

@@ -219,15 +219,28 @@ def read(lines: Sequence[str]) -> Settings:
     found, faulty = Settings(), list[int]()
     keys = [at for at, line in enumerate(lines) if _KEY.match(line)]
     for first, last in zip([0, *keys], [*keys, len(lines)], strict=True):
-        loaded = _load("\n".join(lines[first:last]))
+        loaded, end = _sound(lines, first, last)
         if loaded is _DAMAGED and (match := _KEY.match(lines[first])):
-            faulty.append(first)
             loaded = {match["key"].strip("\"' "): _written(match["value"] or "", lines[first + 1 : last])}
-        elif loaded is not None and not isinstance(loaded, Mapping):
-            faulty.append(first)
+        if end < last:
+            faulty.append(end)
         found.update(_settings(loaded))
     found.faulty = tuple(faulty)
     return found
+
+
+def _sound(lines: Sequence[str], first: int, last: int) -> tuple[object, int]:
+    """Return what the lines of a key say, and their end, without damaged lines below it; else _DAMAGED."""
+    below = range(first + 1, last)
+    stray = next((at for at in below if lines[at].strip() and lines[at][0] not in " #"), last)
+    is_empty = not lines[first].partition(":")[2].strip()
+    is_list = is_empty and all(lines[at].lstrip()[:1] in "-" for at in below)
+    for end in (last,) if is_list else (last, stray, last - 1, first + 1):
+        loaded = _load("\n".join(lines[first:end]))
+        is_whole = isinstance(loaded, Mapping) and any(value is not None for value in loaded.values())
+        if is_whole or (end == last and (loaded is None or isinstance(loaded, Mapping))):
+            return loaded, end
+    return _DAMAGED, first
 
 
 def _settings(loaded: object) -> Settings:
@@ -258,7 +271,7 @@ def _written(value: str, below: Sequence[str]) -> object:
     text = " ".join([value.strip(), *items]).strip()
     if text[:1] == "[" and text[-1:] == "]" and text[:2] != "[[":
         return [item for part in text[1:-1].split(",") if (item := part.strip("\"' \t"))]
-    return text.strip("\"'") if text[:1] in "\"'" else text
+    return text.strip("\"'") if text[:1] in "\"'" and text[:1] not in text[1:-1] else text
 
 
 @cache
@@ -290,7 +303,12 @@ def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
 
 
 def _plain(value: object) -> object:
-    """Reduce a YAML value to text, numbers, booleans and flat lists of text; of the nested the beginning."""
+    """Reduce a YAML value to text, numbers, booleans and flat lists of text; of the nested the beginning.
+
+    A link without quotation marks, which YAML takes for a list in a list, is the text that it was.
+    """
+    if link := _link(value):
+        return link
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, set):  # has another order in every process
@@ -300,7 +318,18 @@ def _plain(value: object) -> object:
     return _short(value)
 
 
+def _link(value: object) -> str:
+    """Return the link that a list of one list of one text was written as; empty for another value."""
+    match value:
+        case [[str(name)]]:
+            return f"[[{name}]]"[:1000]
+        case _:
+            return ""
+
+
 def _short(value: object) -> str:
+    if link := _link(value):
+        return link
     if not isinstance(value, list | tuple | set | dict):
         return value if isinstance(value, str) else str(value)[:1000]
     from reprlib import Repr  # a few aliases stand for gigabytes
