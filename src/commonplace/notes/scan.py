@@ -525,15 +525,17 @@ class Globs:
     """Globs as a predicate over posix paths relative to the root.
 
     `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `{a,b}` either,
-    `folder/` covers all below it. Names, and all files of one ending below one folder, cost no regular
-    expression.
+    `folder/` covers all below it, and each glob the file that is called so. Names, and all files of one
+    ending below one folder, cost no regular expression.
     """
 
     def __init__(self, globs: Sequence[str]) -> None:
+        self._names = frozenset(map(composed, globs))
         globs = tuple(composed(glob) for each in globs for glob in unbraced(each))
-        self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
+        names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
         endings = {glob: ending for glob in globs if (ending := _ending(glob))}
-        rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
+        rest = tuple(glob for glob in globs if glob not in names and glob not in endings)
+        self._names |= names
         self._endings = tuple(endings.values())
         self._match = _expression(rest).fullmatch if rest else None
 

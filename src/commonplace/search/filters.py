@@ -18,6 +18,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from commonplace.index.base import Index
+    from commonplace.notes.scan import Globs
 
 DATES = ("after", "before", "on")
 AS_OF, STATUS = "as-of", "status"
@@ -50,7 +52,7 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 _FILTER = lazy(
     r'"[^"]*+"?'  # what is quoted holds no filters
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
-    r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“][^\s"()]*+))'
+    r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“](?:[^\s"()]|\([^\s"()]*+\))*+))'
 )
 _SIGNS = frozenset(":：<>=")
 _JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
@@ -109,11 +111,16 @@ def may_name_keys(text: str) -> bool:
 
 
 def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
-    """Say which filters have a key that no note has."""
+    """Say which filters have a key that no note has, or a path at which none lies."""
     named = {item.key: item for item in filters if item.key in KEYS}
     keys = facts.keys(index) if named else frozenset()
     quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
-    return [
+    paths = [item for item in filters if (item.key, item.sign) == ("path", ":")]
+    known = facts.facts(index) if paths else ()
+    nowhere = [item.value for item in paths if not any(_in_path(fact, item) for fact in known)]
+    nothing = "no note lies under path:{path}"
+    found: list[str] = [message("search.no_path", nothing, path=path) for path in nowhere]
+    return found + [
         message("search.no_key", quoted, key=key, value=item.value)
         for key, item in named.items()
         if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,))
@@ -288,12 +295,16 @@ def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:
 
 def _in_path(fact: NoteFacts, item: Filter) -> bool:
     """Whether a glob covers a note: by its path as hits show it, or inside its collection."""
+    covers = _globs(item.value.removeprefix("./").rstrip("/"))
+    own = fact.collection == WORKSPACE_COLLECTION
+    return covers(fact.path) or (not own and covers(f"{fact.collection}/{fact.path}"))
+
+
+@lru_cache(maxsize=64)
+def _globs(plain: str) -> Globs:
     from commonplace.notes.scan import Globs
 
-    plain = item.value.removeprefix("./").rstrip("/")
-    globs = Globs((plain, f"{plain}/"))
-    own = fact.collection == WORKSPACE_COLLECTION
-    return globs(fact.path) or (not own and globs(f"{fact.collection}/{fact.path}"))
+    return Globs((plain, f"{plain}/"))
 
 
 def _in_front_matter(fact: NoteFacts, item: Filter) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from commonplace.markdown.wiki import Link
     from commonplace.types import Excerpt, Gathered, NoteInfo
 
-_WILD = frozenset("*?[")
+_WILD = frozenset("*?[{")
+_COMMA = r",(?![^{}]*\})"  # outside of braces
 
 
 def key_of(store: Store, path: str) -> Key:
@@ -264,7 +266,7 @@ def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
     matches = Globs([under]) if _is_glob(under) else None
     for note in notes:
         inside = f"{composed(note.file)}/".startswith(f"{under}/") or composed(note.collection) == under
-        if under in ("", ".", note.path) or (matches(note.file) if matches else inside):
+        if under in ("", ".", note.path) or inside or (matches and matches(note.file)):
             yield note
 
 
@@ -278,7 +280,8 @@ def expand(references: Iterable[str], known: Sequence[NoteInfo]) -> list[str]:
     A glob that matches none stays as it is, to be told.
     """
     named = {note.path for note in known}
-    parts = (part.strip() for one in references for part in ([one] if one in named else one.split(",")))
+    lists = ([one] if one in named else re.split(_COMMA, one) for one in references)
+    parts = (part.strip() for listed in lists for part in listed)
     expanded: list[str] = []
     for reference in filter(None, parts):
         glob = _is_glob(reference) and reference not in named
