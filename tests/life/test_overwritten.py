@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from commonplace import Memory
 from tests.life.conftest import Owner
@@ -84,7 +87,6 @@ CASES = {
     "the middle one of three": Case(
         ("one", "two", "three"), lambda first, now, steps: now.replace("- 12:00 two\n", ""), FIRST
     ),
-    "bullets made anew": Case((MIRA, TEA), lambda first, now, steps: now.replace("- 12:00", "* 12:00")),
     "in Chinese": Case(("水表在地下室。",), stale("- 主人写的一行。\n"), FIRST),
     "a line that stands twice": Case(("Tea.", "Tea."), stale(), FIRST),
     "further lines of an entry": Case(("first\nsecond\nthird",), stale("- x\n"), FIRST),
@@ -378,3 +380,140 @@ def test_a_copy_is_discarded_and_a_strange_one_is_not_obeyed(owner: Owner) -> No
     done = owner.run("restore", *names(owner))
     assert done.code == 1
     assert "its note is not known" in done.err
+
+
+def git(owner: Owner, *arguments: str) -> None:
+    named = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *named, *arguments], cwd=owner.folder, check=True, capture_output=True)
+
+
+def stashed(owner: Owner, note: Path) -> None:
+    git(owner, "init", "-q")
+    git(owner, "add", "MEMORY.md")
+    git(owner, "commit", "-qm", "first")
+    git(owner, "stash", "-qu")
+
+
+def renamed_stale(owner: Owner, note: Path) -> None:
+    kept = note.read_text().replace(MIRA, "of the owner")
+    (owner.folder / "memory/harbour.md").write_text(kept)
+    note.unlink()
+
+
+VANISHING: dict[str, Callable[[Owner, Path], object]] = {
+    "rm": lambda owner, note: note.unlink(),
+    "moved out": lambda owner, note: note.rename(owner.folder.parent / "gone.md"),
+    "hidden": lambda owner, note: note.rename(note.with_name(".trash.md")),
+    "folder": lambda owner, note: shutil.rmtree(note.parent),
+    "git stash -u": stashed,
+    "renamed and stale": renamed_stale,
+}
+
+
+@pytest.mark.parametrize("how", VANISHING)
+@pytest.mark.parametrize("by", ["write", "sync", "status"])
+def test_a_note_that_vanished_is_said_once_and_restored(owner: Owner, how: str, by: str) -> None:
+    memory = owner.memory()
+    day = f"memory/{datetime.now():%Y-%m-%d}.md"
+    for entry in (MIRA, TEA):
+        memory.remember(entry)
+    VANISHING[how](owner, owner.folder / day)
+    done = {
+        "write": lambda: owner.run("remember", "The lamp is lit."),
+        "sync": lambda: owner.run("sync"),
+        "status": lambda: owner.run("status"),
+    }[by]()
+    assert done.code == 0
+    assert f"{day} is gone" in done.err
+    assert MIRA in done.err or "lines" in done.err
+    assert "is gone" not in owner.run("sync").err
+    assert "lines put back" in owner.ok("restore", day) or how == "renamed and stale"
+    text = owner.read(day)
+    assert text.count(MIRA) == 1
+    assert text.count(TEA) == (how != "renamed and stale")
+    assert ("The lamp is lit." in text) == (by == "write")
+    assert text.count("# 2") <= 1
+    assert names(owner) == []
+
+
+def test_a_memory_that_vanished_whole_and_came_back(owner: Owner) -> None:
+    owner.ok("remember", "--long-term", MIRA)
+    note = owner.folder / "MEMORY.md"
+    before = note.read_bytes()
+    note.unlink()
+    assert "MEMORY.md is gone, and" in owner.run("sync").err
+    note.write_bytes(before)
+    os.utime(note, (0, 0))
+    assert owner.run("sync").err.count("MEMORY.md") == 0
+    note.write_text("# Memory\n")  # its lines are still ours
+    os.utime(note, (0, 0))
+    assert "without" in owner.run("sync").err
+
+
+RENAMING: dict[str, Callable[[Owner, str], object]] = {
+    "renamed": lambda owner, day: (owner.folder / day).rename(owner.folder / "memory/harbour.md"),
+    "moved to a folder": lambda owner, day: os.renames(owner.folder / day, owner.folder / "memory/old/a.md"),
+    "joined": lambda owner, day: (
+        (owner.folder / "memory/all.md").write_text("# All\n\n" + owner.read(day)),
+        (owner.folder / day).unlink(),
+    ),
+    "forgotten": lambda owner, day: owner.ok("forget", day, "--yes"),
+    "undone": lambda owner, day: [owner.ok("undo", "--yes") for _ in range(2)],
+    "only lines of the owner": lambda owner, day: (
+        owner.ok("undo", "--yes"),
+        owner.ok("undo", "--yes"),
+        (owner.folder / day).unlink(missing_ok=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", RENAMING)
+def test_a_note_that_moved_or_that_we_deleted_is_no_loss(owner: Owner, how: str) -> None:
+    day = f"memory/{datetime.now():%Y-%m-%d}.md"
+    for entry in (MIRA, TEA):
+        owner.ok("remember", entry)
+    RENAMING[how](owner, day)
+    for command in (("sync",), ("remember", "The lamp is lit."), ("status",)):
+        assert "gone" not in owner.run(*command).err
+    assert names(owner) == []
+
+
+REWRITTEN: dict[str, Callable[[str], bytes]] = {
+    "byte order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16 big-endian": lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+    "stars": lambda text: text.replace("\n- ", "\n* ").encode(),
+    "plus": lambda text: text.replace("\n- ", "\n+   ").encode(),
+    "numbers": lambda text: text.replace("\n- ", "\n1. ").encode(),
+    "wrapped": lambda text: text.replace(" of the", "\n  of the").encode(),
+    "stars and wrapped": lambda text: text.replace("\n- ", "\n* ").replace(" of the", "\n  of the").encode(),
+    "blank lines between": lambda text: text.replace("\n- ", "\n\n*  ").encode(),
+}
+HARBOUR = "The keys of the harbour of the town hang\nbehind the door of the boat house."
+
+
+@pytest.mark.parametrize("how", REWRITTEN)
+def test_text_that_is_written_in_another_way_is_no_loss(owner: Owner, how: str) -> None:
+    memory = owner.memory()
+    note = owner.folder / "memory/2026-02-01.md"
+    for entry in (MIRA, HARBOUR, TEA):
+        memory.remember(entry, now=NOW)
+    rewritten = REWRITTEN[how](note.read_text())
+    note.write_bytes(rewritten)
+    os.utime(note, (0, 0))
+    assert memory.sync().warnings == ()
+    assert memory.remember("more", now=NOW).warnings == ()
+    assert names(owner) == []
+    note.write_bytes(REWRITTEN[how](Path(note).read_bytes().decode("utf-16" if "16" in how else "utf-8-sig")
+        .replace("- 12:00 Bo drinks green tea.\n", "").replace("* 12:00 Bo drinks green tea.\n", "")
+        .replace("+   12:00 Bo drinks green tea.\n", "").replace("1. 12:00 Bo drinks green tea.\n", "")
+        .replace("*  12:00 Bo drinks green tea.\n", "")))  # fmt: skip
+    os.utime(note, (0, 0))
+    (said,) = memory.sync().warnings
+    assert "without a line" in said
+    assert TEA in said
+    owner.ok("restore", "memory/2026-02-01.md")
+    data = note.read_bytes()
+    text = " ".join(data.decode("utf-16" if "16" in how else "utf-8-sig").split())
+    for entry in (MIRA, "The keys of the", "behind the door", TEA, "more"):
+        assert text.count(entry) == 1, text

@@ -88,9 +88,11 @@ def test_copies_are_bounded(workspace: paths.Workspace, monkeypatch: pytest.Monk
     assert len(list((workspace.root / writes.COPIES).iterdir())) == 9
 
 
-def test_a_note_that_is_gone_is_not_missed(workspace: paths.Workspace) -> None:
+def test_a_note_that_is_gone_is_said_once(workspace: paths.Workspace) -> None:
     remember(workspace, "one")
     note(workspace).unlink()
+    (said,) = writes.check(workspace)
+    assert "memory/2026-02-13.md is gone" in said
     assert writes.check(workspace) == []
     assert remember(workspace, "two") == ()
     assert note(workspace).read_text() == "# 2026-02-13\n\n- two\n"

@@ -312,13 +312,16 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
 
     An editor that read a note before a line was added, and saves it afterwards, saves it without that line;
     so does a checkout of an older version. Our version is kept, and this merges it into the note as it is
-    now: both changes stand. Without NAME the copies are listed. A line that stands is not written twice.
+    now: both changes stand. NAME is that of a copy, or of a note for its newest copy. Without NAME the copies
+    are listed. A line that stands is not written twice.
     """
     from commonplace.changes import overwritten
     from commonplace.notes import writes
 
     workspace = session.workspace_of(ctx)
     listed = {copy.name: copy for copy in overwritten.copies(workspace)}
+    newest = {copy.note: copy.name for copy in listed.values()}
+    names = tuple(name if name in listed else newest.get(name, name) for name in names)
     if unknown := set(names).difference(listed):
         problem = f"there is no copy {screen.one_line(min(unknown))}; `commonplace restore` lists them"
         raise ConfigError("restore", problem)

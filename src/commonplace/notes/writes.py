@@ -13,8 +13,10 @@ the one that a merge starts from (`.base`), and whose they are; `changes.overwri
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import os
+import re
 import time
 import zlib
 from collections import Counter
@@ -44,6 +46,7 @@ _NEWEST = 4  # versions that are all kept; of the older ones fewer and fewer, so
 _MOST_BYTES = 1 << 26  # of the versions of a note
 _MOST_REMOVED = 1_000  # lines that we took out of a note, as hashes
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
+_MOVED_S = 0.1  # how long an editor has moved a file away that it writes anew
 _MOMENT_S = 1.0  # an empty file this young is being written
 _MOST_KEPT, _MOST_COPIES = 200, 200
 
@@ -115,7 +118,7 @@ class Writes:
         record.pending = f"{self.key}-{time.time_ns():x}.kept"
         if before is not None:
             record.kept[record.pending] = digest(before)
-        record.removed = self._removed(before or b"", after or b"")
+        record.removed = self._removed(_plain(before or b""), _plain(after or b""))
         if record.removed != self.record.removed:
             record = self._next = self._with_others(record, self.others() & said(after or b""))
         record.status, record.old = marks(new), marks(old)
@@ -153,13 +156,18 @@ class Writes:
                     return
                 if _is_written(file):
                     return  # next time
-                data = file.read()
+                data: bytes | None = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            self.drop_unmade()
+            if known is None and (not self.expects_file or self._is_moving()):
+                return
+            data, status = None if known is None else b"", None
         except OSError:
             if known is None:
-                return  # it is moved away, or not ours to read any more
+                return  # not ours to read any more
             data, status = b"", None
         kept = dict(self.record.kept)
-        self._sweep(data)
+        self._sweep(data or b"")
         if self._examine(data, status, known or b"") or kept != self.record.kept:
             self._save(self.record)
 
@@ -195,30 +203,61 @@ class Writes:
     def _examine(self, data: bytes | None, status: os.stat_result | None, known: bytes = b"") -> bool:
         """Say what a note lacks of ours and what it has again; tell whether it is another version."""
         record = self.record
-        if data is None or digest(data) == record.after:
+        if digest(data) == record.after:
             return False
         record = dataclasses.replace(record, status=marks(status), versions=list(record.versions))
         stood = self.standing()
-        if status and record.versions and marks(status) == tuple(record.old):
+        if data is None:
+            self._say_vanished(stood or b"")
+        elif status and record.versions and marks(status) == tuple(record.old):
             record.versions.pop()  # it was killed before it was exchanged
         elif record.after and stood is not None:
             now, was, others = said(data), said(stood), self.others()
-            lost = was - now - others - said(known)
+            lost = _lacking(stood, data, others + said(known))
             back = [text for text in now - was if self.hash(text) in record.removed]
             if lost or back:
-                base = known or self._nearest(now)
+                is_rewritten = bool(lost.total() < (was - now - others).total())
+                base = known or (stood if is_rewritten else self._nearest(now))
                 moved = Counter(_lines(base)) - Counter(
                     _lines(stood)
                 )  # by others: who has it again put it there
                 taken = {text: moved[text] for text in moved if self.hash(text) not in record.removed}
                 base = _without(base, lost + Counter(taken))
                 self._copy(base, stood, lost, tuple(map(self.hash, back)), added=now - was)
-            record = self._with_others(record, (others + (now - was)) & now)
-        else:
+            record = self._with_others(record, _lacking(data, _without(stood, others)))
+        elif data != stood:  # a version that vanished and came back is ours as it was
             record = self._with_others(record, said(data))
         self.record = record
         self._push(record, data)
         return True
+
+    def _say_vanished(self, stood: bytes) -> None:
+        """Keep a copy of a note that another program deleted, unless its lines stand in other notes."""
+        from commonplace.notes import scan
+
+        found = [path for path in scan.walked(str(self.workspace.root)) if path.endswith(".md")]
+        rest = (data for path, data in self.workspace.files.each(found) if data and path != self.note)
+        elsewhere = b"\n\n".join(map(_plain, rest))
+        lost = _lacking(stood, elsewhere)
+        if any(not line.startswith("#") for line in lost - self.others()):
+            self._copy(_without(stood, lost), stood, lost, is_gone=True)
+
+    def drop_unmade(self) -> None:
+        """Drop a version whose writer was killed before its new file got the name of the note."""
+        files, folder = self.workspace.files, os.path.dirname(self.note)
+        if self.expects_file and not files.is_file(self.note):
+            with suppress(OSError):
+                made = (f"{folder}/{name}".lstrip("/") for name in files.names(folder) if name[-4:] == ".tmp")
+                if any(files.stat(path).st_ino == self.record.status[0] for path in made):
+                    self.record.after = ""
+
+    def _is_moving(self) -> bool:
+        """Tell whether a file that is missing came back at once, as an editor moves it away to save it."""
+        files = self.workspace.files
+        with suppress(OSError):
+            if 0 <= time.time() - files.stat(os.path.dirname(self.note)).st_mtime < _MOVED_S:
+                time.sleep(_MOVED_S)
+        return files.is_file(self.note)
 
     def standing(self) -> bytes | None:
         """Return the last version; None where it is damaged or there is none."""
@@ -324,6 +363,7 @@ class Writes:
         *,
         added: Iterable[str] = (),
         is_late: bool = False,
+        is_gone: bool = False,
     ) -> None:
         """Keep a version that was overwritten and the one that a merge starts from; who asks next is told."""
         second, rest = divmod(time.time_ns(), 10**9)
@@ -331,7 +371,8 @@ class Writes:
         name = f"{COPIES}/{stamp}-{rest // 1000:06}-{self.key}"
         files = self.workspace.files
         first = _first_gone(_lines(ours), lost, added)
-        about = {"note": self.note, "lost": lost.total(), "first": first, "back": back, "late": is_late}
+        about = {"note": self.note, "lost": lost.total(), "first": first, "back": back}
+        about |= {"late": is_late, "gone": is_gone}
         with records.translated(name):
             files.create(f"{name}.md", ours)
             files.create(f"{name}.base", base)
@@ -418,7 +459,9 @@ def replace(
 
 def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
     """Return the record of a note of a workspace, for `atomic`."""
-    return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root))
+    writes = Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root))
+    writes.drop_unmade()
+    return writes
 
 
 def listed(workspace: paths.Workspace, folder: str) -> list[str]:
@@ -499,6 +542,8 @@ def _sentence(workspace: paths.Workspace, stem: str, about: Mapping[str, Any]) -
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
     if about["late"]:
         what = f"{note} lacks {lines} that another program saved while it was replaced ({paths.shown(first)})"
+    elif about.get("gone"):
+        what = f"{note} is gone, and {lines} of this memory with it ({paths.shown(first)})"
     else:
         parts = [f"without {lines} of this memory ({paths.shown(first)})"] if lost else []
         parts += [f"with {again} corrected or forgotten"] if back else []
@@ -537,6 +582,8 @@ def discard(workspace: paths.Workspace, name: str) -> None:
 
 _ENCODING = ("utf-8", "surrogateescape")
 _COMPARED = 50  # lines, and characters of a line, by which an edited line is told from a lost one
+_MARK = re.compile(r"^(?:[-*+]|[0-9]+[.)])\s+")  # of a list
+_NO_LINES = Counter[str]()
 _LEAD = "-*+#>0123456789: "  # bullet and time
 
 
@@ -546,7 +593,14 @@ def texts(data: bytes) -> list[str]:
 
 
 def _lines(data: bytes) -> list[str]:
-    return [line.strip() for line in data.decode(*_ENCODING).split("\n")]
+    return [line.strip() for line in _plain(data).decode(*_ENCODING).split("\n")]
+
+
+def _plain(data: bytes) -> bytes:
+    """Return a text in UTF-8 without a byte order mark, whichever Unicode encoding it is in."""
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return data.decode("utf-16", "replace").encode(*_ENCODING)
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def said(data: bytes) -> Counter[str]:
@@ -557,13 +611,41 @@ def said(data: bytes) -> Counter[str]:
 def _without(version: bytes, lost: Counter[str]) -> bytes:
     """A version without some lines: a merge that starts from it puts those in that either side has."""
     left, rest = Counter(lost), list[bytes]()
-    for line in version.splitlines(keepends=True):
+    for line in _plain(version).splitlines(keepends=True):
         text = line.decode(*_ENCODING).strip()
         if left[text] > 0:
             left[text] -= 1
         else:
             rest.append(line)
     return b"".join(rest)
+
+
+def _lacking(before: bytes, after: bytes, apart: Counter[str] = _NO_LINES) -> Counter[str]:
+    """Return the lines that a version lacks, but for entries with other list marks or wrapped anew."""
+    lost = said(before) - said(after) - apart
+    if lost:
+        entries = _entries(before)
+        gone = Counter(words for words, _ in entries) - Counter(words for words, _ in _entries(after))
+        lines = Counter[str]()
+        for words, own in entries:
+            if gone[words] > 0:
+                gone[words] -= 1
+                lines.update(own)
+        lost &= lines
+    return lost
+
+
+def _entries(data: bytes) -> list[tuple[str, list[str]]]:
+    """Return the words of each heading, list item and paragraph, with its lines."""
+    found, is_open = list[list[str]](), False
+    for line in _lines(data):
+        is_heading = line.startswith("#")
+        if is_open and line and not is_heading and not _MARK.match(line):
+            found[-1].append(line)
+        elif line:
+            found.append([line])
+        is_open = bool(line) and not is_heading
+    return [(" ".join(" ".join([_MARK.sub("", own[0]), *own[1:]]).split()), own) for own in found]
 
 
 def _first_gone(lines: Sequence[str], lost: Counter[str], added: Iterable[str]) -> int:
