@@ -76,3 +76,36 @@ def test_a_day_is_not_found_by_the_folder_of_all_notes(owner: Owner) -> None:
     owner.note("memory/2026-02-13.md", "- The kettle is new.\n")
     owner.note("memory/2026-01.md", "- The kettle was old.\n")
     assert not [hit for hit in owner.memory().search("memory").hits if "kettle" in hit.text]
+
+
+# Lines that apps write above the heading that opens a note.
+OPENINGS = [
+    "![[banner.png]]", "#tag1 #tag2", "---", "***", "#", "##", "![[banner.png]] ![[other.png|200]]", "#area/home",
+    "![](a.png)", "#标签 #boat", "![[a b.png]]\n#tag", "#\n\n---", "#tag1\n\n![[banner.png]]", "![[sheet.pdf#page=2]]",
+]  # fmt: skip
+
+
+def test_a_heading_below_embedded_files_tags_and_rules_opens_a_note(owner: Owner) -> None:
+    for number, opening in enumerate(OPENINGS):
+        owner.note(f"memory/note{number}.md", f"{opening}\n\n# Real {number}\n\nIn the attic.\n")
+    spoken = ["Tagged #boat", "See ![[a.png]] first", "#tag and a word", "![[a.png]] is old"]
+    for number, opening in enumerate(spoken):
+        owner.note(f"memory/text{number}.md", f"{opening}\n\n# Letters\n\nIn the attic.\n")
+    titles = {note.path: note.title for note in owner.memory().notes()}
+    for number, opening in enumerate(OPENINGS):
+        assert titles[f"memory/note{number}.md"] == f"Real {number}", opening
+    for number, opening in enumerate(spoken):
+        assert titles[f"memory/text{number}.md"] == f"text{number}", opening
+
+
+def test_the_anchor_of_a_heading_is_no_part_of_it(owner: Owner) -> None:
+    headings = {
+        "# Real {#anchor}": "Real", "# Real boat {#real-boat}": "Real boat", "# 船 {#chuan}": "船",
+        "# Real {#a.b:c} #": "Real", "Real {#anchor}\n====": "Real", "# Real {x}": "Real {x}", "# Real{#x}": "Real{#x}",
+        "# {#x}": "{#x}",
+    }  # fmt: skip
+    for number, heading in enumerate(headings):
+        owner.note(f"memory/{number}.md", f"{heading}\n\nIn the attic.\n")
+    titles = {note.path: note.title for note in owner.memory().notes()}
+    for number, (heading, title) in enumerate(headings.items()):
+        assert titles[f"memory/{number}.md"] == title, heading

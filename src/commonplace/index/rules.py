@@ -20,7 +20,7 @@ VERSIONS: dict[str, int | str] = {
     REDACTION: "445def7e3de6",  # redaction.redact.rules_digest(), which takes 40 ms to work out
     # markdown.document, .structure, .encoded, .fences, .stamps, .visible, .wiki, index.base: title, headings,
     # days, kind, front matter, tags and tasks in the text
-    "markdown": 14,
+    "markdown": 15,
     "comments": 7,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.share: how much of a section is conversation
 }

@@ -38,6 +38,7 @@ from posixpath import basename
 from commonplace import language
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
+from commonplace.base.expressions import lazy
 from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import (
@@ -149,11 +150,16 @@ def _dated(note: Note, path: str) -> Note:
     return replace(note, annotations=said)
 
 
+# Embedded files, tags and empty headings, as apps write them above the heading that opens a note.
+_OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*+")
+
+
 def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
     """What the front matter calls a note, else a heading of level 1 that opens it, else the file's name."""
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
-    if not title and note.headings and (first := note.headings[0]).level == 1:
+    first = next((heading for heading in note.headings if heading.text), None)
+    if not title and first and first.level == 1:
         above = note.lines[note.front_matter[1] if note.front_matter else 0 : first.line - 1]
         is_day = month and "since" in note.annotations.get(first.line, {})  # as in the note of a month
         title = "" if is_day or any(map(_says_something, above)) else first.text
@@ -161,7 +167,7 @@ def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
 
 
 def _says_something(line: str) -> bool:
-    return bool(line.strip()) and not (line.startswith("<!--") or structure.is_silent(line))
+    return not (line.startswith("<!--") or structure.is_silent(line) or _OPENING.fullmatch(line))
 
 
 def public(text: str, path: str, *, redacted: bool = True) -> str:

@@ -38,6 +38,7 @@ _LINK = lazy(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
 _ATX = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _SETEXT = lazy(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = lazy(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
+_ANCHOR = lazy(r"[ \t]+\{#[\w:.-]+\}$")  # {#name} behind a heading, by which links name it
 _OPENS_ATX = lazy(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 # A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
 RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
@@ -115,11 +116,13 @@ def unclosed(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a heading's text as it is read: without HTML tags, with the words of links and images alone."""
+    """Return a heading's text as it is read: without HTML tags and anchor, of links and images the words."""
     if "<" in text:
         text = _TAG.sub("", text)
     for _ in range(2 if "](" in text else 0):  # an image may be what a link shows
         text = _LINK.sub(r"\1", text)
+    if text.endswith("}"):
+        text = _ANCHOR.sub("", text)
     return " ".join(text.split()) if "  " in text else text.strip()
 
 
