@@ -204,3 +204,48 @@ def test_the_owner_stays_the_owner_in_a_note_that_an_agent_began(owner: Owner, t
     (hit,) = memory.search("boat here by:agent", min_score=0.0).hits
     assert "The agent was here." in hit.text
     assert "by:" not in tool("view", path=f"/memories/{now.removeprefix('memory/')}")
+
+
+OWNED = "# Memory\n\n- Mira lives in Basel.\n- Rent is 900 francs.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<private>\n", "- Java: List<Private> is a generic.", "- Hide things in `<private>` tags.", "<PRIVATE>",
+        "<pri\u200bvate>", "<private reason=x>", "~~~\n", "```", "```sh\nls\n", "````md\n```\n```",
+    ],
+)  # fmt: skip
+def test_no_text_of_an_agent_hides_the_lines_of_the_owner_below_it(
+    owner: Owner, tool: Tool, text: str
+) -> None:
+    owner.note("MEMORY.md", OWNED)
+    assert tool(**insert(text, 2, "/memories/MEMORY.md")).startswith("refused")
+    assert owner.read("MEMORY.md") == OWNED
+    whole = replace("- Mira lives", f"{text}\n- Mira lives", "/memories/MEMORY.md")
+    assert tool(**whole).startswith("refused")
+    assert owner.read("MEMORY.md") == OWNED
+
+
+def test_nothing_that_stands_there_is_redacted_for_what_an_agent_writes_beside_it(
+    owner: Owner, tool: Tool
+) -> None:
+    table = "| part | number |\n|---|---|\n| pump | Kx92mmQ7 |\n"
+    owner.note("memory/parts.md", f"{table}\nkestrel-OSPREY-99\n")
+    tool(**replace("number", "password", "/memories/parts.md"))
+    tool(**insert("The password is:\n", 3, "/memories/parts.md"))
+    text = owner.read("memory/parts.md")
+    assert "Kx92mmQ7" in text
+    assert "kestrel-OSPREY-99" in text
+    tool(**insert("password = hunter2-Kestrel9", 0, "/memories/parts.md"))
+    assert "hunter2" not in owner.read("memory/parts.md")
+
+
+def test_front_matter_behind_a_byte_order_mark_is_front_matter(owner: Owner, tool: Tool) -> None:
+    owner.note("MEMORY.md", OWNED)
+    front = "\ufeff---\ntentative: true\nsuperseded-by: x\n---\n"
+    tool(**insert(front, 0, "/memories/MEMORY.md"))
+    tool(**create(f"{front}\n- Basel is far.\n", "/memories/x.md")[0])
+    for path in ("MEMORY.md", "memory/x.md"):
+        assert "tentative" not in owner.read(path)
+        assert "superseded-by" not in owner.read(path)

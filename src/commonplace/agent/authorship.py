@@ -50,7 +50,9 @@ def attribute(path: str, before: str, after: str, mark: str) -> str:
         if "<!" in lines[number - 1]:
             lines[number - 1] = _unclaimed(lines[number - 1], known)
     past = parse(before, path)
-    text = _marked(path, before, "\n".join(_without_keys(path, past, lines)), mark)
+    lines = _without_keys(path, past, lines)
+    _check_read(past, before, parse("\n".join(lines), path), lines)
+    text = _marked(path, before, "\n".join(lines), mark)
     lost = _pinned(past) - _pinned(parse(text, path))
     if lost:
         raise Refused(f"`{next(iter(lost))[0]}` is pinned: only its owner changes it")
@@ -90,6 +92,20 @@ def _new(before: str, lines: Sequence[str]) -> set[int]:
     """The numbers of lines, from 1, that do not stand in the text of before."""
     old = before.split("\n") if before else []
     return {n + 1 for hunk in diffs.hunks(old, lines) for n in range(hunk.other_first, hunk.other_last)}
+
+
+def _check_read(past: Note, before: str, note: Note, lines: Sequence[str]) -> None:
+    """Refuse what puts a line that stays into code or a comment. Raises Refused."""
+    was_code, is_code = statements.fence_lines(past.fences), statements.fence_lines(note.fences)
+    old = before.split("\n")[: len(past.lines)]
+    first = place = 1
+    for start, end, _, other_end in [*diffs.hunks(old, lines), (len(old), 0, len(lines), 0)]:
+        for number in range(first, start + 1):
+            line, now = past.lines[number - 1], number - first + place
+            hidden = now in is_code or not note.lines[now - 1].strip()
+            if hidden and line.strip() and number not in was_code:
+                raise Refused(f"`{line.strip()}` would be code or a comment; close what you open above it")
+        first, place = end + 1, other_end + 1
 
 
 def _unclaimed(line: str, known: set[str]) -> str:

@@ -153,7 +153,8 @@ class Files:
         except Refused:
             raise
         except masks.MarkLost as error:
-            raise Refused(f"{error} would be lost; leave its mark where it stands") from error
+            remedy = "leave its mark where it stands, and write </private> as well"
+            raise Refused(f"{error} would be lost; {remedy}") from error
         except CommonplaceError as error:
             raise Refused(self._as_named(str(error))) from error
         except OSError as error:
@@ -487,7 +488,7 @@ def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> 
     without = strip_blocks(text)
     if text.strip() and not without.strip():
         raise Refused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
-    return without.replace("\r\n", "\n").replace("\r", "\n")
+    return without.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _there(text: str | None, path: str) -> str:

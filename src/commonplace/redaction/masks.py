@@ -16,6 +16,7 @@ from commonplace.redaction.redact import MARK, private_parts, redact, strip_priv
 PRIVATE = "<private>…</private>"
 _PART = message("mark.private", "a private part")
 _LINE = message("mark.secret", "a line with a secret")
+_REST = message("mark.rest", "what stands behind a <private> that is not closed")
 _SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
 
 
@@ -75,9 +76,10 @@ def _going_on(lines: Sequence[str], redacted: Sequence[str]) -> list[bool]:
 
 
 def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
-    """Put what was hidden back into a rewritten text, after dropping its own private parts and secrets.
+    """Put what was hidden back into a rewritten text, without the private parts and secrets of new lines.
 
-    Raises MarkLost where a mark of `masked` is missing or stands before one that it stood behind.
+    Raises MarkLost where a mark of `masked` is missing or stands before one that it stood behind, and where a
+    private part would take more than new lines.
     """
     shown = [line for line, _ in masked.secret]
     hidden = [lines for _, lines in masked.secret]
@@ -87,8 +89,16 @@ def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
     if [line for line in lines if line in known] != shown:
         raise MarkLost(_LINE)
     text = "\n".join([secret if line in known else line for line in lines])
-    text = strip_private(text.replace(PRIVATE, private))
-    text = redact(text)[0] if redacted else text
+    text = text.replace(PRIVATE, private)
+    public = strip_private(text)
+    old = set(masked.text.replace(PRIVATE, private).split("\n"))
+    both = zip(text.split("\n"), public.split("\n"), strict=True)
+    if not strip_private(f"{text}\nx").endswith("x") or any(a != b and a in old for a, b in both):
+        raise MarkLost(_REST)
+    if redacted:  # what stood there is its writer's, whatever stands beside it now
+        both = zip(public.split("\n"), redact(public)[0].split("\n"), strict=True)
+        public = "\n".join([a if a in old else b for a, b in both])
+    text = public
     hidden = [line.replace(PRIVATE, private) for line in hidden]
     return _filled(_filled(text, secret, hidden, _LINE), private, masked.private, _PART)
 
