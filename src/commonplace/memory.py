@@ -287,7 +287,8 @@ class Memory:
             record=partial(self._note_entry, provenance, datetime.now().astimezone()),
         )
         try:
-            written = self._written_once(text, day or now.date(), write) if once else write()
+            about = None if long_term else day or now.date()
+            written = self._written_once(text, about, write) if once else write()
         except Busy:
             if redact is False or day not in (None, now.date()):
                 raise  # an entry that waits is redacted, and of the day on which it came
@@ -319,13 +320,13 @@ class Memory:
         told = "{path} is being written by another program; the entry waits, and the next sync writes it"
         return Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
 
-    def _written_once(self, text: str, day: date, write: Callable[[], Written]) -> Written:
-        """Write an entry unless the note of its day or MEMORY.md says it already."""
+    def _written_once(self, text: str, day: date | None, write: Callable[[], Written]) -> Written:
+        """Write an entry unless MEMORY.md, or the note of its day if it has one, says it already."""
         from commonplace.base.locks import locked
         from commonplace.edit import resolve
 
         with locked(paths.lock_file(self.workspace, "once")):
-            for note in (self.workspace.daily(day), self.workspace.memory_file):
+            for note in [*([self.workspace.daily(day)] if day else []), self.workspace.memory_file]:
                 path = note.relative_to(self.workspace.root).as_posix()
                 if found := resolve.said_already(self.workspace, path, text):
                     return found

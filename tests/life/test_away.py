@@ -174,7 +174,9 @@ def test_the_last_notes_go_when_their_owner_says_so(
     memory.sync()
     (disk / "boat.md").unlink()
     (disk / "deep" / "sails.md").unlink()
-    assert any("`--drop-missing" in one or "drop_missing=['disk']" in one for one in memory.search("kite").warnings)
+    assert any(
+        "`--drop-missing" in one or "drop_missing=['disk']" in one for one in memory.search("kite").warnings
+    )
     assert memory.sync(drop_missing=["disk"]).removed == 2
     assert not memory.search("kite").hits
     assert not memory.status().warnings

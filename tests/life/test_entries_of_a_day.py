@@ -65,6 +65,8 @@ def test_an_agent_writes_a_statement_once(owner: Owner) -> None:
     note = owner.read(f"memory/{date.today()}.md")
     assert note.count("allergic") == 1
     assert ["Not written again" in one for one in said] == [False, True, True, True, True]
+    assert "MEMORY.md" in client.call("memory_write", text="Mira is allergic to nuts.", long_term=True)
+    assert "Not written" in client.call("memory_write", text="Mira is allergic to nuts.", long_term=True)
     client.call("memory_write", text="Lin is a pilot.", long_term=True)
     assert "Not written again" in other.call("memory_write", text="Lin is a pilot.")
     assert "Not written again" not in client.call("memory_write", text="Lin is no pilot.")

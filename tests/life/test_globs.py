@@ -54,7 +54,14 @@ def test_braces_stand_for_either_where_notes_are_named(owner: Owner) -> None:
     assert "The gull b sits." in owner.ok("multi-get", "memory/{a,b}.md")
 
 
-LITERAL = ["memory/[draft] e.md", "memory/f(1).md", "memory/{x}.md", "memory/{x,y}.md", "memory/[a]/b.md", "memory/w?.md"]
+LITERAL = [
+    "memory/[draft] e.md",
+    "memory/f(1).md",
+    "memory/{x}.md",
+    "memory/{x,y}.md",
+    "memory/[a]/b.md",
+    "memory/w?.md",
+]
 
 
 def test_the_path_of_a_file_is_the_file_itself(owner: Owner) -> None:
@@ -73,7 +80,14 @@ def test_the_path_of_a_file_is_the_file_itself(owner: Owner) -> None:
 def test_a_path_under_which_no_note_lies_is_named(owner: Owner) -> None:
     owner.note("memory/a.md", "# Gull\n\nThe gull sits.\n")
     memory = owner.memory()
-    for path in ("memory/nowhere", "memory/nowhere/", "memory/*.txt", "a.md/b", "memroy/a.md", "memory/{x,y}.md"):
+    for path in (
+        "memory/nowhere",
+        "memory/nowhere/",
+        "memory/*.txt",
+        "a.md/b",
+        "memroy/a.md",
+        "memory/{x,y}.md",
+    ):
         assert f"no note lies under path:{path}" in memory.search(f"gull path:{path}").warnings, path
     for path in ("memory", "memory/", "memory/*.md", "./memory/a.md", "memory/{a,b}.md", "**/a.md"):
         assert not memory.search(f"gull path:{path}").warnings, path

@@ -73,4 +73,6 @@ def test_a_sign_of_a_unit_is_its_letters(owner: Owner) -> None:
     for number, pair in enumerate(UNITS):
         for question in pair:
             found = {hit.path for hit in memory.search(question).hits}
-            assert found == {f"memory/{chr(97 + number)}-sign.md", f"memory/{chr(97 + number)}-letters.md"}, question
+            assert found == {f"memory/{chr(97 + number)}-sign.md", f"memory/{chr(97 + number)}-letters.md"}, (
+                question
+            )
