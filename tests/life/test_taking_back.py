@@ -117,3 +117,34 @@ def test_what_is_forgotten_does_not_stay_in_the_record(owner: Owner, memory: Mem
     assert "Zebedee" in owner.ok("log", "--diff")
     assert owner.run("forget", "--text", "Zebedee rents the attic", "--yes").code == 0
     assert "Zebedee" not in owner.run("log", "--diff").out
+
+
+SWALLOWED = {
+    "the newest": lambda text: text.replace("- Lima paints.\n", ""),
+    "and a line is added": lambda text: text.replace("- Lima paints.\n", "- Of the owner.\n"),
+    "an older save": lambda text: NOTE + "- Oslo is cold.\n",
+    "both entries": lambda text: NOTE,
+    "as before": lambda text: text.replace("- Lima paints.\n", "").rstrip("\n") + "\n",
+}
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+@pytest.mark.parametrize("how", SWALLOWED)
+def test_an_entry_that_was_overwritten_is_said_and_no_older_one_goes(
+    owner: Owner, memory: Memory, how: str, is_synced: bool
+) -> None:
+    memory.remember("Oslo is cold.", long_term=True, section="Facts")
+    memory.remember("Lima paints.", long_term=True, section="Facts")
+    owner.note("MEMORY.md", SWALLOWED[how](owner.read("MEMORY.md")))
+    if is_synced:
+        memory.sync()
+    before = owner.read("MEMORY.md")
+    done = owner.run("undo", "--yes")
+    assert done.code == 1, done
+    assert "commonplace restore MEMORY.md" in done.err
+    assert owner.read("MEMORY.md") == before
+    owner.ok("restore", "MEMORY.md")
+    assert "- Lima paints." in owner.read("MEMORY.md")
+    owner.ok("undo", "--yes")
+    assert "Lima" not in owner.read("MEMORY.md")
+    assert "- Oslo is cold." in owner.read("MEMORY.md")

@@ -14,6 +14,7 @@ from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
+from commonplace.notes import writes
 from commonplace.types.changes import About, Change, ChangedFile, Run
 
 
@@ -161,7 +162,7 @@ def _newest(workspace: paths.Workspace) -> Run:
     for run in (run for run in runs.newest_first(workspace) if not run.undone):
         if run.about.kind == "undo":
             last = last or run
-        elif _lacks(workspace, run) is None:
+        elif _lacks(workspace, run) is None or _is_overwritten(workspace, run):
             return run
         passed = passed or (run if run.about.kind != "undo" else None)
     if passed is not None:
@@ -181,6 +182,22 @@ def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
         except NotUndone:
             return message("undo.edited", "the entry was edited or moved since")
     return None
+
+
+def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
+    """Tell whether another program overwrote the entry of a run, and a copy that has it is kept."""
+    if run.about.kind != "remember" or not run.kept or not run.files:
+        return False
+    from commonplace.changes import overwritten
+
+    path = run.files[0].path
+    before, after = (runs.content(workspace, run, 0, side) or b"" for side in ("before", "after"))
+    entry = writes.said(after) - writes.said(before)
+    now = writes.said(runs.read(workspace, path) or b"")
+    kept = [copy.ours for copy in overwritten.copies(workspace) if copy.note == path]
+    versions = [*kept, writes.guard(workspace, path).standing() or b""]
+    whole = [one for one in map(writes.said, versions) if not entry - (one - now)]
+    return bool(entry) and any(not any(writes.is_edited(text, now - one) for text in entry) for one in whole)
 
 
 def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:
@@ -233,6 +250,12 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
     """What becomes of one file of a run. Raises NotUndone."""
     file = run.files[place]
     digest = runs.digest(now)
+    if _is_overwritten(workspace, run):
+        lost = "another program saved {path} without its entry; {remedy}; {older}"
+        remedy = remedies.say("restore", file.path, "it")
+        raise NotUndone(
+            run.id, message("undo.overwritten", lost, path=file.path, remedy=remedy, older=_older())
+        )
     if digest == file.before:
         return now
     try:

@@ -319,6 +319,8 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     from commonplace.notes import writes
 
     workspace = session.workspace_of(ctx)
+    for said in writes.warnings(workspace):
+        session.note(said)
     listed = {copy.name: copy for copy in overwritten.copies(workspace)}
     newest = {copy.note: copy.name for copy in listed.values()}
     names = tuple(name if name in listed else newest.get(name, name) for name in names)

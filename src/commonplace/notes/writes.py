@@ -650,14 +650,20 @@ def _entries(data: bytes) -> list[tuple[str, list[str]]]:
 
 def _first_gone(lines: Sequence[str], lost: Counter[str], added: Iterable[str]) -> int:
     """Return the first line that is lost and was not edited: nothing like it was added; else the first."""
-    from difflib import get_close_matches
-
     gone = [n for n, text in enumerate(lines) if lost[text]]
-    others = [text[:_COMPARED].lstrip(_LEAD) for text in islice(added, _COMPARED)]
+    others = list(islice(added, _COMPARED))
     for n in gone[:_COMPARED] if others else ():
-        if not get_close_matches(lines[n][:_COMPARED].lstrip(_LEAD), others, 1):
+        if not is_edited(lines[n], others):
             return n
     return gone[0] if gone else 0
+
+
+def is_edited(line: str, added: Iterable[str]) -> bool:
+    """Tell whether one of the lines that were added is like a line that is gone."""
+    from difflib import get_close_matches
+
+    others = [text[:_COMPARED].lstrip(_LEAD) for text in islice(added, _COMPARED)]
+    return bool(get_close_matches(line[:_COMPARED].lstrip(_LEAD), others, 1))
 
 
 def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
