@@ -110,3 +110,38 @@ def test_status_and_doctor_compare_it_with_the_budget(owner: Owner) -> None:
     assert '"warning", "told": "MEMORY.md has' not in json.dumps(
         owner.run("doctor", "--offline", "--json").json
     )
+
+
+OPEN = {
+    "private type": ("# Memory\n\n- Java: List<Private> is generic.\n", "private part", 3, "</private>"),
+    "private": ("# Memory\n\n## Facts\n\n<private>\nA.\n", "private part", 5, "</private>"),
+    "second of two": ("# Memory\n\n<private>a</private>\n\n<private>b\n", "private part", 5, "</private>"),
+    "backticks": ("# Memory\n\n## Facts\n\n```sh\nmake tea\n", "code block", 5, "```"),
+    "tildes": ("# Memory\n\n~~~\nmake tea\n", "code block", 3, "~~~"),
+}
+
+
+@pytest.mark.parametrize("how", OPEN)
+def test_an_entry_behind_what_was_never_closed_is_warned_of(owner: Owner, how: str) -> None:
+    text, kind, line, closing = OPEN[how]
+    owner.note("MEMORY.md", text)
+    done = owner.run("remember", "--long-term", "Lima likes tea.")
+    assert done.code == 0
+    assert f"a {kind} opens at MEMORY.md:{line} and is not closed" in done.err, done
+    assert f"write {closing} " in done.err
+
+
+CLOSED = (
+    "# Memory\n\n<private>a</private>\n",
+    "# Memory\n\n```html\n<!-- \n```\n",
+    "# Memory\n\n~~~\na\n~~~\n\n<!-- b -->\n",
+    "# Memory\n\n- `<!--` opens a comment.\n",
+    "# Memory\n\n- A list.\n",
+    "# Memory\n",
+)
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_no_warning_where_all_is_closed(owner: Owner, text: str) -> None:
+    owner.note("MEMORY.md", text)
+    assert "not closed" not in owner.run("remember", "--long-term", "Lima likes tea.").err

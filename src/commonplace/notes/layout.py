@@ -22,7 +22,7 @@ from commonplace.markdown.structure import unclosed
 from commonplace.notes import appends, writes
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact as redact_secrets
-from commonplace.redaction.redact import redact_personal, strip_private
+from commonplace.redaction.redact import redact_personal, strip_private, unclosed_line
 from commonplace.types import Written, progress
 
 if TYPE_CHECKING:
@@ -100,8 +100,25 @@ def remember(
     (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
     run = record(shown, body, sides) if record else ""
-    warnings = tuple(writes.notices(workspace))
+    warnings = (*writes.notices(workspace), *_hidden(workspace, shown, start))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings, run=run)
+
+
+def _hidden(workspace: paths.Workspace, path: str, line: int) -> list[str]:
+    """Warn where an entry stands behind something that was never closed, and is not read as text there."""
+    from commonplace.markdown.document import Document
+
+    with suppress(OSError):
+        document = Document.read(workspace.files.read(path, links=True), path)
+        above = "\n".join(document.bare[: line - 1])
+        kind, closing, opener = "a private part", "</private>", unclosed_line(above)
+        if not opener and ("```" in above or "~~~" in above) and (fence := document.fence(line)):
+            kind, closing, opener = "a code block", document.bare[fence[0] - 1].strip()[:3], fence[0]
+        if opener:
+            what = f"{kind} opens at {paths.shown(path)}:{opener} and is not closed"
+            remedy = f"write {closing} where it ends, or take line {opener} out"
+            return [f"the entry is not read as text: {what}; {remedy}"]
+    return []
 
 
 def long_term_tokens(workspace: paths.Workspace) -> int:
