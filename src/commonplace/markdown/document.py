@@ -151,7 +151,7 @@ def _dated(note: Note, path: str) -> Note:
 
 
 # Embedded files, tags and empty headings, as apps write them above the heading that opens a note.
-_OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*+")
+_OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*")
 
 
 def _title(note: Note, settings: Mapping[str, object], month: str) -> str:

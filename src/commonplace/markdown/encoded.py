@@ -21,7 +21,7 @@ _LINES = lazy(
 )
 _LOGSEQ = lazy(
     r"^[ \t]*(?:id:: [0-9a-fA-F-]{36}|collapsed:: (?:true|false)"
-    r"|:LOGBOOK:(?:\n[ \t]*CLOCK: [^\n]{0,200})*+\n[ \t]*:END:)[ \t]*$",
+    r"|:LOGBOOK:(?:\n[ \t]*CLOCK: [^\n]{0,200}+)*\n[ \t]*:END:)[ \t]*$",
     re.MULTILINE,
 )
 # Hashes have no letters behind f, and words rarely digits, capitals and small letters.

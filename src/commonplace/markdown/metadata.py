@@ -17,11 +17,12 @@ from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.language import composed, fold, rules
 from commonplace.markdown import conflicts
-from commonplace.types import NoteKind
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import Any
+
+    from commonplace.types import NoteKind
 
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10

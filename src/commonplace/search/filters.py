@@ -52,7 +52,7 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 _FILTER = lazy(
     r'"[^"]*+"?'  # what is quoted holds no filters
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
-    r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“](?:[^\s"()]|\([^\s"()]*+\))*+))'
+    r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“](?:[^\s"()]|\([^\s"()]*+\))*))'
 )
 _SIGNS = frozenset(":：<>=")
 _JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters

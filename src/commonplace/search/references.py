@@ -20,7 +20,6 @@ from commonplace.index.store import Store
 from commonplace.language import caseless, composed
 from commonplace.notes.scan import Globs, Source, transcript_name, walked
 from commonplace.notes.scan import shown as shown
-from commonplace.types import CONVERSATIONS, ConversationInfo
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -245,6 +244,8 @@ def notes(index: Index, *, apart: bool = False) -> list[NoteInfo]:
 
 def _conversations(info: NoteInfo, metadata: str) -> list[NoteInfo]:
     """The conversations of a transcript; the file itself where it holds one."""
+    from commonplace.types import CONVERSATIONS, ConversationInfo
+
     if f'"{CONVERSATIONS}"' not in metadata:
         return [info]
     told = [ConversationInfo(*one) for one in json.loads(metadata)[CONVERSATIONS]]
