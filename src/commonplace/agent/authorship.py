@@ -102,8 +102,8 @@ def _check_read(past: Note, before: str, note: Note, lines: Sequence[str]) -> No
     for start, end, _, other_end in [*diffs.hunks(old, lines), (len(old), 0, len(lines), 0)]:
         for number in range(first, start + 1):
             line, now = past.lines[number - 1], number - first + place
-            hidden = now in is_code or not note.lines[now - 1].strip()
-            if hidden and line.strip() and number not in was_code:
+            is_read = line.strip() and number not in was_code
+            if is_read and (now in is_code or not note.lines[now - 1].strip()):
                 raise Refused(f"`{line.strip()}` would be code or a comment; close what you open above it")
         first, place = end + 1, other_end + 1
 
