@@ -122,7 +122,11 @@ def test_whatever_an_agent_does_with_files_its_words_are_never_the_owners(owner:
             for by in ("", " by:agent")
         }
         held = [text for text in texts[""] if "zebracorp" in text.lower()]
-        refused = all("zebracorp" not in file.read_text().lower() for file in owner.folder.rglob("*.md"))
+        notes = [
+            owner.folder / "MEMORY.md",
+            *(owner.folder / "memory").rglob("*.md"),
+        ]  # not what is kept of lost ones
+        refused = all("zebracorp" not in file.read_text().lower() for file in notes)
         if not (held or refused) or any(text not in texts[" by:agent"] for text in held):
             passed.append((way, answers, held))
         for path in (owner.folder / "memory").rglob("*"):

@@ -97,8 +97,14 @@ _NETWORK = (
     rf"|{_CALLED}[ \t](?:for|of|to|on)(?:[ \t][\w'’-]{{1,16}}){{0,4}}?[ \t](?:{NETWORKS['en']})(?![a-z])"
 )
 _LETTERED = rf"(?:{LOCKS['zh']}|{NETWORKS['zh']})[的 ]?密[码碼]"
-_NAMED = r"pass(?:wor[dt]|phrase|code|wd)?"  # a password
+_WORD = r"pass(?:wor[dt]|phrase|code|wd)"
+_NAMED = rf"(?:{_WORD}|pass)"
 _COLON = r"[ \t]?[:=：]?[ \t]?"
+_DRAWN = (  # no word: letters, and digits or signs among them
+    r"((?=\S{0,40}[a-z])(?=\S{0,40}(?:\d|[!@#$%^&*][a-z\d]))[^\s,;()\"'<$\[{]{8,63}?)" + _STOP
+)
+_BEFORE_TO = r"((?=\S{0,40}[a-z])(?=\S{0,40}[\d!@#$%^&*])\S{8,63})(?=[ \t]to[ \t])"
+_BESIDE = r"[ \t]\([^()\n]{1,40}\)"
 _USERS = r"[^\n|;&]{0,80}?(?<= )(?:-u|--user)[ =]?"
 _SUDO = r"[ ]?\|[ ]?sudo[ ](?:-\w{1,8}[ ])*?-(?-i:\w{0,4}S)"
 
@@ -116,6 +122,19 @@ TOLD = (
     Told("password", "pass", _NAMED, _COLON, _VALUE, rf"{_ACCOUNT}pass\w*[ \t]?[:=：]", worded=True),
     *(Told("password", word, word, _IS_ZH, _LETTERS, _LETTERED, worded=True) for word in ("密码", "密碼")),
     *(Told("password", word, word, _COLON, _VALUE, _ACCOUNT + word, True) for word in ("密码", "密碼")),
+    # encrypted with password X, password from X to X, pw (user: lena): X, pw: it's X
+    Told("password", "pass", _WORD, "[ \t]", _DRAWN,
+         r"(?:,|;|\(|with|and|using|by)[ \t](?:the[ \t])?pass\w*"),
+    Told("password", "pass", _WORD, r"[ \t]from[ \t]", _BEFORE_TO),
+    Told("password", "pass", _WORD, r"[ \t]from[ \t]\S{4,63}[ \t]to[ \t]", _DRAWN),
+    *(
+        Told("password", word, name, joins, _DRAWN)
+        for word, name in (("pass", _NAMED), ("pw", "(?<![a-z])pwd?"))
+        for joins in (
+            rf"{_OF}{_BESIDE}[ \t]?:[ \t]", r"[ \t]?:[ \t]it(?:['’]s|[ ]is)[ \t]",
+            rf"{_OF}[ \t]{{0,3}}(?:[-=]>|→)[ \t]{{0,3}}",
+        )
+    ),
     # creds → admin:X, login: admin / X, 账号密码：admin/X, wifi: NAME / X
     Told("password", "cred", "cred(?:s|entials?)", _IS, _PAIR),
     Told("password", "cred", "creds", _IS, rf"{_USER}(?<=:)(?=\S{{6}}){_VALUE}"),
