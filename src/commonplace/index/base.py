@@ -18,8 +18,8 @@ from contextlib import AbstractContextManager
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, scripts
-from commonplace.markdown import metadata, visible
 from commonplace.markdown import turns as conversation
+from commonplace.markdown import visible
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def names(note: Note) -> list[str]:
     if note.kind not in ("note", "daily") or filetypes.of(note.path):
         return []
     *folders, name = note.path.removeprefix("memory/").split("/")
-    return [part for part in (metadata.name_of(name), *reversed(folders)) if any(map(str.isalpha, part))]
+    from commonplace.markdown.metadata import name_of
+
+    return [part for part in (name_of(name), *reversed(folders)) if any(map(str.isalpha, part))]
 
 
 def searched(note: Note, passage: Passage, below: Passage | None = None) -> str:
