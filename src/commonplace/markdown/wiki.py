@@ -21,7 +21,7 @@ _TAG = re.compile(r"(?<!\S)#([\w/-]{1,100})(?![\w/#-])")
 _TASK = re.compile(
     r"(?:\d\d:\d\d[ \t]+)?(?:\[(?: |(?P<x>[xX]))\]|TODO|DOING|LATER|NOW|WAITING|(?P<done>DONE))[ \t]+\S"
 )
-_MAY_SAY = re.compile(r"[#\[]|TODO|DOING|LATER|NOW|WAITING|DONE")
+_MAY_BE_TASK = re.compile(r"\[[ xX]\]|TODO|DOING|LATER|NOW|WAITING|DONE")
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500
@@ -49,13 +49,15 @@ def said(note: Note) -> dict[str, object]:
     """Return the tags in the text of a note, and whether it has open and done tasks; nothing for neither."""
     found: dict[str, object] = {}
     tags, tasks = dict[str, None](), set[str]()
-    for line in _text(note):
+    rows = [*_text(note)]
+    may_be_task = _MAY_BE_TASK.search("\n".join(rows))
+    for line in rows:
         if "#" in line and len(tags) < _MOST_TAGS:
             for match in _TAG.finditer(language.composed(comments.without_code(line[:_LONGEST_LINE]))):
                 tag = match[1].strip("/")
                 if any(not c.isdecimal() and c not in "/-_" for c in tag):
                     tags[tag] = None
-        if state := task(line):
+        if may_be_task and (state := task(line)):
             tasks.add(state)
     if tags:
         found[comments.TAGS_IN_TEXT] = list(tags)[:_MOST_TAGS]
@@ -66,16 +68,13 @@ def said(note: Note) -> dict[str, object]:
 
 def task(line: str) -> str:
     """Return whether a line is an open or a done task; empty for any other."""
-    item = structure.ITEM.match(line) if _MAY_SAY.search(line) else None
+    item = structure.ITEM.match(line) if _MAY_BE_TASK.search(line) else None
     box = _TASK.match(line, item.end()) if item else None
     return "" if box is None else DONE if box["x"] or box["done"] else OPEN
 
 
 def _text(note: Note) -> Iterator[str]:
     """The lines of a note outside front matter and fences."""
-    text = note.lines[note.front_matter[1] :] if note.front_matter else note.lines
-    if not any(map(_MAY_SAY.search, text)):
-        return
     skipped = statements.fence_lines(note.fences)
     skipped |= set(range(1, note.front_matter[1] + 1)) if note.front_matter else set()
     yield from (line for number, line in enumerate(note.lines, 1) if number not in skipped)
