@@ -71,6 +71,7 @@ def test_a_child_that_is_forked_while_threads_write(owner: Owner) -> None:
     assert "Traceback" not in done.stderr
     names = ("remember", "long-term", "another memory", "correct")
     assert done.stdout.split("\n")[:-1] == [f"{name} 0" for name in names], done.stderr
+    owner.ok("sync")  # writes what waited for another writer
     day = "".join(path.read_text() for path in (owner.folder / "memory").glob("*.md"))
     assert [day.count(line) for line in ("of a child\n", "with a memory of its own", "last of the parent")] == [
         1, 1, 1,
