@@ -144,7 +144,7 @@ def test_every_slow_test_that_is_listed_is_there() -> None:
 
 
 # Lines of Python in the package before its smaller design began. The number may only be lowered.
-MOST_LINES = 90_535
+MOST_LINES = 90_534
 
 
 def test_the_package_does_not_grow() -> None:

@@ -153,8 +153,7 @@ class Files:
         except Refused:
             raise
         except masks.MarkLost as error:
-            remedy = "leave its mark where it stands, and write </private> as well"
-            raise Refused(f"{error} would be lost; {remedy}") from error
+            raise Refused(f"{error} would be lost; leave its mark where it stands") from error
         except CommonplaceError as error:
             raise Refused(self._as_named(str(error))) from error
         except OSError as error:

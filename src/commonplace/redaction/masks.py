@@ -16,7 +16,7 @@ from commonplace.redaction.redact import MARK, private_parts, redact, strip_priv
 PRIVATE = "<private>…</private>"
 _PART = message("mark.private", "a private part")
 _LINE = message("mark.secret", "a line with a secret")
-_REST = message("mark.rest", "what stands behind a <private> that is not closed")
+_REST = message("mark.rest", "the text behind a <private> without </private>")
 _SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
 
 
