@@ -19,7 +19,6 @@ from commonplace.chunking.settings import STRUCK
 from commonplace.index import base
 from commonplace.index.base import ALL, DOCID, UNSERVED, Candidate, Entry, Key, Known, Scope, Source, Text
 from commonplace.language import lexicon
-from commonplace.markdown import visible
 from commonplace.notes.scan import FileState
 from commonplace.types import Level
 
@@ -116,6 +115,7 @@ class MemoryIndex:
         state, note, file = self.state, entry.note, entry.state
         own, first = state.next(0), state.ids[2] + 1
         heads = [tuple(heading[: base.LONGEST_HEADING] for heading in cut.headings) for cut in entry.sections]
+        above = list(base.headers(note, heads))
         sections = [state.next(1) for _ in entry.sections]
         for passage, below in zip_longest(entry.passages, entry.passages[1:]):
             cut, said = passage.section, dict(passage.annotations or {})
@@ -129,8 +129,7 @@ class MemoryIndex:
             source = Source(
                 *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns
             )
-            head = lexicon.index_text(visible.text(base.header(note, heads[cut])))
-            texts = {"body": base.searched(note, passage, below), "header": head}
+            texts = {"body": base.searched(note, passage, below), "header": above[cut]}
             tokens = {name: tokenize(text) for name, text in texts.items()}
             row = Row(candidate, source, said.get("since"), tokens, file.mtime_ns, said=said)
             state.rows[candidate.id] = row

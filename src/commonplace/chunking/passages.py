@@ -182,7 +182,7 @@ def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterat
     """Yield passages of units packed up to the target size; what is silent joins the next, or the last."""
     sizes = [unit[2] for unit in units]
     telling = max((at for at, size in enumerate(sizes) if size), default=-1)
-    score = cache(lambda place: breakpoints.score(note, units[place][0]))  # windows overlap
+    score = cache(lambda place: breakpoints.score(note, units[place][0])) if settings.window else float
     start = index = size = 0
     while index < len(sizes) or start < index:
         joins = (size == 0 or index > telling >= start) and index - start <= _MOST_SILENT

@@ -12,8 +12,9 @@ the two columns. Tokens are those of `language.lexicon`: the same text gives the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
@@ -55,13 +56,16 @@ class Entry(NamedTuple):
     passages: Sequence[Passage]
 
 
-def header(note: Note, headings: Sequence[str]) -> str:
-    """Return the context that a passage is indexed with: title, headings, date, tags and names, each once."""
-    parts = [note.title[:LONGEST_HEADING], *headings, note.date or ""]
+def headers(note: Note, sections: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield what passages of sections are indexed with: title, headings, date, tags and names, each once."""
     tags = note.metadata.get("tags")
-    if isinstance(tags, list):
-        parts.extend(map(str, tags))
-    return " › ".join(dict.fromkeys(filter(None, [*parts, *names(note)])))
+    below = [note.date or "", *map(str, tags if isinstance(tags, list) else ()), *names(note)]
+    for headings in sections:
+        parts = dict.fromkeys([note.title[:LONGEST_HEADING], *headings, *below])
+        yield " › ".join(map(_read, filter(None, parts)))
+
+
+_read = lru_cache(1024)(lambda part: lexicon.index_text(visible.text(part)))
 
 
 def names(note: Note) -> list[str]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from commonplace.base.lines import remembered
 from commonplace.language import rules
 from commonplace.markdown import structure, turns
 
@@ -20,13 +19,20 @@ LEAST, MOST = 2, 120  # characters of its matter
 
 def matter(line: str) -> str:
     """Return what a line of the owner is an instruction for; empty for any other line."""
-    found = _matter(line)
-    return found if found and (turns.speaker(line) or "me") in turns.OWNER else ""
+    if len(line) > LONGEST or not _has_mark(line):
+        return ""
+    for form in _forms():
+        if match := form.search(line):
+            found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
+            if LEAST <= len(found) <= MOST:
+                return found if (turns.speaker(line) or "me") in turns.OWNER else ""
+    return ""
 
 
 def instructions(lines: Sequence[str], first: int = 1) -> dict[int, str]:
     """Return what lines of a section, counted from `first`, are for that are instructions of the owner."""
-    found = {at: own for at, line in enumerate(lines, first) if (own := matter(line))}
+    has_mark = _has_mark("\n".join(lines))
+    found = {at: own for at, line in enumerate(lines, first) if has_mark and (own := matter(line))}
     if not found:  # as in nearly all sections
         return found
     whose = dict(enumerate(_speakers(lines), first))
@@ -53,19 +59,6 @@ def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
         yield current
 
 
-@remembered
-def _matter(line: str) -> str:
-    lower = line.lower()
-    if len(line) > LONGEST or not any(mark in lower for mark in _marks()):
-        return ""
-    for form in _forms():
-        if match := form.search(line):
-            found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
-            if LEAST <= len(found) <= MOST:
-                return found
-    return ""
-
-
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
     return tuple(
@@ -75,7 +68,12 @@ def _forms() -> tuple[re.Pattern[str], ...]:
     )
 
 
+def _has_mark(text: str) -> bool:
+    text = text.lower()
+    return any(mark in text for mark in _marks())
+
+
 @cache
 def _marks() -> tuple[str, ...]:
-    """Texts of which one stands in every instruction: most lines are told by them."""
+    """Texts of which one stands in every instruction."""
     return tuple(mark for language in rules.LANGUAGES for mark in rules.listed(language, "standing_marks"))

@@ -133,8 +133,8 @@ def share(lines: Sequence[str]) -> float:
     """
     total = sum(map(bool, map(str.strip, lines)))
     labelled = [line for line in lines if _has_colon(line)]
-    few = len(labelled) < total * _HALF and not any(opening(line, chat=True) for line in labelled)
-    if few or len(labelled) < _LEAST:
+    few = len(labelled) < total * _HALF
+    if len(labelled) < _LEAST or (few and not any(opening(line, chat=True) for line in labelled)):
         return 0.0
     turns = Counter[str | None]()
     said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
@@ -162,7 +162,8 @@ def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
 
     They are where four of them are of people who speak again; then whoever speaks once has a turn, too.
     """
-    found = {at: who for at, line in enumerate(lines, first) if (who := opening(line, chat=True))}
+    timed = enumerate(lines if _TIMED.search("\n".join(lines)) else (), first)
+    found = {at: who for at, line in timed if (who := opening(line, chat=True))}
     recurring = sum(count for count in Counter(found.values()).values() if count > 1)
     return frozenset(found) if recurring >= _LEAST else frozenset()
 

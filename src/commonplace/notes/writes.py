@@ -236,9 +236,9 @@ class Writes:
         from commonplace.notes import scan
 
         found = [path for path in scan.walked(str(self.workspace.root)) if path.endswith(".md")]
-        rest = (data for path, data in self.workspace.files.each(found) if data and path != self.note)
-        elsewhere = b"\n\n".join(map(_plain, rest))
-        lost = _lacking(stood, elsewhere)
+        lost = said(stood)
+        for path, data in self.workspace.files.each(found):
+            lost &= _lacking(stood, data) if data and lost and path != self.note else lost
         if any(not line.startswith("#") for line in lost - self.others()):
             self._copy(_without(stood, lost), stood, lost, is_gone=True)
 

@@ -83,7 +83,7 @@ def test_a_header_says_each_thing_once() -> None:
         ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A › plan"),
         ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x › plan"),
     ]:
-        assert base.header(parse(text, path), headings) == expected
+        assert list(base.headers(parse(text, path), [headings])) == [expected]
 
 
 @given(st.lists(st.text(max_size=80), max_size=4))

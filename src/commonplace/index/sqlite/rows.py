@@ -13,9 +13,7 @@ import apsw
 from commonplace.base import tokens
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.base import LONGEST_HEADING, Entry, Key, header, searched, traits
-from commonplace.language import lexicon
-from commonplace.markdown import visible
+from commonplace.index.base import LONGEST_HEADING, Entry, Key, headers, searched, traits
 from commonplace.types import Section
 
 
@@ -44,13 +42,12 @@ def compose(
     for entry in entries:
         first_section, first_passage = section, passage
         old_sections, old_passages = kept
-        headers = []
+        paths = [_headings(cut) for cut in entry.sections]
+        above = list(headers(entry.note, paths))
         for place, cut in enumerate(entry.sections):
-            headings = _headings(cut)
             if place >= old_sections:
-                told = (_told(headings), cut.start_line, cut.end_line, cut.turns)
+                told = (_told(paths[place]), cut.start_line, cut.end_line, cut.turns)
                 rows.sections.append((section, note, *told))
-            headers.append(lexicon.index_text(visible.text(header(entry.note, headings))))
             section += 1
         passage += old_passages
         for p, below in zip_longest(entry.passages[old_passages:], entry.passages[old_passages + 1 :]):
@@ -63,7 +60,7 @@ def compose(
             rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, *days, *read))
             body = searched(entry.note, p, below)
             texts = rows.texts if until is None else rows.struck
-            texts.append((passage, None if body == p.text else body, headers[p.section]))
+            texts.append((passage, None if body == p.text else body, above[p.section]))
             passage += 1
         rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
         note, kept = note + 1, (0, 0)
