@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
+from operator import sub
 from pathlib import Path
 
 import pytest
@@ -143,13 +144,50 @@ def test_every_slow_test_that_is_listed_is_there() -> None:
     assert listed == sorted(set(listed))
 
 
-# Lines of Python in the package before its smaller design began. The number may only be lowered.
-MOST_LINES = 90_534
+# Lines and statements of each package. A number may only be lowered: a feature that needs room in a package
+# finds it by removing something there, or in another whose numbers are lowered by as much in the same commit.
+MOST = {
+    "__init__": (106, 22),
+    "__main__": (5, 3),
+    "agent": (5_416, 3_561),
+    "base": (4_196, 2_677),
+    "bench": (1_257, 804),
+    "changes": (3_207, 2_187),
+    "chunking": (784, 535),
+    "cli": (8_221, 4_873),
+    "clients": (1_536, 967),
+    "config": (2_612, 1_555),
+    "demo": (130, 80),
+    "diagnosis": (2_230, 1_431),
+    "edit": (4_375, 3_085),
+    "imports": (1_185, 828),
+    "index": (4_481, 2_901),
+    "integrations": (989, 616),
+    "language": (2_862, 1_724),
+    "markdown": (3_831, 2_621),
+    "memory": (1_280, 680),
+    "notes": (2_077, 1_424),
+    "panel": (2_932, 2_057),
+    "providers": (8_073, 4_920),
+    "redaction": (2_550, 1_247),
+    "render": (1_457, 933),
+    "search": (7_759, 5_048),
+    "servers": (6_528, 4_010),
+    "transcripts": (1_489, 1_018),
+    "types": (1_452, 816),
+    "upkeep": (7_514, 5_082),
+}
 
 
-def test_the_package_does_not_grow() -> None:
-    lines = sum(len(path.read_bytes().splitlines()) for path in SOURCE.rglob("*.py"))
-    assert lines <= MOST_LINES
+def test_no_package_grows() -> None:
+    sizes = dict.fromkeys(MOST, (0, 0))
+    for path in SOURCE.rglob("*.py"):
+        lines, statements = sizes.get(part_of(path), (0, 0))
+        statements += sum(isinstance(node, ast.stmt) for node in ast.walk(tree_of(path)))
+        sizes[part_of(path)] = lines + len(path.read_bytes().splitlines()), statements
+    assert {
+        name: size for name, size in sizes.items() if max(map(sub, size, MOST.get(name, (0, 0)))) > 0
+    } == {}
 
 
 def test_public_names_resolve() -> None:
