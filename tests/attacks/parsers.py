@@ -29,7 +29,6 @@ from commonplace.language import (
     identifiers,
     letters,
     lexicon,
-    reading,
     scripts,
     sentences,
     similarity,
@@ -84,9 +83,8 @@ from commonplace.upkeep import (
     summaries,
 )
 from commonplace.upkeep.consolidation import (
-    alignment,
     checks,
-    grounding,
+    evidence,
     plan,
     sources,
 )
@@ -373,9 +371,9 @@ def _of_pieces(text: str) -> object:
 
 
 def _supported(text: str) -> object:
-    said = [alignment.Said(text, TODAY)]
-    found = [grounding.missing(one, said) for one in ("Ann prefers green tea.", text[:300])]
-    return found, grounding.is_literal(text[:300], said), grounding.stands_first(text[:300], said[0])
+    said = [evidence.Said(text, TODAY)]
+    found = [evidence.missing(one, said) for one in ("Ann prefers green tea.", text[:300])]
+    return found, evidence.opens(text[:300], said[0])
 
 
 def _living(text: str) -> object:
@@ -385,9 +383,7 @@ def _living(text: str) -> object:
 
 def _statement_pairs(text: str) -> object:
     half = len(text) // 2
-    return (
-        grounding.says(text[:half], text[half:]), grounding.subject(text), grounding.values(text), grounding.weight(text),
-    )  # fmt: skip
+    return evidence.says(text[:half], text[half:]), evidence.whole_sentences(text)
 
 
 def _wordings(text: str) -> object:
@@ -536,13 +532,13 @@ PARSERS: dict[str, Parser] = {
     "upkeep.rollup.compose": _of_month,
     "upkeep.rollup.links_to": lambda text: rollup.links_to(text, ["memory/2026-02-01.md"]),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
-    "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [alignment.Said(text, TODAY)]),
+    "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [evidence.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,
     "lifecycle.consolidation.standing.read": lambda text: pages.read(_decoded(text), "MEMORY.md"),
     "lifecycle.consolidation.wholeness.check": lambda text: pages.check_whole(_decoded(text), "MEMORY.md"),
-    "lifecycle.consolidation.words.read": lambda text: reading.read.__wrapped__(text, TODAY),
-    "lifecycle.consolidation.words.resolved": lambda text: grounding.resolved(text, [alignment.Said(text, TODAY)]),
-    "lifecycle.consolidation.words.last_day": lambda text: reading.last_day(text, TODAY),
+    "lifecycle.consolidation.words.read": lambda text: evidence.facts.__wrapped__(text, TODAY),
+    "lifecycle.consolidation.words.resolved": lambda text: evidence.resolved(text, TODAY),
+    "lifecycle.consolidation.words.last_day": lambda text: evidence.last_day(text, TODAY),
     "lifecycle.consolidation.pairs": _statement_pairs,
     "lifecycle.consolidation.living.check": _living,
     "lifecycle.consolidation.plan.read": lambda text: plan.read({"operations": [_operation(text)]}),

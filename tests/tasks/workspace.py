@@ -35,7 +35,7 @@ NOTES: Mapping[str, str] = {
         "## People\n\n- Lin signs off every deploy.\n- Tomas left in April for a bicycle workshop in Brno.\n\n"
         "## 家\n\n- 豆豆对芒果过敏。\n- 地址：梧桐里 7 幢 1102，租约到 2028-03-25。\n\n"
         "## Kestrel\n\n- The queue of Kestrel lives in SQLite files.\n- The NAS has four disks.\n"
-        "- Four disks has the NAS.\n- The old router is in the cellar. <!-- valid-until: 2026-01-01 -->\n\n"
+        "- NAS has the four disks.\n- The old router is in the cellar. <!-- valid-until: 2026-01-01 -->\n\n"
         f"## Shelves\n\n{OTHERS}"
     ),
     "memory/2026-02-11.md": (

@@ -119,6 +119,6 @@ def terms(text: str) -> frozenset[str]:
         if wide and before and (before + token) not in stopwords.CHINESE:
             said.add(before + token)
         elif not wide and token[0].isalnum() and token not in stopwords.ENGLISH:
-            said.add(lexicon.stem(token))
+            said.add(lexicon.stem(token.removesuffix("'s")))
         before = token if wide else ""
     return frozenset(said)

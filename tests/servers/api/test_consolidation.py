@@ -9,7 +9,7 @@ MEMORY = """# Memory
 ## Facts
 
 - The NAS has four disks.
-- Four disks has the NAS.
+- NAS has the four disks.
 - The old router is in the cellar. <!-- valid-until: 2026-01-01 -->
 """ + "".join(
     f"- Line {word} stands alone.\n"
@@ -30,7 +30,7 @@ def test_chosen_lines_are_written_and_the_others_not(api: Api) -> None:
     assert [line["op"] for line in done["lines"]] == ["expire"]
     text = (api.root / "MEMORY.md").read_text()
     assert "~~The old router" in text
-    assert "- Four disks has the NAS.\n" in text
+    assert "- NAS has the four disks.\n" in text
     assert api.get("/api/runs")[0]["id"] == done["run"]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from commonplace.upkeep.consolidation.alignment import Said
+from commonplace.upkeep.consolidation.evidence import Said
 
 DAY = date(2026, 5, 25)  # a Monday
 

@@ -15,7 +15,7 @@ from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
 from commonplace.redaction.redact import redact
-from commonplace.upkeep.consolidation import alignment, consolidate, grounding, page, sources
+from commonplace.upkeep.consolidation import consolidate, evidence, page, sources
 from tests.upkeep.consolidation import plans, verifier
 
 NOW = plans.NOW
@@ -38,14 +38,19 @@ def memory(tmp_path: Path):  # type: ignore[no-untyped-def]
         yield opened
 
 
-def run(memory: Memory, answer: str, meanwhile: Path | None = None):  # type: ignore[no-untyped-def]
+def run(memory: Memory, answer: str, meanwhile: Path | None = None, wrong: frozenset[str] = frozenset()):  # type: ignore[no-untyped-def]
+    """Consolidate with a verifier that refuses some statements: of whom something is said only a model judges."""
+
     def rule(request: Request) -> str:
         if meanwhile is not None:  # an editor saves while the model thinks
             text = meanwhile.read_text("utf-8")
             meanwhile.write_text(text.replace("\n- ", f"\n{EDIT}\n- ", 1), "utf-8")
         return answer
 
-    return consolidate(memory, Client(FakeModel(verifier.scripted(rule))), days=7, now=NOW)
+    def verified(request: Request) -> str:
+        return verifier.answered(request, lambda statement, _: {"answer": "no"} if statement in wrong else {})
+
+    return consolidate(memory, Client(FakeModel(verifier.scripted(rule, verified))), days=7, now=NOW)
 
 
 def texts(root: Path, name: str) -> list[page.Entry]:
@@ -91,8 +96,8 @@ def unsupported(root: Path, before: str, entries: list[page.Entry]) -> list[str]
             number = int(lines.partition("-")[0])
             day = date.fromisoformat(path[7:17]) if path.startswith("memory/2") else NOW.date()
             stated = sources.stated(path, read)
-            told += [alignment.Said(s.text, day) for s in stated if s.first <= number <= s.last]
-        if not told or grounding.missing(entry.text, told):
+            told += [evidence.Said(s.text, day) for s in stated if s.first <= number <= s.last]
+        if not told or evidence.missing(entry.text, told):
             found.append(f"no living source: {entry.text} {entry.statement.said}")
     return found
 
@@ -118,7 +123,8 @@ def test_adversarial_plans(memory: Memory, seed: int, count: int) -> None:
         elif number % 40 == 2:
             made, answer = [], plans.answer(plans.overreaching() + operations)
         meanwhile = root / random_.choice(["MEMORY.md", *plans.NOTES]) if number % 5 == 0 else None
-        done = run(memory, answer, meanwhile)
+        attributed = frozenset(one.operation["text"] for one in made if one.kind == "re-attributed")
+        done = run(memory, answer, meanwhile, attributed)
         before = plans.MEMORY
         if meanwhile is not None and meanwhile.name == "MEMORY.md":
             before = before.replace("\n- ", f"\n{EDIT}\n- ", 1)

@@ -95,12 +95,9 @@ def test_without_an_answer_an_opening_sentence_gets_in_alone(memory: Memory, ver
     assert texts(again) == ["Deploys go out on Thursdays."]
 
 
-def test_a_line_that_leans_on_its_heading_gets_it(memory: Memory) -> None:
-    def alone(statement: str, source: str) -> dict[str, str]:
-        return {"alone": "yes" if statement.startswith("Name of the region") else "no"}
-
-    done = night(memory, add(5, "*Nest* has won."), verified=lambda r: verifier.answered(r, alone))
-    assert texts(done) == ["Name of the region: *Nest* has won."]
+def test_a_heading_may_complete_a_line(memory: Memory) -> None:
+    text = "Name of the region: Nest has won."
+    assert texts(night(memory, add(5, text))) == [text]
 
 
 @pytest.mark.parametrize(("ends", "comment"), [("yes", " <!-- valid-until: 2026-02-20 -->"), ("no", "")])

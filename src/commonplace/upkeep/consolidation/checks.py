@@ -1,27 +1,29 @@
-"""Which operations of a plan may be carried out, and why the others may not: pure, over a model's verdicts.
+"""Check the operations of a plan, with a reason for each refusal: pure, over a model's verdicts.
 
-What is true in every language is checked here. Whether a source says a statement is a verdict of `verify`;
-where that is missing, only a sentence of the source itself gets in.
+Values, names and negations are compared here (`evidence`); whether a source says a statement is a verdict of
+`verify`. Without a verdict only whole sentences that open their source are accepted.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
+from itertools import islice
 from typing import Literal
+from unicodedata import category
 
 from commonplace.base.messages import message
-from commonplace.language import lexicon, reading, rules
+from commonplace.language import compare, lexicon, rules
 from commonplace.markdown import comments
 from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
-from commonplace.upkeep.consolidation import grounding, plan
-from commonplace.upkeep.consolidation.alignment import Said
+from commonplace.upkeep.consolidation import evidence, plan
+from commonplace.upkeep.consolidation.evidence import Said
 from commonplace.upkeep.consolidation.page import Entry, Page
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.consolidation.sources import Source
@@ -29,8 +31,9 @@ from commonplace.upkeep.consolidation.verify import Question, Verdict
 
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
-LEANING, SHORT = 12.0, 4.0  # words below which a line may lean on its heading, and below which it does
-# How many entries an operation names, and what is wrong with one that names others.
+_DOUBTS = frozenset(("possible", "said", "if", "unless", "intended", "nearly", "asks"))
+_TO_COME, _DENIED = frozenset(("future", "necessary", "able")), frozenset(("not", "failed"))
+# The number of entries that an operation names, and the reason for refusing any other number.
 _TARGETS = {
     "add": (range(1), "adds and names entries"),
     "merge": (range(2, sys.maxsize), "merges fewer than two entries"),
@@ -38,7 +41,7 @@ _TARGETS = {
     "expire": (range(1, 2), "ends exactly one entry"),
     "conflict": (range(1, 2), "names exactly one entry"),
 }
-# What a model verifies of an operation about an entry, and what is wrong where it says no.
+# The kind of a question about an entry, and the reason for refusing the operation after a no.
 _ABOUT: Mapping[str, tuple[Literal["ended", "conflict"], str]] = {
     "expire": ("ended", "no source says that it is over"),
     "conflict": ("conflict", "does not contradict it"),
@@ -48,6 +51,8 @@ _LEAD = re.compile(
     r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
     r"|\d\d:\d\d \S)"
 )
+_HIDDEN = frozenset(("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"))  # Unicode categories
+_PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 _MARKS = ("**", "__", "`", "](", "![", "[[", "<", ">", "|", "~~", "http:", "https:", "www.", "@", "\\", "$$")
 
 
@@ -211,27 +216,28 @@ def _section(item: Accepted, ground: Ground) -> str:
     return section
 
 
-def _shares_subject(texts: Iterable[str], entry: str, share: float, *, besides: bool = False) -> bool:
-    """Whether texts name what an entry begins with, and enough of what else it says beside its values.
+def _subject(text: str) -> str:
+    """The first word of a text that carries meaning, without its ending; of CJK two characters."""
+    tokens = [token for token in compare.read(text).tokens if compare.content([token])]
+    if tokens and compare.is_wide(tokens[0]):
+        return "".join(tokens[:2])
+    return lexicon.stem(tokens[0].removesuffix("'s")) if tokens else ""
 
-    With `besides` they name more of it than what it begins with, where it says more.
-    """
-    said = frozenset().union(*map(grounding.keys, texts))
-    turns = {group for name in rules.LANGUAGES for group in rules.load(name)["turns"]}
-    about, subject = grounding.keys(entry) - grounding.measured(entry) - turns, grounding.subject(entry)
-    others = about - {subject}
-    is_more = not (besides and others) or bool(others & said)
-    return subject in said and is_more and len(about & said) >= share * len(about)
+
+def _shared(texts: Iterable[str], entry: str) -> float:
+    """Return the share of an entry's words that texts have, 0..1; 0 without its subject."""
+    own, known = prose.terms(entry), frozenset[str]().union(*map(prose.terms, texts))
+    return len(own & known) / len(own) if _subject(entry) in known and own else 0.0
 
 
 def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Accepted:
-    """The end of an entry, or what speaks against it: a source says so, and of just that."""
+    """Check the end of an entry, or a contradiction: a source is about it, and a model agrees."""
     (target,) = item.targets
     kind, reason = _ABOUT[item.operation.op]
     saying = [
         source
         for source in ground.sources.values()
-        if _shares_subject([source.text, *source.headings], target.text, 1 / 2)
+        if _shared([source.text, *source.headings], target.text) >= 1 / 2
     ]
     if not any(source in saying for source in item.sources):
         raise _Refused(message("refused.unspoken", "no source speaks of it"))
@@ -245,16 +251,13 @@ def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Ac
 
 
 def _check_end(item: Accepted, saying: Sequence[Source], today: date) -> None:
-    """Refuse to end an entry by what strangers may have planted, or by what does not say that it is over."""
+    """Refuse to end an entry by text that strangers may have planted, or that names no end."""
     (target,) = item.targets
     if all(source.exposed for source in saying) and not _are_two(saying):
         raise _Refused(PLANTED)
     if _is_older(item.sources, target):
         raise _Refused(message("refused.older_end", "is older than what it ends"))
-    texts = [source.text for source in item.sources]
-    if any(grounding.says(target.text, text) or grounding.continues(text, target.text) for text in texts):
-        raise _Refused(message("refused.holds", "no source says that it is over: one says that it holds"))
-    if not any(grounding.ends(text, today) for text in texts):
+    if not any(_has_end(source.text, today) for source in item.sources):
         raise _Refused(
             message(
                 "refused.not_over", "no source says that it is over: by what happened, of a day that has come"
@@ -262,89 +265,90 @@ def _check_end(item: Accepted, saying: Sequence[Source], today: date) -> None:
         )
 
 
+def _has_end(text: str, day: date) -> bool:
+    """Whether a sentence denies something or names an end, without doubt and of no day to come."""
+    for sentence in prose.sentences(text):
+        found = evidence.facts(sentence, day)
+        is_later = min((first for first, _ in found.days), default=day) > day
+        if found.turns & (_DOUBTS | _TO_COME) or is_later:
+            continue
+        if found.turns & _DENIED or rules.holds(sentence, "over"):
+            return True
+    return False
+
+
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
-    """What the model says; before it was asked, a yes that notes the question."""
+    """Return the model's verdict; before the model was asked a yes, and note the question."""
     if ground.verdicts is not None:
         return ground.verdicts.get(question)
     asked.append(question)
     return Verdict(True)
 
 
-# --- what is to stand ---------------------------------------------------------------------------------------
+# --- the text of an entry -----------------------------------------------------------------------------------
 
 
 def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
-    """A text that may stand in MEMORY.md, completed where it leans on its note."""
+    """Check a text for MEMORY.md, and write its days in full."""
     said = tuple(source.said for source in item.sources)
+    is_whole = any(evidence.opens(item.text, one) for one in said)
     if item.operation.op == "merge":
         said += tuple(Said(target.text, None, (target.section,)) for target in item.targets)
+        is_whole = is_whole or _is_kept(item.text, item.targets)
         _check_kept(item, ground, asked)
     else:
         if item.operation.op == "supersede":
             _check_replaced(item)
-        item = replace(item, text=grounding.resolved(grounding.named(item.text, said), said))
-    _check_text(item, said)
+        item = replace(item, text=evidence.resolved(item.text, item.sources[0].day))
+    if fault := faults(item.text, said):
+        raise _Refused(fault)
+    if reason := evidence.missing(item.text, said):
+        raise _Refused(message("refused.unsupported", "not supported: {reason}", reason=reason))
     if any(source.exposed for source in item.sources):
         _check_witnessed(item, ground)
     _check_new(item, ground, standing)
-    return _verified(item, said, ground, asked)
+    return _verified(item, said, ground, asked, is_whole=is_whole)
 
 
-def _verified(item: Accepted, said: tuple[Said, ...], ground: Ground, asked: list[Question]) -> Accepted:
-    """The text, or what completes it, that the model finds in its sources."""
-    op, targets = item.operation.op, item.targets
-    # An entry that is said twice says itself, whoever proposes to join the two.
-    literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in targets}
-    texts = [item.text]
-    if op != "merge":
-        texts += [*_led_in(item, said), *(_headed(item, said) if literal else ())]
-    short = len(texts) > 1 and grounding.weight(item.text) < SHORT
-    replaced: tuple[str, Literal["replaced"]] | tuple[()] = ()
+def _verified(
+    item: Accepted, said: tuple[Said, ...], ground: Ground, asked: list[Question], *, is_whole: bool
+) -> Accepted:
+    """Check a text by the model's verdict, and note its last day where the model says that it ends."""
+    op, targets = item.operation.op, item.operation.targets
+    question = Question(item.text, said)
     if op == "supersede":
-        replaced = targets[0].text, "replaced"
-    outcomes: list[tuple[str, Accepted]] = []
-    for text in texts:
-        verdict = _verdict(Question(text, said, *replaced), ground, asked)
-        done = _dated(replace(item, text=text), verdict)
-        leans = short or done.text != text
-        outcomes.append((_refusal(verdict, item, said, literal=literal, leans=leans), done))
-    for reason, done in outcomes:
-        if not reason:
-            return done
-    raise _Refused(outcomes[-1][0])
-
-
-def _check_text(item: Accepted, said: Sequence[Said]) -> None:
-    """Refuse a text that may not stand in MEMORY.md, or that no source can say."""
-    if fault := faults(item.text, said):
-        raise _Refused(fault)
-    if reason := grounding.missing(item.text, said):
-        raise _Refused(message("refused.unsupported", "not supported: {reason}", reason=reason))
-
-
-def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
-    """What is over with its day, with that day's date ("on Monday" is read in a year) and its last day."""
-    if not item.sources or (verdict is not None and not verdict.ends):
+        question = Question(item.text, said, item.targets[0].text, "replaced")
+    verdict = _verdict(question, ground, asked)
+    if verdict is None:
+        if not is_whole or op == "supersede":
+            raise _Refused("was not verified")
         return item
-    day = max(source.day for source in item.sources)
-    text = reading.on_next_day(item.text, day)
-    return replace(item, text=text, until=reading.last_day(text, day))
+    if not verdict.says:
+        raise _Refused("not supported: the model that verified it does not find it in the source")
+    if not verdict.alone:
+        raise _Refused(
+            "does not say by itself who or what it is about; name it in the sentence, or leave it out"
+        )
+    if op == "add" and verdict.repeats and verdict.repeats not in targets:
+        raise _Refused(f"is said already by {verdict.repeats[:20]}, in other words")
+    if not item.sources or not verdict.ends:
+        return item
+    return replace(item, until=evidence.last_day(item.text, max(source.day for source in item.sources)))
 
 
 def _check_replaced(item: Accepted) -> None:
-    """Refuse to replace an entry by what is older, the same, or about something else."""
+    """Refuse to replace an entry by text that is older, the same, doubtful, or about something else."""
     (target,) = item.targets
     if _is_older(item.sources, target):
         raise _Refused(message("refused.older", "is older than what it replaces"))
-    if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
+    if evidence.says(item.text, target.text) and evidence.says(target.text, item.text):
         raise _Refused(message("refused.same", "says what it replaces"))
-    texts = [item.text, *(source.text for source in item.sources)]
-    # Of an entry about the same, a word more than who it is about is said, or that something changes.
-    changes = grounding.ends(item.text, max(source.day for source in item.sources))
-    if not _shares_subject(texts, target.text, 0 if changes else 1 / 3, besides=not changes):
+    shared = _shared([item.text, *(source.text for source in item.sources)], target.text)
+    if not shared or (shared <= 1 / 3 and not _has_end(item.text, max(one.day for one in item.sources))):
         raise _Refused(message("refused.other", "is about something else than what it replaces"))
-    if open_ := sorted(grounding.doubts(item.text) - grounding.doubts(target.text)):
-        raise _Refused(f"leaves open what it replaces ({open_[0]})")
+    doubts = _DOUBTS & (evidence.facts(item.text).turns - evidence.facts(target.text).turns)
+    if doubts:
+        raise _Refused(f"leaves open what it replaces ({min(doubts)})")
 
 
 def _is_older(sources: Sequence[Source], target: Entry) -> bool:
@@ -358,76 +362,25 @@ def _is_older(sources: Sequence[Source], target: Entry) -> bool:
     return all(one.first <= last.get(one.path, 0) for one in of_day)
 
 
-def _led_in(item: Accepted, said: Sequence[Said]) -> Iterator[str]:
-    """Put before a line that leans on its note what its source begins with."""
-    if any(grounding.stands_first(item.text, one) for one in said):
-        return
-    source, words = item.sources[0].text, item.operation.text.rstrip(".。!！")
-    if (at := source.find(words)) > 0:
-        whole = grounding.resolved(source[: at + len(words)], said)
-        whole += item.operation.text[len(words) :]
-        if not faults(whole, said) and not grounding.missing(whole, said):
-            yield whole
-
-
-def _headed(item: Accepted, said: Sequence[Said]) -> Iterator[str]:
-    """Put before a short line the heading that it stands below, where it does not say that itself."""
-    heading = next(iter(item.sources[0].headings[-1:]), "").rstrip(":： ")
-    if not heading or grounding.weight(item.text) >= LEANING:
-        return
-    joint = "：" if lexicon.cjk_share(heading) else ": "
-    is_new = grounding.keys(heading).isdisjoint(grounding.keys(item.text))
-    if is_new and not faults(heading, [item.sources[0].said]):
-        yield f"{heading}{joint}{item.text}"
-
-
-def _refusal(
-    verdict: Verdict | None, item: Accepted, said: Sequence[Said], *, literal: bool, leans: bool
-) -> str:
-    """Why a text does not get in by its verdict."""
-    op = item.operation.op
-    if verdict is None:
-        return _unverified(item, said, leans=leans) if literal and op != "supersede" else "was not verified"
-    if not verdict.says:
-        return "not supported: the model that verified it does not find it in the source"
-    if not verdict.alone:
-        return "does not say by itself who or what it is about; name it in the sentence, or leave it out"
-    if verdict.repeats and verdict.repeats not in item.operation.targets and op == "add":
-        return f"is said already by {verdict.repeats[:20]}, in other words"
-    return ""
-
-
-def _unverified(item: Accepted, said: Sequence[Said], *, leans: bool) -> str:
-    """Why a sentence of a source does not get in without a verdict: the opening one does."""
-    is_first = any(grounding.stands_first(item.text, one) for one in said)
-    alone = item.operation.op == "merge" or is_first
-    return "" if alone and not leans else "does not stand alone"
-
-
 def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
-    """Refuse a merge that loses what its entries say: their values by themselves, the rest by a verdict."""
+    """Refuse a merge that loses facts of its entries; a verdict covers text in other words."""
+    text, kept = evidence.facts(item.text), compare.read(item.text)
     for target in item.targets:
-        if reason := _loss(target, item.text):
-            raise _Refused(reason)
-        if grounding.keys(target.text) <= grounding.keys(item.text):
+        own = evidence.facts(target.text)
+        lost = sorted(own.names - text.words) + sorted(value for _, value in own.values - text.values)
+        if lost := lost or sorted(own.turns ^ text.turns):
+            raise _Refused(f"loses what {target.label} says: {' '.join(lost[:3])}")
+        if compare.same(kept, compare.read(target.text)) or _is_kept(target.text, [item]):
             continue
         verdict = _verdict(Question(target.text, (Said(item.text, None),)), ground, asked)
         if verdict is None or not verdict.says:
             raise _Refused(message("refused.loses", "loses what {label} says", label=target.label))
 
 
-def _loss(entry: Entry, text: str) -> str:
-    """What of an entry the text turns or loses that it is merged into, as far as words tell."""
-    one_script = (lexicon.cjk_share(text) >= 0.3) == (lexicon.cjk_share(entry.text) >= 0.3)
-    keys, subject = grounding.keys(text), grounding.subject(entry.text)
-    lost = sorted(grounding.values(entry.text) - grounding.values(text) - keys)[:3]
-    if not lost and one_script and (reason := grounding.turns(entry.text, text)):
-        return f"turns what {entry.label} says: {reason}"
-    if not lost and grounding.keys(entry.text) <= keys:
-        lost = sorted(grounding.particles(entry.text) - grounding.particles(text))[:1]
-    elif not lost and one_script and subject not in keys:
-        lost = [subject]
-    return f"loses what {entry.label} says: {' '.join(lost)}" if lost else ""
+def _is_kept(text: str, others: Iterable[Entry | Accepted]) -> bool:
+    """Whether every sentence of a text is a sentence of one of the others."""
+    known = {one for other in others for one in evidence.whole_sentences(other.text)}
+    return known.issuperset(evidence.whole_sentences(text))
 
 
 def _check_witnessed(item: Accepted, ground: Ground) -> None:
@@ -437,7 +390,7 @@ def _check_witnessed(item: Accepted, ground: Ground) -> None:
     """
 
     def is_said(said: Sequence[Said]) -> bool:
-        return not grounding.missing(item.text, said, share=1)
+        return not evidence.missing(item.text, said, share=1)
 
     others = [source.said for source in ground.sources.values() if not source.exposed]
     if item.operation.op == "merge":
@@ -454,12 +407,12 @@ def _are_two(exposed: Sequence[Source]) -> bool:
 
 
 def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> None:
-    """Refuse what an entry, another operation, or what was struck or archived says already."""
+    """Refuse text that an entry, another operation, or a struck or archived line has already."""
     text = item.text
     own = {target.statement.first for target in item.targets}
     others = [e for e in standing if not e.label or e.statement.first not in own]
     for entry in others:
-        if grounding.says(entry.text, text):
+        if evidence.says(entry.text, text):
             by = entry.label or message("refused.another", "another operation")
             raise _Refused(message("refused.said", "is said already by {by}", by=by))
     _check_gone(item, ground, own)
@@ -481,57 +434,60 @@ def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
 def _is_gone(entry: Entry, text: str, newest: str) -> bool:
     """Whether a struck or archived entry says a text; people change their mind, so a later source counts."""
     until = entry.statement.said.get("until", "") if entry.statement.struck else ""
-    return not "" < until < newest and grounding.says(entry.text, text)
+    return not "" < until < newest and evidence.says(entry.text, text)
 
 
 def _check_values(text: str, entries: Iterable[Entry]) -> None:
     """Refuse to add the words of an entry with another number or day: one of the two would be wrong."""
-    mine = grounding.measured(text)
-    for entry in entries if mine else ():
-        theirs = grounding.measured(entry.text)
-        if entry.label and theirs and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs:
+    mine = evidence.facts(text)
+    for entry in entries if mine.measured else ():
+        theirs = evidence.facts(entry.text)
+        differs = entry.label and theirs.measured and mine.measured != theirs.measured
+        if differs and prose.terms(mine.rest) == prose.terms(theirs.rest):
             by_hand = f"contradicts {entry.label}, which {entry.kept}"
             raise _Refused(by_hand if entry.kept else f"takes the place of {entry.label}: supersede it")
 
 
-# --- the words ----------------------------------------------------------------------------------------------
+# --- characters and marks -----------------------------------------------------------------------------------
 
 
 @cache
 def _instructions() -> re.Pattern[str]:
-    """Finds words to a model, in any language."""
+    """Matches instructions to a model, in any language."""
     tables = (rules.load(name)["instructions"]["patterns"] for name in rules.LANGUAGES)
     return re.compile("|".join(pattern for patterns in tables for pattern in patterns), re.IGNORECASE)
 
 
-def _is_hidden(text: str) -> bool:
-    """Whether a text holds what must not be kept: secrets, private parts, and the marks of such."""
+def _is_private(text: str) -> bool:
+    """Whether a text has secrets, private parts, or the marks of such."""
     return "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
 
 
 def _asks(text: str) -> bool:
-    """Whether a text asks; a question mark in an address does not."""
-    words = " ".join(word for word in text.split() if "://" not in word)
-    return any(sentence.asks for sentence in reading.read(words)) or text.endswith(("?", "？"))
+    """Whether a text has a question; a question mark in an address does not count."""
+    return any(word.endswith(("?", "？")) or "？" in word for word in text.split() if "://" not in word)
 
 
-# Why a text may not stand in MEMORY.md, whatever it says.
+# The reasons why a text may not be written to MEMORY.md, whatever its source.
 _FAULTS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("says nothing", lambda text: not text),
     (f"longer than {LONGEST} characters", lambda text: len(text) > LONGEST),
     ("has more than one line", lambda text: len(text.splitlines()) > 1),
     ("holds a comment", lambda text: "<!" in text or "-->" in text),
     ("begins as Markdown does", lambda text: _LEAD.match(text) is not None),
-    ("holds what must not be kept", _is_hidden),
+    ("holds what must not be kept", _is_private),
     ("speaks to a model", lambda text: _instructions().search(text) is not None),
     ("asks", _asks),
+    ("holds hidden characters", lambda text: any(category(one) in _HIDDEN for one in text)),
 )
 
 
 def faults(text: str, said: Sequence[Said]) -> str:
-    """Return why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
+    """Return why a text may not be written to MEMORY.md; empty where it may."""
     if reason := next((reason for reason, holds in _FAULTS if holds(text)), ""):
         return reason
-    known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
-    mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
-    return f"holds {mark}, which no source has" if mark else ""
+    known = "\0".join("\0".join((one.text, *one.headings, one.speaker)) for one in said)
+    if mark := next((mark for mark in _MARKS if mark in text and mark not in known), ""):
+        return f"holds {mark}, which no source has"
+    strange = (c for c in text if not (c.isascii() or compare.is_wide(c) or c in known or c in _PUNCTUATION))
+    return "".join(f"holds a character that no source has: {c}" for c in islice(strange, 1))

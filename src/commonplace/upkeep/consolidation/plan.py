@@ -15,7 +15,6 @@ from commonplace.language import compare
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Message
 from commonplace.upkeep import dialogue, prose
-from commonplace.upkeep.consolidation import grounding
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Consolidate
@@ -256,25 +255,19 @@ class _Alike:
         self.entries = entries
         texts = {entry.text for entry in entries}
         said = {text: compare.read(text) for text in texts}
-        says = {text: grounding.keys(text) for text in texts}
         self._said = [said[entry.text] for entry in entries]
-        self._says = [says[entry.text] for entry in entries]
         self._sizes = [len(one.tokens) for one in self._said]
         # A bit for each word: at least as many words differ as bits, and bits are counted ten times as fast.
         self._bits = [_bits(one.words) for one in self._said]
         self._left = _MOST_COMPARED
-        self._turned: dict[object, list[int]] = {}  # entries of a section by what turns them,
-        self._keys: dict[object, list[int]] = {}  # and by all that they say
+        self._turned: dict[object, list[int]] = {}  # entries of a section by their turning words
         for number, entry in enumerate(entries):
             self._turned.setdefault((entry.section, self._said[number].signs), []).append(number)
-            if self._says[number]:
-                self._keys.setdefault((entry.section, self._says[number]), []).append(number)
 
     def behind(self, number: int) -> list[Entry]:
-        """The entries behind one that say the same, in nearly the same words or in another order."""
+        """Return the later entries with nearly the same words in the same order."""
         entry, said = self.entries[number], self._said[number]
-        keys = self._keys.get((entry.section, self._says[number]), [])
-        found = set(keys[bisect_right(keys, number) :])
+        found: list[int] = []
         turned, bits, size = self._turned[entry.section, said.signs], self._bits[number], self._sizes[number]
         for other in islice(turned, bisect_right(turned, number), None):
             if self._left < 0:
@@ -285,8 +278,8 @@ class _Alike:
             if compare.may_be_same(said, self._said[other]):
                 self._left -= len(entry.text) + len(self.entries[other].text)
                 if compare.same(said, self._said[other]):
-                    found.add(other)
-        return [self.entries[other] for other in sorted(found)]
+                    found.append(other)
+        return [self.entries[other] for other in found]
 
 
 def _bits(words: Iterable[str]) -> int:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.language import rules
+from commonplace.language import compare, rules
 from commonplace.markdown import comments, metadata, references, statements, struck, turns
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
 from commonplace.types.notes import Statement
-from commonplace.upkeep import summaries
-from commonplace.upkeep.consolidation import grounding
-from commonplace.upkeep.consolidation.alignment import Said
+from commonplace.upkeep import prose, summaries
+from commonplace.upkeep.consolidation import evidence
+from commonplace.upkeep.consolidation.evidence import Said
 from commonplace.upkeep.consolidation.page import Entry
 from commonplace.upkeep.labels import DASH, LABELS
 
@@ -207,7 +207,7 @@ def of_note(
         speaker = turns.speaker(text) or ""
         if speaker in rules.words("people"):
             text = text[turns.behind(text) :].lstrip("*_ ")
-        if not grounding.weight(text):
+        if not compare.content(compare.read(text).tokens):
             continue
         asked = [n for first, last, n in lines if first <= statement.last and last >= statement.first]
         importance = int(statement.said.get("importance", "5"))
@@ -353,7 +353,8 @@ def _carries(statement: Statement, day: str, text: str) -> bool:
     if "from" in statement.said:
         return False
     source = Source(statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min)
-    return grounding.carries(Said(source.text, source.day if day else None, source.headings), text)
+    said = Said(source.text, source.day if day else None, source.headings)
+    return any(not evidence.missing(one, [said]) for one in prose.sentences(text))
 
 
 def _stands(source: Statement) -> bool:

@@ -11,7 +11,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm import prompting
 from commonplace.upkeep import dialogue
 from commonplace.upkeep.consolidation import plan
-from commonplace.upkeep.consolidation.alignment import Said
+from commonplace.upkeep.consolidation.evidence import Said
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Consolidate
