@@ -26,13 +26,14 @@ def test_a_list_is_what_toml_says(name: str) -> None:
 
 def test_short_forms_tell_names_apart() -> None:
     assert rules.short_numbers("months")["mar"] == 3
-    assert rules.short_numbers("week")["sun"] == rules.numbers("week")["sunday"] == 7
+    assert rules.short_numbers("week")["sun"] == rules.numbers("week", ("en",))["sunday"] == 7
 
 
 FRENCH = '''
 writing = """blanks"""
 months = """janvier février mars avril mai juin juillet août septembre octobre novembre décembre"""
-week = """lundi mardi mercredi jeudi vendredi samedi dimanche"""
+week = """lundi mardi mercredi jeudi vendredi samedi dimanche sam"""
+stopwords = """le la les de vu et"""
 dated = """hier demain"""
 '''
 FRENCH_DATES = """
@@ -58,15 +59,20 @@ def test_a_language_is_one_file_of_rules_and_one_of_dates(tmp_path: Path) -> Non
         "from commonplace.language import compare, dates, rules, values\n"
         "from commonplace.search import query\n"
         "span = dates.read('mardi', date(2026, 2, 12))\n"
-        "print(span.first, rules.short_numbers('months')['juil'], *values.read('juillet 3').values['date'])\n"
+        "months = rules.short_numbers('months', ('fr',))\n"
+        "print(span.first, months['juil'], *values.read('juillet 3').values['date'])\n"
         "print(query.days(query.parse('vu mardi'), date(2026, 2, 12)).spans[0].first)\n"
         "print(compare.same(compare.read('vu mardi'), compare.read('vu jeudi')))\n"
+        "print(compare.read('vu le sam').signs, compare.read('that was Sam').signs)\n"
+        "print(len(dates.spans('seen with Sam on Friday', date(2026, 2, 12))), rules.spoken('Le la 周五'))\n"
     )
     environ = os.environ | {"PYTHONPATH": str(tmp_path)}
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environ
     )
-    assert printed.stdout.split() == ["2026-02-10", "7", "7-3", "2026-02-10", "False"]
+    lines = printed.stdout.splitlines()
+    assert lines[:3] == ["2026-02-10 7 7-3", "2026-02-10", "False"]
+    assert lines[3:] == ["('sam',) ()", "1 ('fr', 'zh')"]
 
 
 def test_words_of_all_languages() -> None:

@@ -31,14 +31,6 @@ TIMED = 3  # words behind a time (`- 14:05 …`) that make it the hour of writin
 EVENT_SHARE, EVENT_WORDS = 0.7, 4
 _REMEMBERED = 2000  # characters: questions read the same statements and passages again and again
 
-# Words that a copy may have or lack anywhere.
-_IDLE = rules.words("omissible")
-_NEGATIONS = rules.words("negations")
-# Words that turn a statement, beside numbers and signs: what differs in one of them says something else.
-_TURNING = _NEGATIONS | rules.words("turning") | rules.words("months") | rules.words("week")
-# What of a heading only says when: days and months, dates, hours, years.
-_DAYS = rules.words("months") | rules.words("week") | rules.words("date_units")
-_DAYS |= rules.short_numbers("week").keys()
 _LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
 _WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
 _INFLECTIONS = rules.listed("en", "inflections")
@@ -49,6 +41,14 @@ _COMMENT = r"(?s)<!--.*?-->"
 _SIGN = "[^\\w\\s.,;:!…\"'“”‘’()\\[\\]{}*_`#/\\\\–—\\-·•，。、；：！（）【】《》「」『』]"
 _NUMBER = r"(?:(?<![^\s(])[-−])?\d+(?:[.,:/-]\d+)*"
 _TOKENS = rf"[^\W\d_][^\W_]*(?:'[^\W_]+)*|{_NUMBER}(?![^\W_])|[^\W_]+(?:'[^\W_]+)*|\[x\]|~~|{_SIGN}"
+
+
+@cache
+def _turning(languages: rules.Languages) -> frozenset[str]:
+    """The words of some languages that turn a statement."""
+    return frozenset().union(
+        *(rules.words(one, languages) for one in ("negations", "turning", "months", "week"))
+    )
 
 
 class Wording(NamedTuple):
@@ -81,13 +81,14 @@ def _read(text: str) -> Wording:
     text = re.sub(_MARKS, "", text)
     if ":" in text:
         text = re.sub(_CLOCK, _without_clock, text)
-    tokens = _tokens(text)
-    words = frozenset(tokens)
-    if not _IDLE.isdisjoint(words):
-        tokens = [token for token in tokens if token not in _IDLE]
-        words -= _IDLE
-    plain = _TURNING.isdisjoint(words) and "".join(words).isalpha()
-    return Wording(tuple(tokens), words, () if plain else tuple(filter(_turns, tokens)))
+    tokens, languages = _tokens(text), rules.spoken(text)
+    words, idle, turning = frozenset(tokens), rules.words("omissible", languages), _turning(languages)
+    if not idle.isdisjoint(words):
+        tokens = [token for token in tokens if token not in idle]
+        words -= idle
+    plain = turning.isdisjoint(words) and "".join(words).isalpha()
+    signs = [token for token in tokens if token in turning or _turns(token)] if not plain else ()
+    return Wording(tuple(tokens), words, tuple(signs))
 
 
 _remembered = lru_cache(2048)(_read)
@@ -115,8 +116,8 @@ def _without_clock(match: re.Match[str]) -> str:
 
 
 def _turns(token: str) -> bool:
-    """Whether a token turns a statement; all that are neither words nor CJK do."""
-    return token in _TURNING or (not token.isalpha() and ("'" not in token or token.endswith("n't")))
+    """Whether a token of no list turns a statement: it is neither a word nor CJK."""
+    return not token.isalpha() and ("'" not in token or token.endswith("n't"))
 
 
 def weight(tokens: Iterable[str]) -> float:
@@ -219,7 +220,7 @@ def _event(wording: Wording) -> set[str]:
 
 
 def _denies(wording: Wording) -> bool:
-    return any(token in _NEGATIONS or token.endswith("n't") for token in wording.signs)
+    return any(token in rules.words("negations") or token.endswith("n't") for token in wording.signs)
 
 
 # --- what it is said of ---------------------------------------------------------------------------------
@@ -245,6 +246,9 @@ def _named(headings: tuple[str, ...]) -> frozenset[str]:
 
 
 def timeless(tokens: Iterable[str]) -> frozenset[str]:
-    """Return the tokens that say something, without what only says when."""
+    """Return the tokens that carry meaning, without dates and times."""
     words = content(tokens)
-    return frozenset(word for word in words if word not in _DAYS | _LAYOUT and not re.fullmatch(_WHEN, word))
+    languages = rules.spoken(" ".join(words))
+    dated = frozenset().union(*(rules.words(one, languages) for one in ("months", "week", "date_units")))
+    dated |= rules.short_numbers("week", languages).keys() | _LAYOUT
+    return frozenset(word for word in words if word not in dated and not re.fullmatch(_WHEN, word))

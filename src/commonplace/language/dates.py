@@ -31,15 +31,16 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 8000
 _BESIDE_WITHIN = 40  # characters in front of a date in which words say what lies beside it
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
-_THE = rf"(?:(?:{rules.expression('range_article')})\s{{1,3}})?"
-_TO = rf"\s{{0,3}}(?:-|–|—|~|～|{rules.expression('range_to')})\s{{0,3}}{_THE}"
-_AND = rf"\s{{0,3}}(?:{rules.expression('range_and')})\s{{0,3}}{_THE}"
-_BETWEEN = rf"(?:{rules.expression('range_between')})\s{{1,3}}{_THE}$"
-_AMONG = rf"\s{{0,3}}(?:{rules.expression('range_among')})"
-_SINCE = rf"(?:{rules.expression('range_since')})\s{{0,3}}{_THE}$"
-_ONWARDS = rf"\s{{0,3}}(?:{rules.expression('range_onwards')})"
-_NOT_DATES = rules.expression("not_dates")
-TIMES_OF_DAY = rf"(?:{rules.expression('times_of_day')})"  # behind a day
+# What languages write around dates: between two, and before and behind a range; <> names a list of the rules.
+_JOINTS = {
+    "the": r"(?:<range_article>\s{1,3})?",
+    "to": r"\s{0,3}(?:-|–|—|~|～|<range_to>)\s{0,3}<the>",
+    "both": r"\s{0,3}<range_and>\s{0,3}<the>",
+    "between": r"<range_between>\s{1,3}<the>$",
+    "among": r"\s{0,3}<range_among>",
+    "since": r"<range_since>\s{0,3}<the>$",
+    "onwards": r"\s{0,3}<range_onwards>",
+}
 
 
 class Span(NamedTuple):
@@ -65,6 +66,19 @@ class Span(NamedTuple):
         return first if first == last else f"{first} to {last}"
 
 
+@cache
+def _joint(name: str, languages: rules.Languages) -> str:
+    """Return an expression of `_JOINTS`, or of a list of the rules, for some languages."""
+    if name in _JOINTS:
+        return re.sub(r"<(\w+)>", lambda match: _joint(match[1], languages), _JOINTS[name])
+    return rf"(?:{rules.expression(name, languages) or '(?!)'})"
+
+
+def times_of_day(text: str) -> str:
+    """Return an expression for the times of day that a text may have behind a day."""
+    return _joint("times_of_day", rules.spoken(text))
+
+
 class _Expression(NamedTuple):
     """An expression in the text, and how it was understood."""
 
@@ -78,7 +92,8 @@ def spans(text: str, now: date) -> tuple[Span, ...]:
     """Find the dates of a text in their order, none overlapping; ranges are one span."""
     text = text[:MAX_CHARACTERS]
     folded = language.fold_cases(language.fold(text))  # of the same length
-    return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
+    languages = rules.spoken(folded)
+    return tuple(_joined(text, _expressions(folded, now, languages), now, languages))[:MAX_SPANS]
 
 
 def read(text: str, now: date) -> Span | None:
@@ -91,7 +106,7 @@ def read(text: str, now: date) -> Span | None:
     with suppress(ValueError):
         if (day := date.fromisoformat(text)).isoformat() == text:
             return Span(day, day, text, named=True, names_a_day=True)
-    return _whole(text, now) or _whole(re.sub(f"{TIMES_OF_DAY}$", "", text, flags=re.IGNORECASE), now)
+    return _whole(text, now) or _whole(re.sub(f"{times_of_day(text)}$", "", text, flags=re.IGNORECASE), now)
 
 
 def spellings(day: date) -> tuple[str, ...]:
@@ -119,18 +134,23 @@ def names(text: str, sought: Span, now: date) -> bool:
 
 
 def _whole(text: str, now: date) -> Span | None:
-    bare = re.sub(rf"^{_THE}", "", text, flags=re.IGNORECASE)
-    for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates")))):
+    languages = rules.spoken(text)
+    bare = re.sub(rf"^{_joint('the', languages)}", "", text, flags=re.IGNORECASE)
+    for lead in ("", *(f"{word} " for word in sorted(rules.words("before_dates", languages)))):
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
-    return Span(now, now, text, True, names_a_day=True) if text.lower() in rules.words("now") else None
+    return (
+        Span(now, now, text, True, names_a_day=True)
+        if text.lower() in rules.words("now", languages)
+        else None
+    )
 
 
-def _expressions(text: str, now: date) -> list[_Expression]:
+def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expression]:
     """Every expression that is a date, from left to right; of those that overlap the first, the longest."""
     lower = text.lower()
-    rows, any_hint = _rules(text.isascii())
+    rows, any_hint = _rules(languages)
     if any_hint.search(lower) is None:
         return []
     expressions: list[_Expression] = []
@@ -139,7 +159,7 @@ def _expressions(text: str, now: date) -> list[_Expression]:
             if period := _resolved(rule.resolve, match, now):
                 expressions.append(_Expression(match, rule, period, _kind(rule, match)))
     if expressions:  # those that end in a word that is no date are none
-        words = [word.span() for word in _compiled(_NOT_DATES).finditer(text)]
+        words = [word.span() for word in _compiled(_joint("not_dates", languages)).finditer(text)]
         expressions = [
             one for one in expressions if not any(start < one.match.end() <= end for start, end in words)
         ]
@@ -159,12 +179,11 @@ def _kind(rule: Rule, match: re.Match[str]) -> Kind:
 
 
 @cache
-def _rules(is_ascii: bool) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
+def _rules(languages: rules.Languages) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
     """The rules that a text may follow, each with what finds one of its hints, and what finds any."""
     rows: list[Rule] = []
-    for name in rules.LANGUAGES:
-        if rules.has_blanks(name) or not is_ascii:
-            rows += import_module(f"commonplace.language.dates_{name}").RULES
+    for name in languages:
+        rows += import_module(f"commonplace.language.dates_{name}").RULES
     hints = dict.fromkeys(hint for rule in rows for hint in rule.hints)
     each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rows)
     return each, re.compile("|".join(map(re.escape, hints)))
@@ -188,7 +207,9 @@ def _resolved(
         return None
 
 
-def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterator[Span]:
+def _joined(
+    text: str, expressions: Sequence[_Expression], now: date, languages: rules.Languages
+) -> Iterator[Span]:
     """Make ranges of what stands on both sides of a *to*, and open ones of what follows a *since*."""
     place = 0
     while place < len(expressions):
@@ -196,7 +217,7 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
         start, end = one.match.span()
         other = expressions[place + 1] if place + 1 < len(expressions) else None
         place += 1
-        if other is not None and _is_range(text, one, other):
+        if other is not None and _is_range(text, one, other, languages):
             first, last = _range(one, other, now)
             kinds = (one.kind, other.kind)
             relative = "absolute" not in kinds or "relative" in kinds
@@ -205,12 +226,15 @@ def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterato
             yield Span(first, last, text[start : other.match.end()], relative, named, names_a_day)
             place += 1
             continue
-        period, start, end = _beside(one)
+        period, start, end = _beside(one, languages)
         if period is None:
             continue
         first, last = period
         names_a_day = not _is_whole(period)
-        if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
+        if first <= now and (
+            _precedes(_joint("since", languages), text, start)
+            or _compiled(_joint("onwards", languages)).match(text, end)
+        ):
             last = max(last, now)
         yield Span(first, last, text[start:end], one.kind != "absolute", _is_named(one), names_a_day)
 
@@ -226,10 +250,10 @@ def _is_whole(period: Period) -> bool:
     return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
 
 
-def _beside(one: _Expression) -> tuple[Period | None, int, int]:
+def _beside(one: _Expression, languages: rules.Languages) -> tuple[Period | None, int, int]:
     """What an expression means and where it stands, with words that say what lies beside the date."""
     text, (start, end) = one.match.string, one.match.span()
-    for pattern, resolve, behind in _besides():
+    for pattern, resolve, behind in _besides(languages):
         where = _compiled(pattern)
         found = (
             where.match(text, end) if behind else where.search(text, max(0, start - _BESIDE_WITHIN), start)
@@ -241,21 +265,21 @@ def _beside(one: _Expression) -> tuple[Period | None, int, int]:
 
 
 @cache
-def _besides() -> tuple[Beside, ...]:
-    modules = (import_module(f"commonplace.language.dates_{name}") for name in rules.LANGUAGES)
+def _besides(languages: rules.Languages) -> tuple[Beside, ...]:
+    modules = (import_module(f"commonplace.language.dates_{name}") for name in languages)
     return tuple(row for module in modules for row in getattr(module, "BESIDE", ()))
 
 
-def _is_range(text: str, one: _Expression, other: _Expression) -> bool:
+def _is_range(text: str, one: _Expression, other: _Expression, languages: rules.Languages) -> bool:
     between = text[one.match.end() : other.match.start()]
     if len(between) > 20:
         return False
-    if _compiled(_TO).fullmatch(between):
+    if _compiled(_joint("to", languages)).fullmatch(between):
         return True
-    if not _compiled(_AND).fullmatch(between):
+    if not _compiled(_joint("both", languages)).fullmatch(between):
         return False
-    among = _compiled(_AMONG).match(text, other.match.end()) is not None
-    return among or _precedes(_BETWEEN, text, one.match.start())
+    among = _compiled(_joint("among", languages)).match(text, other.match.end()) is not None
+    return among or _precedes(_joint("between", languages), text, one.match.start())
 
 
 def _precedes(pattern: str, text: str, start: int) -> bool:

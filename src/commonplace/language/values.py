@@ -11,39 +11,33 @@ from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
 
-_MONTHS, _WEEK = rules.short_numbers("months"), rules.numbers("week")
-_WORDS = rules.listed("en", "cardinals")
-# What each character of a number stands for.
+# The number of each character.
 FIGURES = {figure: number for number, figure in enumerate(rules.listed("zh", "digits"))} | {"〇": 0, "两": 2}
 _WIDE = "[零〇一二两三四五六七八九十百]"
-# Numbers have an upper end, and runs are taken from their beginning: no text takes longer than its length.
+# Numbers have an upper bound, and runs are matched from their start: time stays linear in the text.
 _DIGITS = r"\d[\d,]{0,30}"
 _COUNT = rf"(?:\d{{1,9}}|{_WIDE}{{1,4}})"
-_MONTH = rf"\b({'|'.join(_MONTHS)})(?:[a-z]{{0,6}})\.?"
 _MEASURES = "".join(rules.listed("zh", "measures"))
-# A number that names one of many is no value: room 12, PR #13, 第三章.
-_NAMED = (
-    rf"(?i)(?:\b(?:{'|'.join(rules.listed('en', 'numbered'))})[ -]?#?|#)(\d[\w.]*)"
-    rf"|\b(?:number|no\.|nr\.?) ?(?:\d[\w.]*|(?:{'|'.join(_WORDS)})\b)"
-    rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d{{1,9}}号[楼线机会]"
-)
+
+
+_Row = tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]
 
 
 class Valued(NamedTuple):
-    """The values of a sentence by kind, and the sentence without them."""
+    """The values of a sentence by kind, and the rest of the sentence."""
 
     values: Mapping[str, frozenset[str]]
     rest: str
 
 
 def read(sentence: str) -> Valued:
-    """Take the values out of a folded sentence; each counts for the first kind that it is of."""
-    expression, rows = _compiled()
+    """Take the values out of a folded sentence; each has the first kind whose expression matches."""
+    expression, rows = _compiled(rules.spoken(sentence))
     names = ["".join(name[0].split()) for name in expression.finditer(sentence)]
     rest = expression.sub(" ", sentence)
     values: dict[str, frozenset[str]] = {}
     for kind, pattern, written in rows:
-        # Those that stand there again are others: of "shelf 3 from depot 3" two would change at once.
+        # A repeated value is another one: in "shelf 3 from depot 3" two would change at once.
         times: Counter[str] = Counter()
         each = []
         for match in pattern.finditer(rest):
@@ -59,17 +53,24 @@ def read(sentence: str) -> Valued:
 
 
 @cache
-def _compiled() -> tuple[re.Pattern[str], list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]]:
-    # By the first sentence: who reads no values need not wait for it.
-    rows = [(kind, re.compile(pattern, re.IGNORECASE), written) for kind, pattern, written in _ROWS]
-    return re.compile(_NAMED), rows
+def _compiled(languages: rules.Languages) -> tuple[re.Pattern[str], list[_Row]]:
+    # A number that names one of many is no value: room 12, PR #13, 第三章.
+    cardinals = "|".join(rules.numbers("cardinals", languages)) or "(?!)"
+    named = re.compile(
+        rf"(?i)(?:\b(?:{rules.expression('numbered', languages) or '(?!)'})[ -]?#?|#)(\d[\w.]*)"
+        rf"|\b(?:number|no\.|nr\.?) ?(?:\d[\w.]*|(?:{cardinals})\b)"
+        rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d{{1,9}}号[楼线机会]"
+    )
+    return named, [
+        (kind, re.compile(text, re.IGNORECASE), written) for kind, text, written in _rows(languages)
+    ]
 
 
 def number(text: str) -> str:
     """Return a number in figures, as words or in characters as plain figures."""
     text = text.strip(",. ").replace(",", "").lower()
-    if text in _WORDS:
-        return str(_WORDS.index(text))
+    if text in rules.numbers("cardinals", rules.LANGUAGES):
+        return str(rules.numbers("cardinals", rules.LANGUAGES)[text] - 1)  # from zero
     if text and all(character in FIGURES or character in "十百" for character in text):
         return str(wide_number(text))
     try:
@@ -109,49 +110,49 @@ def _wide_clock(match: re.Match[str]) -> str:
     return f"{hour}:{int(minute):02}"
 
 
+def _wide_day(match: re.Match[str]) -> str:
+    return "7" if match[1] in "日天" else number(match[1])
+
+
 def _key(name: str) -> str:
     return language.fold_cases(name).lower()
 
 
-def _named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
-    return lambda match: f"{_MONTHS[_key(match[month])]}-{int(match[day])}"
+_ADDRESS = r"\bhttps?://[^\s，。；]+|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w[\w.]*+|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+_MONEY = r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)"
+_ONE = r"(?<!\bthe )(?<!\bno )(?<!\bany )(?<!this )(?<!each )(?<!every )\b(one)(?= (?!of\b)[a-z])"
 
 
-_ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
-    (
-        "address",
-        r"\bhttps?://[^\s，。；]+|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w[\w.]*+|\b\d{1,3}(?:\.\d{1,3}){3}\b",
-        _first,
-    ),
-    ("version", r"\bv?(\d{1,30}(?:\.\d{1,30}){2,30})\b|\bv(\d{1,30}(?:\.\d{1,30})?)\b", _first),
-    ("percent", rf"(?<![\d.])(\d[\d.,]{{0,30}})\s?(?:%|percent\b)|百分之({_COUNT})", _first),
-    (
-        "money",
-        r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)",
-        _first,
-    ),
-    ("clock", r"(?<![\d.:])(\d{1,2})(?::(\d\d))?\s?([ap])\.?m\b", _clock),
-    ("clock", r"(?<![\d.:])(\d{1,2}):(\d\d)(?!\d)()", _clock),
-    ("clock", rf"(上午|早上|中午|下午|晚上)?({_COUNT})点(半|{_COUNT}分)?(?!钟头|儿)", _wide_clock),
-    ("date", r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)", lambda match: f"{int(match[2])}-{int(match[3])}"),
-    ("date", rf"{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b", _named_date(1, 2)),
-    ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}", _named_date(2, 1)),
-    ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
-    ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
-    ("day", rf"\b({'|'.join(_WEEK)})s?\b", lambda match: str(_WEEK[_key(match[1])])),
-    (
-        "day",
-        r"(?:周|星期|礼拜)([一二三四五六日天])",
-        lambda match: "7" if match[1] in "日天" else number(match[1]),
-    ),
-    ("year", r"(?<![\d.-])((?:19|20)\d\d)(?![\d.]|\s?(?:元|块|[a-z]))", _first),
-    ("number", rf"(?<![\w.-])({_DIGITS}(?:\.\d{{1,30}})?)(?![\d.]*[a-z_-])", _first),
-    ("number", rf"\b({'|'.join(_WORDS[2:])})\b", _first),
-    (
-        "number",
-        r"(?<!\bthe )(?<!\bno )(?<!\bany )(?<!this )(?<!each )(?<!every )\b(one)(?= (?!of\b)[a-z])",
-        _first,
-    ),
-    ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d{{1,30}}(?:\.\d{{1,30}})?)", _first),
-)
-KINDS = tuple(dict.fromkeys(kind for kind, *_ in _ROWS))
+def _rows(languages: rules.Languages) -> tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...]:
+    """The kinds of values in their order: an expression each, and how a match is written."""
+    months, week = rules.short_numbers("months", languages), rules.numbers("week", languages)
+    month = rf"\b({'|'.join(months) or '(?!)'})(?:[a-z]{{0,6}})\.?"
+    counted = "|".join(list(rules.numbers("cardinals", languages))[2:]) or "(?!)"
+
+    def named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
+        return lambda match: f"{months[_key(match[month])]}-{int(match[day])}"
+
+    return (
+        ("address", _ADDRESS, _first),
+        ("version", r"\bv?(\d{1,30}(?:\.\d{1,30}){2,30})\b|\bv(\d{1,30}(?:\.\d{1,30})?)\b", _first),
+        ("percent", rf"(?<![\d.])(\d[\d.,]{{0,30}})\s?(?:%|percent\b)|百分之({_COUNT})", _first),
+        ("money", _MONEY, _first),
+        ("clock", r"(?<![\d.:])(\d{1,2})(?::(\d\d))?\s?([ap])\.?m\b", _clock),
+        ("clock", r"(?<![\d.:])(\d{1,2}):(\d\d)(?!\d)()", _clock),
+        ("clock", rf"(上午|早上|中午|下午|晚上)?({_COUNT})点(半|{_COUNT}分)?(?!钟头|儿)", _wide_clock),
+        ("date", r"(?<!\d)\d{4}-(\d{1,2})-(\d{1,2})(?!\d)", lambda match: f"{int(match[1])}-{int(match[2])}"),
+        ("date", rf"{month} (\d{{1,2}})(?:st|nd|rd|th)?\b", named_date(1, 2)),
+        ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {month}", named_date(2, 1)),
+        ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
+        ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
+        ("day", rf"\b({'|'.join(week) or '(?!)'})s?\b", lambda match: str(week[_key(match[1])])),
+        ("day", r"(?:周|星期|礼拜)([一二三四五六日天])", _wide_day),
+        ("year", r"(?<![\d.-])((?:19|20)\d\d)(?![\d.]|\s?(?:元|块|[a-z]))", _first),
+        ("number", rf"(?<![\w.-])({_DIGITS}(?:\.\d{{1,30}})?)(?![\d.]*[a-z_-])", _first),
+        ("number", rf"\b({counted})\b", _first),
+        ("number", _ONE, _first),
+        ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d{{1,30}}(?:\.\d{{1,30}})?)", _first),
+    )
+
+
+KINDS = ("address", "version", "percent", "money", "clock", "date", "day", "year", "number")

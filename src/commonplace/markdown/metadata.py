@@ -123,7 +123,7 @@ def day_said(text: str, year: int | None = None) -> str | None:
     if not spans or spans[0].first != spans[0].last or (spans[0].relative and year is None):
         return None
     rest = re.sub(r"[^\w]|\d+:\d\d", " ", text.replace(spans[0].text, " ")).lower().split()
-    return None if set(rest) - rules.words("beside_days") else spans[0].first.isoformat()
+    return None if set(rest) - rules.words("beside_days", rules.spoken(text)) else spans[0].first.isoformat()
 
 
 @cache

@@ -140,7 +140,7 @@ def is_silent(line: str) -> bool:
     if not 0 < len(bare) <= _LONGEST_BYLINE or ITEM.match(bare) or bare[-1] in ".!?。！？":
         return False
     words = fold(fold_cases(bare.strip("*_#> ·|—–-")).lower())
-    return rules.pattern("bylines").fullmatch(words) is not None
+    return rules.pattern("bylines", rules.spoken(words)).fullmatch(words) is not None
 
 
 def is_front_matter(text: str) -> bool:

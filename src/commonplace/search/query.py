@@ -176,7 +176,7 @@ def days(query: Query, now: date | None) -> Dated | None:
     rest = further = query.words
     for span in spans:
         rest = rest.replace(span.text, " ")
-        hour = rf"{re.escape(span.text)}(?:{dates.TIMES_OF_DAY})?"
+        hour = rf"{re.escape(span.text)}(?:{dates.times_of_day(query.text)})?"
         further = re.sub(hour, " ", further, flags=re.IGNORECASE)
     return Dated(spans, _asks_of_days(further) and not (query.required or query.prefixes), rest)
 
@@ -207,21 +207,21 @@ def _renamed(query: Query, written: str, name: str) -> Query:
 
 def _asks_of_days(text: str) -> bool:
     """Whether a text asks for nothing more than what was noted on some days."""
-    asking = stopwords.ENGLISH | rules.words("asking_of_days")
-    asking_wide = stopwords.CHINESE_CHARACTERS | rules.words("asking_of_days")
+    days = rules.words("asking_of_days", rules.spoken(text))
+    asking, asking_wide = stopwords.ENGLISH | days, stopwords.CHINESE_CHARACTERS | days
     words = _WORD.findall(language.fold(_POSSESSIVE.sub("", text)).lower())
     return all(word in asking or asking_wide.issuperset(word) for word in words)
 
 
 def _may_name_days(query: Query) -> bool:
     """Tell by single words whether a question may hold a date, before anything that reads dates is loaded."""
-    months, week = rules.words("months") | rules.short_numbers("months").keys(), rules.words("week")
-    words = months | week | rules.words("dated")
+    languages = rules.spoken(query.text)
+    months = rules.words("months", languages) | rules.short_numbers("months", languages).keys()
+    words = months | rules.words("week", languages) | rules.words("dated", languages)
     if any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken):
         return True
     text = language.fold(query.text)
-    unspaced = (name for name in rules.LANGUAGES if not rules.has_blanks(name))
-    return any(sign in text for name in unspaced for sign in rules.listed(name, "dated"))
+    return any(sign in text for sign in rules.words("dated", languages) if not sign.isascii())
 
 
 class Line(NamedTuple):

@@ -1,13 +1,14 @@
-"""What is known of a language and is no program: its lists of words, one file a language.
+"""Word lists and expressions of each language, one TOML file a language.
 
-A list is a name and words between three quotation marks, at the top of the file; tables stand below them.
-Lists of expressions stand between three apostrophes, with _ for a blank.
+A list is a name and words between three quotation marks, at the top of the file; tables are below them.
+Lists of expressions are between three apostrophes, with _ for a blank. A text is read by the rules of the
+languages in it alone (`spoken`): `sam` is a weekday in French and a name in English.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import Any
 
+Languages = tuple[str, ...]
 _FOLDER = Path(__file__).parent
 # Each has a file here, and a module for how its dates are written (`dates_en`); nothing else names them all.
 LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
@@ -40,13 +42,36 @@ def listed(language: str, name: str) -> tuple[str, ...]:
     return _lists(language).get(name, ())
 
 
+@cache
 def has_blanks(language: str) -> bool:
-    """Tell whether a language sets its words apart."""
+    """Whether a language writes blanks between words."""
     return "blanks" in listed(language, "writing")
 
 
-def expression(name: str, languages: Iterable[str] = LANGUAGES) -> str:
-    """Return what matches any expression of a list, in all languages; empty where none has such a list."""
+def spoken(text: str) -> Languages:
+    """Return the languages of a text: of those with blanks the likeliest, of the others all but for ASCII."""
+    spaced, others = _by_writing()
+    if len(spaced) > 1:
+        found = set(re.findall(r"[^\W\d_]+", fold_cases(text).lower()))
+        spaced = (max(spaced, key=lambda language: len(found & _common(language))),)
+    return spaced if text.isascii() else spaced + others
+
+
+@cache
+def _by_writing() -> tuple[Languages, Languages]:
+    spaced = tuple(filter(has_blanks, LANGUAGES))
+    return spaced, tuple(language for language in LANGUAGES if language not in spaced)
+
+
+@cache
+def _common(language: str) -> frozenset[str]:
+    """Words by which a language is recognized."""
+    return words("stopwords", (language,)) | words("months", (language,)) | words("week", (language,))
+
+
+@cache
+def expression(name: str, languages: Languages) -> str:
+    """Return an expression for any entry of a list; empty where no language has such a list."""
     return "|".join(word for language in languages for word in listed(language, name)).replace("_", " ")
 
 
@@ -56,40 +81,41 @@ def lines(name: str) -> tuple[str, ...]:
 
 
 @cache
-def pattern(name: str) -> re.Pattern[str]:
-    """Compile a list of expressions in all languages, for texts in small letters; of languages with blanks
-    whole words. To match any case takes several times as long, and to compile for it twice.
+def pattern(name: str, languages: Languages) -> re.Pattern[str]:
+    """Compile a list of expressions for lower-case texts; whole words in languages with blanks.
+
+    A pattern that ignores case takes several times as long to match, and twice as long to compile.
     """
-    spaced = expression(name, filter(has_blanks, LANGUAGES))
-    other = expression(name, (language for language in LANGUAGES if not has_blanks(language)))
-    return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])))
+    spaced = expression(name, tuple(filter(has_blanks, languages)))
+    other = expression(name, tuple(language for language in languages if not has_blanks(language)))
+    return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])) or "(?!)")
 
 
 def holds(text: str, name: str) -> bool:
-    """Tell whether a text holds an expression of a list, in any case."""
-    return pattern(name).search(fold_cases(text).lower()) is not None
+    """Whether a text has an expression of a list, in any case."""
+    return pattern(name, spoken(text)).search(fold_cases(text).lower()) is not None
 
 
 @cache
-def words(name: str) -> frozenset[str]:
-    """Return the words of a list in all languages; of an array of `load` where there is no list."""
-    known = [listed(language, name) for language in LANGUAGES]
+def words(name: str, languages: Languages = LANGUAGES) -> frozenset[str]:
+    """Return the words of a list in some languages; of an array of `load` where there is no list."""
+    known = [listed(language, name) for language in languages]
     if not any(known):
-        known = [load(language).get(name, ()) for language in LANGUAGES]
+        known = [load(language).get(name, ()) for language in languages]
     return frozenset(word for some in known for word in some)
 
 
 @cache
-def numbers(name: str) -> Mapping[str, int]:
-    """Return the numbers of months or weekdays, from 1, by their names in all languages."""
-    return {word: at for language in LANGUAGES for at, word in enumerate(listed(language, name), 1)}
+def numbers(name: str, languages: Languages) -> Mapping[str, int]:
+    """Return the numbers of months or weekdays, from 1, by their names."""
+    return {word: at for language in languages for at, word in enumerate(listed(language, name), 1)}
 
 
 @cache
-def short_numbers(name: str) -> Mapping[str, int]:
+def short_numbers(name: str, languages: Languages = LANGUAGES) -> Mapping[str, int]:
     """Return the same by their first letters: three, or as many as tell them apart in a language."""
     shorts: dict[str, int] = {}
-    for language in LANGUAGES:
+    for language in languages:
         names = listed(language, name)
         for number, word in enumerate(names, 1):
             others = [other for other in names if other != word]

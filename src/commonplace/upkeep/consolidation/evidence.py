@@ -181,9 +181,8 @@ def says(text: str, other: str) -> bool:
 def opens(statement: str, source: Said) -> bool:
     """Whether a statement is the first sentences of its source, whole, and names what it is about."""
     own, known = whole_sentences(statement), whole_sentences(source.text)
-    word = next(iter(_WORD.findall(statement)), "").casefold()
-    pronouns = rules.words("pronouns")
-    leans = word in pronouns or statement[:1] in pronouns or sentences.leans(statement)
+    openings = {statement[:1], *(word.casefold() for word in _WORD.findall(statement)[:1])}
+    leans = not openings.isdisjoint(rules.words("pronouns")) or sentences.leans(statement)
     return bool(own) and own == known[: len(own)] and not leans
 
 
