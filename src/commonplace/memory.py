@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
-    from commonplace.render.hits import Line
     from commonplace.render.screen import Flowing
     from commonplace.search.generation import Writer
     from commonplace.types import (
@@ -1105,13 +1104,6 @@ def question_words(question: str) -> tuple[str, ...]:
 
         return query_document.words(question)
     return parse(question).marked
-
-
-def passage_lines(lines: Sequence[str]) -> Sequence[Line]:
-    """Tell what the lines of a passage are, for whoever shows a few of them."""
-    from commonplace.search import snippets
-
-    return snippets.read(lines)
 
 
 def passage_text(text: str) -> str:

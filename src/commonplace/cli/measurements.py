@@ -405,7 +405,7 @@ def _index(memory: Memory) -> tuple[float, float]:
 
 
 def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
-    from commonplace.memory import passage_lines, question_words
+    from commonplace.memory import question_words
 
     question = stop.question
     inner = look._replace(width=(look.width or LOG_WIDTH) - len(INDENT))
@@ -418,12 +418,11 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
         words=words,
         rows=PASSAGE_ROWS,
         locate=session.locator(memory),
-        read=passage_lines,
     )
     if text:
         session.write("\n".join(f"{INDENT}{line}".rstrip() for line in text.splitlines()) + "\n")
     rank = f" · answered by [{stop.rank}]" if stop.rank else ""
-    tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS, read=passage_lines)
+    tokens = hits.shown_tokens(stop.result, inner, words=words, rows=PASSAGE_ROWS)
     session.write(f"{INDENT}{hits.footer(stop.result, tokens)}{rank}\n")
 
 

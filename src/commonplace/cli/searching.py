@@ -136,7 +136,7 @@ def _passages(
 
     Returns about how many tokens are shown of them as well.
     """
-    from commonplace.memory import flowing_lines, passage_lines, passage_text, question_words
+    from commonplace.memory import flowing_lines, passage_text, question_words
     from commonplace.render import hits
 
     if form in ("text", "md"):  # data keep the lines that they cite
@@ -154,7 +154,5 @@ def _passages(
     rows = None if whole else hits.PASSAGE_ROWS
     words = question_words(question) if look.color or rows else ()
     locate = session.locator(memory) if look.links else None
-    text = hits.as_text(
-        result, look, words=words, rows=rows, explain=explain, locate=locate, read=passage_lines
-    )
-    return text, hits.shown_tokens(result, look, words=words, rows=rows, read=passage_lines)
+    text = hits.as_text(result, look, words=words, rows=rows, explain=explain, locate=locate)
+    return text, hits.shown_tokens(result, look, words=words, rows=rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, chain
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
@@ -31,29 +31,10 @@ PARTS = 4  # of what is shown of a line that is cut around its matches
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
 INDENT = "  "
 _CUT = f" {screen.ELLIPSIS}"
+_MARK = re.compile(r"[\W_]*$|\s*(?:`{3}|~{3})")  # a line without words, or the fence of a code block
 _COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
-
-
-Day = tuple[int, ...]
-
-
-class Line(NamedTuple):
-    """What a line of a passage is: a mark that says nothing, one that only says who speaks, a question.
-
-    `header` is the line (from 0) that heads the table of a row, `day` the year, month and day that a line
-    begins with, as far as it names them.
-    """
-
-    is_mark: bool = False
-    header: int | None = None
-    day: Day = ()
-    opens: bool = False
-    asks: bool = False
-
-
-Read = Callable[[Sequence[str]], Sequence[Line]]
 
 
 class Row(NamedTuple):
@@ -195,14 +176,12 @@ def as_text(
     rows: int | None = PASSAGE_ROWS,
     explain: bool = False,
     locate: Locate | None = None,
-    read: Read | None = None,
 ) -> str:
     """Render hits for people: where, when, under which headings, the score; then the passage.
 
     On a terminal each has its number.
 
-    `words` are marked where they stand. Passages are cut to `rows`, None shows all of them; `read` tells what
-    their lines are, so that what is left belongs together.
+    `words` are marked. Passages are cut to `rows`; None shows all of them.
     """
     pattern = screen.matcher(words)
     blocks = []
@@ -211,7 +190,7 @@ def as_text(
         lines = [number + headline(hit, narrow, locate)]
         if explain or rows is None:
             lines += [f"{INDENT}({screen.one_line(c)})" for c in hit.contexts]
-        lines += passage(hit.text, look, pattern, rows, read)
+        lines += passage(hit.text, look, pattern, rows)
         if hit.others:
             also = ", ".join(_also(hit))
             lines.append(f"{INDENT}also in {also}")
@@ -227,12 +206,11 @@ def shown_tokens(
     *,
     words: Sequence[str] = (),
     rows: int | None = PASSAGE_ROWS,
-    read: Read | None = None,
 ) -> int:
-    """Return about how many tokens the rows of passages are that `as_text` shows."""
+    """Estimate the tokens of the rows of passages that `as_text` shows."""
     plain, pattern = Look(width=look.width), screen.matcher(words)
-    texts = ([row.removeprefix(INDENT) for row in passage(hit.text, plain, pattern, rows, read)]
-             for hit in result.hits)  # fmt: skip
+    passages = (passage(hit.text, plain, pattern, rows) for hit in result.hits)
+    texts = ([row.removeprefix(INDENT) for row in shown] for shown in passages)
     return sum(estimates.about("\n".join(text)) for text in texts)
 
 
@@ -280,109 +258,69 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     return f"{shown}{middle}{' ' * gap}{look.style(value, 'green')}" if value else f"{shown}{middle}".rstrip()
 
 
-def passage(
-    text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None, read: Read | None = None
-) -> list[str]:
-    """Return a passage's rows, indented and wrapped; of too many, those with the most matches.
+class _Row(NamedTuple):
+    """A row of a passage: its line (from 0), its part of that line, and the number of matching characters."""
 
-    Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for; where
-    there are too many rows, so are lines that are marks alone. Of short lines half as many more are shown
-    before any is left out. Without a terminal a line is one row, and a long one is cut around its matches.
+    line: int
+    span: Span
+    matches: int
+
+
+def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
+    """Return a passage's rows, indented and wrapped; of too many, neighbours with the most matches.
+
+    Blank lines and comments (the inline metadata of notes) are left out unless all rows are wanted. Of short
+    lines half as many more are shown before any is left out; a row of a table keeps its header. Without a
+    terminal a line is one row, and a long line is cut around its matches.
     """
     lines = _lines(text, whole=limit is None)
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     found = [screen.matches(line, pattern) for line in lines]
     hangs = [screen.hang(line) if width else 0 for line in lines]
     rows = [
-        _Row(at, span, span[0] == 0, _matched(found[at], span))
+        _Row(at, span, _matched(found[at], span))
         for at, line in enumerate(lines)
         if line or limit is None
         for span in screen.rows(line, width, hangs[at])
     ]
     chosen: Sequence[int] = range(len(rows))
     if limit is not None and len(rows) > limit:
-        rows, chosen = _selected(rows, lines, read(lines) if read else [Line()] * len(lines), limit)
+        rows = [row for row in rows if not _MARK.match(lines[row.line])]
+        chosen = _chosen(rows, lines, limit)
     shown = [rows[at] for at in chosen]
     if limit is not None and width is None:
         shown = _narrowed(shown, lines, found, limit * ROW_CELLS)
     texts = []
     for row, above, at in zip(shown, [-1, *chosen], chosen, strict=False):
-        line, hang = lines[row.line], hangs[row.line] if row.span[0] else 0
-        drawn = " " * hang + screen.mark(line, row.span, _inside(found[row.line], row.span), look)
-        texts.append(_with_ellipses(drawn, row, line, skips=at > above + 1, whole=width is not None))
+        line, (start, stop) = lines[row.line], row.span
+        drawn = " " * (hangs[row.line] if start else 0) + screen.mark(line, row.span, found[row.line], look)
+        if at > above + 1 or (start and width is None):
+            drawn = f"{screen.ELLIPSIS} {drawn.lstrip()}"
+        texts.append(drawn + _CUT if width is None and stop < len(line) else drawn)
     if chosen and chosen[-1] < len(rows) - 1:
         texts[-1] = texts[-1].removesuffix(_CUT) + _CUT
     return [INDENT + text for text in texts]
 
 
 def _lines(text: str, *, whole: bool) -> list[str]:
-    """The lines of a passage as a screen takes them, without its comments unless they are wanted."""
-    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
+    """The cleaned lines of a passage, without comments unless all rows are wanted."""
+    end = text.rfind("-->") + 3  # no opening behind the last closing mark is followed to the end of the text
     if not whole and end > 2:
         text = re.sub(_COMMENT, "", text[:end]) + text[end:]
     return [line.rstrip() for line in screen.clean(text).expandtabs(4).split("\n")]
 
 
-def _selected(
-    rows: Sequence[_Row], lines: Sequence[str], told: Sequence[Line], limit: int
-) -> tuple[list[_Row], Sequence[int]]:
-    """The rows of a passage that say something, and which of them are shown."""
-    telling = _telling(rows, told)
-    is_short = sum(screen.cells(lines[at]) for at in {row.line for row in telling}) <= limit * SHORT_CELLS
-    if len(telling) <= limit + (limit // 2 if is_short else 0):
-        return telling, range(len(telling))
-    return telling, _chosen(telling, told, limit)
-
-
-def _with_ellipses(drawn: str, row: _Row, line: str, *, skips: bool, whole: bool) -> str:
-    """A drawn row with an ellipsis where rows above it are left out, and where a part of its line is."""
-    start, stop = row.span
-    if skips or (start and not whole):
-        drawn = f"{screen.ELLIPSIS} {drawn.lstrip()}"
-    return drawn if whole or stop == len(line) else drawn + _CUT
-
-
-class _Row(NamedTuple):
-    """A row of a passage: the line that it is of (from 0) and its part of it, whether it begins a line, how
-    many characters of it match: the whole of a date says more than its year and its month elsewhere.
-
-    What stands below a line that only says who speaks begins nothing.
-    """
-
-    line: int
-    span: Span
-    begins: bool
-    matches: int
-
-
-def _inside(spans: Sequence[Span], row: Span) -> Sequence[Span]:
-    """Those of some spans that a row holds; they are in order and do not overlap."""
-    first = bisect_right(spans, row[0], key=lambda span: span[1])
-    return spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
-
-
 def _matched(spans: Sequence[Span], row: Span) -> int:
-    """How many characters of some spans a row has."""
-    return sum(stop - start for start, stop in _inside(spans, row))
-
-
-def _telling(rows: Iterable[_Row], lines: Sequence[Line]) -> list[_Row]:
-    """Rows without those of marks."""
-    telling: list[_Row] = []
-    opened, last = False, -1  # the line above only says who speaks
-    for row in rows:
-        if lines[row.line].is_mark:
-            continue
-        if row.line != last:
-            opened, last = last >= 0 and lines[last].opens, row.line
-        telling.append(row._replace(begins=row.begins and not opened))
-    return telling
+    """Return the number of characters of some spans in a row; the spans are in order, without overlap."""
+    first = bisect_right(spans, row[0], key=lambda span: span[1])
+    inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+    return sum(stop - start for start, stop in inside)
 
 
 def _narrowed(
     rows: Sequence[_Row], lines: Sequence[str], found: Sequence[Sequence[Span]], room: int
 ) -> list[_Row]:
-    """Rows of whole lines, the longest cut around their matches, so that all have `room` cells together."""
+    """Cut the longest of whole lines around their matches, so that all have `room` cells together."""
     widths = [screen.cells(lines[row.line]) for row in rows]
     share = room
     for left, width in zip(range(len(rows), 0, -1), sorted(widths), strict=True):
@@ -394,81 +332,39 @@ def _narrowed(
     for row, width in zip(rows, widths, strict=True):
         if width > share:
             spans = screen.rows(lines[row.line], max(20, share // PARTS))
-            parts = [_Row(row.line, span, span[0] == 0, _matched(found[row.line], span)) for span in spans]
-            window = _densest(parts, range(len(parts)), min(PARTS, len(parts)))
+            parts = [_Row(row.line, span, _matched(found[row.line], span)) for span in spans]
+            window = _densest(parts, min(PARTS, len(parts)))
             row = row._replace(span=(parts[window.start].span[0], parts[window.stop - 1].span[1]))
         narrowed.append(row)
     return narrowed
 
 
-def _chosen(rows: Sequence[_Row], lines: Sequence[Line], limit: int) -> list[int]:
-    """The rows with the most matches, with the header of their table and what answers their question.
+def _chosen(rows: Sequence[_Row], lines: Sequence[str], limit: int) -> Sequence[int]:
+    """Choose the rows to show: all of a few short lines, else the densest and the header of their table."""
+    is_short = sum(screen.cells(lines[at]) for at in {row.line for row in rows}) <= limit * SHORT_CELLS
+    if len(rows) <= limit + (limit // 2 if is_short else 0):
+        return range(len(rows))
+    window = _densest(rows, limit)
+    header = window.start
+    in_table = [lines[row.line].lstrip().startswith("|") for row in rows]
+    while header and in_table[header] and in_table[header - 1] and lines[rows[header].line - 1]:
+        header -= 1
+    if header == window.start or limit < 2:
+        return window
+    window = _densest(rows, limit - 1)
+    return window if header in window else [header, *window]
 
-    Of days in their order that the matches do not tell apart it is the last, below what heads them.
+
+def _densest(rows: Sequence[_Row], size: int) -> range:
+    """Return neighbouring rows with the most matches; of several the first that begins with a match.
+
+    Text behind a match says more than text before it: of a question the answer.
     """
-    if dated := _by_day(rows, lines):
-        head = [at for at in range(dated.start) if rows[at].line == rows[dated.start - 1].line]
-        head = head[: min(1, limit - 1)]
-        return [*head, *dated[len(head) - limit :]]
-    window = _densest(rows, range(len(rows)), limit)
-    best = max(window, key=lambda at: rows[at].matches)
-    header = lines[rows[window[0]].line].header
-    beside = [at for at in range(window[0]) if rows[at].line == header][:1]
-    if lines[rows[best].line].asks:
-        below = [at for at in range(best, len(rows)) if rows[at].line > rows[best].line]
-        opened = sum(1 for _ in takewhile(lambda at: lines[rows[at].line].opens, below))
-        beside += [at for at in below[: opened + 1] if at not in window]
-    beside = beside[: limit - 1]
-    if beside:
-        size = limit - len(beside)
-        around = range(max(window.start, best - size + 1), min(window.stop, best + size))
-        window = _densest(rows, around, size)
-    return sorted([*beside, *window])
-
-
-def _by_day(rows: Sequence[_Row], lines: Sequence[Line]) -> range | None:
-    """The rows from the first day to the last, where most lines begin with a day, the days rise, and as many
-    matches belong to each, none to what is neither of a day nor heads them.
-    """
-    days: list[Day] = []
-    matches: list[int] = []
-    start = stop = 0
-    last = -1
-    for at, row in enumerate(rows):
-        day = lines[row.line].day if row.line != last else ()
-        if day:
-            start = start if days else at
-            days.append(day)
-            matches.append(0)
-        if days:
-            matches[-1] += row.matches
-        stop = at + 1 if day or row.line == last else stop
-        last = row.line
-    if 2 * len(days) <= len({row.line for row in rows}) or days != sorted(days) or days[0] == days[-1]:
-        return None
-    head = rows[start - 1].line if start else -1
-    aside = any(row.matches for row in [*rows[:start], *rows[stop:]] if row.line != head)
-    return None if aside or len(set(matches)) > 1 else range(start, stop)
-
-
-def _densest(rows: Sequence[_Row], among: range, size: int) -> range:
-    """Rows one after the other with the most matches; of several the first where a line with matches begins.
-
-    What follows says more than what stands before: of a question the answer.
-    """
-    sums = [0, *accumulate(rows[at].matches for at in among)]
-    weights = [sums[at + size] - sums[at] for at in range(len(among) - size + 1)]
+    sums = [0, *accumulate(row.matches for row in rows)]
+    weights = [sums[at + size] - sums[at] for at in range(len(rows) - size + 1)]
     most = max(weights)
-    starts = [among[at] for at, weight in enumerate(weights) if weight == most]
-    if not most:
-        return range(starts[0], starts[0] + size)
-    beginning = 0  # of the line that a row is of
-    matched: set[int] = set()
-    for at in range(among.stop):
-        beginning = at if rows[at].begins else beginning
-        if rows[at].matches:
-            matched.add(beginning)
-    start = next((at for at in starts if at in matched), starts[len(starts) // 2])
+    starts = [at for at, weight in enumerate(weights) if weight == most] if most else [0]
+    start = next((at for at in starts if rows[at].matches), starts[-1])
     return range(start, start + size)
 
 
