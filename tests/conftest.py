@@ -169,6 +169,7 @@ def no_model_of_another_test() -> Iterator[None]:
     opening = sys.modules.get("commonplace.providers.opening")
     if opening is not None:
         opening._scores.clear()
+        opening.breaker().reset()
 
 
 @pytest.fixture(autouse=True)

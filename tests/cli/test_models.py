@@ -130,16 +130,6 @@ def test_what_is_active_and_what_stands_in(run: Run, server: Server, tmp_path: P
     assert server.requests == [], "nobody is asked for the list of providers"
 
 
-def test_a_provider_that_is_left_alone_says_until_when(run: Run, server: Server) -> None:
-    server.answer = lambda request: Reply({"error": {"message": "no such model"}}, 404)
-    write(embedding={"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"})
-    assert run("models", "test").exit_code == 1
-    row = listed(run)["embedding", "compatible"]
-    assert not row["ready"]
-    assert str(row["state"]).startswith("left alone until ")
-    assert "no such model" in str(row["state"])
-
-
 def test_the_models_of_a_server(run: Run, server: Server) -> None:
     server.answer = lambda request: Reply({"models": [{"name": "bge-m3:latest", "size": 1_157_672_605}]})
     write(embedding={"provider": "ollama", "model": "bge-m3", "base_url": server.url})

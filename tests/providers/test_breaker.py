@@ -1,15 +1,11 @@
-"""Providers left alone: at once for good reasons, later for passing ones, one trial at a time, told to all."""
+"""The breaker: open at once after permanent failures, later after passing ones, one trial at a time."""
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
 from commonplace.providers import breaker
@@ -33,18 +29,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def made(tmp_path: Path, clock: Clock) -> Breaker:
-    return Breaker(tmp_path / "state" / "breakers.json", clock)
+def made(clock: Clock) -> Breaker:
+    return Breaker(clock)
 
 
 def guarding(made: Breaker) -> AbstractContextManager[None]:
     return Guard("openai", "m", breaker=made, breaker_name="openai").asking()
-
-
-def test_a_provider_that_works_leaves_no_trace(made: Breaker) -> None:
-    with guarding(made):
-        pass
-    assert not made.path.exists()
 
 
 def test_a_failure_for_good_opens_it_at_once_and_longer_each_time(made: Breaker, clock: Clock) -> None:
@@ -87,25 +77,27 @@ def test_a_success_forgets_everything(made: Breaker, clock: Clock) -> None:
     with guarding(made):
         pass
     assert made.opened() == []
-    assert json.loads(made.path.read_text()) == {}
+    made.failed("openai", SLOW)
+    made.check("openai")
 
 
-def test_one_trial_at_a_time_whoever_asks(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "breakers.json"
-    Breaker(path, clock).failed("openai", WRONG_KEY)
+def test_one_trial_at_a_time_whoever_asks(made: Breaker, clock: Clock) -> None:
+    made.failed("openai", WRONG_KEY)
     clock.now += breaker.COOL_OFF_S
 
     def asked(_: int) -> bool:
         try:
-            Breaker(path, clock).check("openai")
+            made.check("openai")
         except ProviderError:
             return False
         return True
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(asked, range(24))) == 1
-    clock.now += breaker.CLAIM_S  # whose process died
+    made.unclaimed("openai")  # it was cancelled
     assert asked(0)
+    made.failed("openai", WRONG_KEY)
+    assert not asked(0)
 
 
 def test_providers_do_not_share_their_failures(made: Breaker) -> None:
@@ -133,29 +125,3 @@ def test_an_error_does_not_show_the_digits_of_a_key(made: Breaker) -> None:
     with pytest.raises(ProviderError, match="left alone") as refused:
         made.check(name)
     assert str(refused.value).startswith("openai/m: left alone")
-
-
-@given(st.one_of(st.binary(max_size=200), st.recursive(st.none() | st.floats() | st.text(max_size=5),
-       lambda inner: st.dictionaries(st.sampled_from(["openai", "until_s", "permanent"]), inner), max_leaves=8)
-       .map(lambda value: json.dumps(value).encode())))  # fmt: skip
-def test_a_damaged_file_is_as_if_nothing_had_failed(content: bytes) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "breakers.json"
-        path.write_bytes(content)
-        made = Breaker(path)
-        try:
-            made.check("openai")
-        except ProviderError:
-            assert made.find("openai") or b"until_s" in content
-        made.failed("openai", WRONG_KEY)
-        assert made.find("openai")
-
-
-def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    made = Breaker(tmp_path / "file" / "breakers.json")
-    made.failed("openai", WRONG_KEY)
-    made.check("openai")
-    made.succeeded("openai")

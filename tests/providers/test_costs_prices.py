@@ -59,7 +59,7 @@ def test_what_batches_cost() -> None:
     table = costs.load_prices()
     assert table.cost("openai", "text-embedding-3-small", 1_000_000, batched=True) == NANO // 100
     assert table.cost("gemini", "gemini-embedding-001", 1_000_000, batched=True) == 75_000_000
-    assert table.cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 80_400_000
+    assert table.cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 120_000_000
     assert table.cost("cohere", "embed-v4.0", 1_000_000, batched=True) == 120_000_000  # it has none
     assert table.cost("openai", "text-embedding-3-small", 1, batched=True) == 10
     own("batches = { voyage = 50 }")

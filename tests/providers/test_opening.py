@@ -169,7 +169,7 @@ def test_a_wrong_key_is_asked_once_and_full_text_answers(
 
 
 def test_another_provider_stands_in_and_the_first_comes_back(
-    root: Path, server: Server, settings: dict[str, object], private_home: Path
+    root: Path, server: Server, settings: dict[str, object]
 ) -> None:
     with Memory.open(root, overrides=settings) as memory:
         memory.sync()
@@ -183,7 +183,7 @@ def test_another_provider_stands_in_and_the_first_comes_back(
         report = memory.sync()
         assert "fake stands in" in report.warnings[0]
         assert memory.search("brass lamp").level == 0
-    (private_home / "cache" / "commonplace" / "providers.json").unlink()
+    opening.breaker().reset()
     server.refuse = 0
     with Memory.open(root, overrides=standing_in) as memory:
         assert memory.sync().warnings == ()

@@ -10,8 +10,7 @@ from commonplace import config
 from commonplace.base.errors import ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
-from commonplace.providers import costs, probe
-from commonplace.providers.breaker import Breaker
+from commonplace.providers import costs, opening, probe
 from tests.providers.llm.conftest import KEY, answer, refusal
 from tests.providers.server import Reply, Server
 
@@ -46,7 +45,7 @@ def test_each_trial_is_a_call_that_is_recorded_and_not_cached(
 
 def test_a_refused_key_is_told_and_never_shown(server: Server, tmp_path: Path, told: Settings) -> None:
     server.answer = lambda request: Reply(refusal(f"Incorrect API key provided: {KEY}"), 401)
-    breaker = Breaker()
+    breaker = opening.breaker()
     found = probe.llm(Workspace(tmp_path), told)
     assert found is not None
     assert "401" in found.trouble

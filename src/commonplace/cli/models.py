@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from commonplace.config.loading import Loaded
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.memory import Memory
-    from commonplace.providers.breaker import Opened
     from commonplace.providers.catalog import Provider
     from commonplace.providers.costs import Accounts
     from commonplace.providers.downloads import Fetched, Offer
@@ -344,16 +343,9 @@ def _embedders(settings: Embedding) -> Iterator[Listed]:
     models = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
     roles = {**dict.fromkeys(models, "stands in"), active.provider: "active"}
     models[active.provider] = active.model
-    # What the breaker leaves alone of the models that the settings name, by provider.
-    opened: dict[str, Opened] = {}
-    with suppress(CommonplaceError):
-        names = {opening.breaker_name(spec): spec.provider for spec in opening.specs(settings)}
-        opened = {names[one.name]: one for one in opening.breaker().opened() if one.name in names}
     for row in _rows(EMBEDDERS, roles):
         role = roles.get(row.name, "")
         use = _use(row, settings if role == "active" else None, row.keys)
-        if role and row.name in opened:
-            use = Use(False, str(opened[row.name]).partition(" is ")[2], use.remedy)
         yield Listed("embedding", row.name, role, models.get(row.name) or row.model, *use, row.about)
 
 

@@ -1,175 +1,142 @@
-"""Providers that failed, left alone for a while: stored, so that every process of a user knows.
+"""A circuit breaker: a provider that failed is not asked for a while, in this process.
 
-A failure that will not mend itself (a wrong key, an unknown model, a quota used up) opens the breaker at
-once, longer each time; passing ones open it briefly after a few in a row. When the time is over one call is
-let through, claimed by the first process that asks; the others wait for its end (M. Nygard, Release It!).
+A permanent failure (wrong key, unknown model, quota used up) opens the breaker at once, longer each time;
+passing failures open it briefly after a few in a row. When the time is over one trial call is let through,
+and the others wait for its end (M. Nygard, Release It!).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+import threading
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from commonplace.base import atomic, paths
-from commonplace.base.errors import CommonplaceError, ProviderError
+from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 
-COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # for good reasons, doubled each time
-PASSING_S = 30.0  # for passing ones
+COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # after permanent failures, doubled each time
+PASSING_S = 30.0
 PASSING_FAILURES = 3  # in a row
-CLAIM_S = 300.0  # a trial call whose process died is forgotten after this
-_REASON_CHARACTERS = 300
-_LARGEST = 1e12  # seconds since 1970, some 30,000 years
-_MOST_BYTES = 10_000_000  # of the file
 
 
 class Opened(NamedTuple):
-    """A provider that is left alone: until when (seconds since 1970), why, and whether for good."""
+    """A provider that is not asked until a time (seconds since 1970), and the failure that caused it."""
 
     name: str
     until_s: float
     reason: str
     permanent: bool
-    failures: int
 
     def __str__(self) -> str:
         until = time.strftime("%H:%M", time.localtime(self.until_s))
         return f"{self.name.partition('#')[0]} is left alone until {until} ({self.reason})"
 
 
+@dataclass(slots=True)
+class _State:
+    permanent: int = 0
+    passing: int = 0
+    until_s: float = 0.0
+    reason: str = ""
+    on_trial: bool = False
+
+
 class Breaker:
-    """The stored state of all providers of a user; every change is one locked replacement of a small file."""
+    """The failures of all providers by name (`name_of`); safe to share between threads."""
 
-    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Bind to a file, by default the user's; it is made at the first failure.
-
-        `clock` tells seconds since 1970.
-        """
-        self.path = path or paths.user_cache_dir() / "providers.json"
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """Start without failures; `clock` returns seconds since 1970."""
         self._clock = clock
+        self._states: dict[str, _State] = {}
+        self._lock = threading.RLock()
 
     def check(self, name: str) -> None:
-        """Pass if a call may be made now, which may claim the one trial call. Raises ProviderError."""
-        if name not in self._read():
-            return
-        refused: list[Opened] = []
-
-        def claim(states: dict[str, dict[str, Any]]) -> None:
-            state, now = states.get(name), self._clock()
-            if state is None or not state.get("until_s"):
+        """Pass if a call may be made now; it may be the one trial call. Raises ProviderError."""
+        with self._lock:
+            state, now = self._states.get(name), self._clock()
+            if state is None or not state.until_s:
                 return
-            if now < state["until_s"] or now < state.get("claimed_s", 0.0) + CLAIM_S:
-                refused.append(_opened(name, state))
-            else:
-                state["claimed_s"] = now
-
-        self._change(claim)
-        if refused:
-            wait_s = max(0.0, refused[0].until_s - self._clock())
-            message = f"left alone after a failure ({refused[0].reason})"
-            provider = name.partition("#")[0]
-            raise ProviderError(provider, message, wait_s or None, permanent=refused[0].permanent)
+            if now >= state.until_s and not state.on_trial:
+                state.on_trial = True
+                return
+            message = f"left alone after a failure ({state.reason})"
+            wait_s = max(0.0, state.until_s - now) or None
+            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=bool(state.permanent))
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Note a failure."""
-
-        def note(states: dict[str, dict[str, Any]]) -> None:
-            state = states.setdefault(name, {})
-            kind = "permanent" if error.permanent else "passing"
-            count = state[kind] = int(state.get(kind, 0)) + 1
-            state["reason"] = str(error)[:_REASON_CHARACTERS]
-            state.pop("claimed_s", None)
-            pause = PASSING_S
+        """Count a failure, which may open the breaker."""
+        with self._lock:
+            state = self._states.setdefault(name, _State())
+            state.reason, state.on_trial, pause = str(error), False, PASSING_S
             if error.permanent:
-                pause = COOL_OFF_S * 2 ** min(count - 1, 16)
-                state["for_good"] = True
-            elif count < PASSING_FAILURES or state.get("for_good"):
-                return
-            state["until_s"] = self._clock() + min(COOL_OFF_MAX_S, max(error.retry_after_s or 0.0, pause))
-
-        self._change(note)
+                state.permanent += 1
+                pause = COOL_OFF_S * 2 ** min(state.permanent - 1, 16)
+            else:
+                state.passing += 1
+                if state.passing < PASSING_FAILURES or state.permanent:
+                    return
+            state.until_s = self._clock() + min(COOL_OFF_MAX_S, max(error.retry_after_s or 0.0, pause))
 
     def succeeded(self, name: str) -> None:
         """Forget the failures of a provider."""
-        if name in self._read():
-            self._change(lambda states: states.pop(name, None))
+        with self._lock:
+            self._states.pop(name, None)
 
     def unclaimed(self, name: str) -> None:
-        """Give back the one trial call: it was not made, or its end is not known."""
-        if "claimed_s" in self._read().get(name, {}):
-            self._change(lambda states: states.get(name, {}).pop("claimed_s", None))
+        """Let another call be the trial: this one was not made, or its end is not known."""
+        with self._lock:
+            if name in self._states:
+                self._states[name].on_trial = False
 
     def opened(self) -> list[Opened]:
-        """Return the providers that are left alone now, for people to read."""
-        now = self._clock()
-        states = sorted(self._read().items())
-        return [_opened(name, state) for name, state in states if state.get("until_s", 0.0) > now]
+        """Return the providers that are not asked now, by name."""
+        with self._lock:
+            rows = sorted(self._states.items())
+            return [
+                Opened(name, state.until_s, state.reason, bool(state.permanent))
+                for name, state in rows
+                if state.until_s > self._clock()
+            ]
 
     def find(self, name: str) -> Opened | None:
-        """Return a provider if it is left alone now."""
-        return next((state for state in self.opened() if state.name == name), None)
+        """Return a provider if it is not asked now."""
+        return next((opened for opened in self.opened() if opened.name == name), None)
 
     def reset(self) -> None:
         """Forget all failures."""
-        self._change(lambda states: states.clear())
-
-    def _read(self) -> dict[str, dict[str, Any]]:
-        """Read the file; a file that is missing, damaged or of another shape holds no failures."""
-        try:
-            loaded = json.loads(paths.root_of(self.path).read(self.path, limit=_MOST_BYTES) or b"{}")
-        except (OSError, ValueError, RecursionError):
-            return {}
-        states = loaded.items() if isinstance(loaded, dict) else ()
-        return {name: state for name, state in states if isinstance(state, dict) and _sound(state)}
-
-    def _change(self, change: Callable[[dict[str, dict[str, Any]]], object]) -> None:
-        """Change the file under its lock; where it cannot be written, nothing is remembered."""
-        root = paths.root_of(self.path)
-        try:
-            root.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_suffix(".lock")):
-                states = self._read()
-                change(states)
-                data = json.dumps(states, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
-                root.exchange(self.path, data, alone=True)
-        except (OSError, CommonplaceError):
-            change(self._read())
+        with self._lock:
+            self._states.clear()
 
 
 class Insisting(Breaker):
-    """A breaker for calls that a person asks for: each is let through, and the breaker hears how it ends.
+    """Lets every call of a user's trial through, and tells another breaker how it ends.
 
-    A provider that fails again while it is left alone is not left alone longer.
+    A provider that fails again does not have to wait longer for it.
     """
+
+    def __init__(self, breaker: Breaker) -> None:
+        """Share the failures of a breaker."""
+        super().__init__(breaker._clock)
+        self._states, self._lock = breaker._states, breaker._lock
 
     def check(self, name: str) -> None:
         """Let a call through, whatever happened before."""
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Note a failure, unless the provider is left alone already."""
+        """Count a failure, unless the breaker is open already."""
         if self.find(name) is None:
             super().failed(name, error)
 
 
-def name_of(provider: str, model: str, base_url: str, key: str) -> str:
-    """Return the name under which a provider's failures are noted: a new model, address or key begins anew.
+SHARED = Breaker()  # of this process
 
-    The key takes part by a few digits of its hash alone.
+
+def name_of(provider: str, model: str, base_url: str, key: str) -> str:
+    """Return the name under which a provider's failures are counted: a new model, address or key starts anew.
+
+    Only a few digits of a hash of the key are in it.
     """
     digest = hashlib.blake2b(f"{base_url}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{provider}/{model}#{digest}" if model else f"{provider}#{digest}"
-
-
-def _opened(name: str, state: Mapping[str, Any]) -> Opened:
-    failures = int(state.get("permanent", 0)) + int(state.get("passing", 0))
-    reason = str(state.get("reason", ""))
-    return Opened(name, float(state["until_s"]), reason, bool(state.get("for_good")), failures)
-
-
-def _sound(state: Mapping[str, Any]) -> bool:
-    numbers = (state.get(name, 0) for name in ("until_s", "claimed_s", "permanent", "passing"))
-    return all(isinstance(value, int | float) and 0 <= value < _LARGEST for value in numbers)

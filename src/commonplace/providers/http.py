@@ -6,14 +6,13 @@ followed: an API has one address, and a key must not travel to another.
 
 from __future__ import annotations
 
-import io
 import ipaddress
 import json
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from commonplace.base.deadline import Deadline
@@ -63,7 +62,7 @@ def _outgoing(value: object) -> object:
 
 
 class Answer(NamedTuple):
-    """What came back with a status of 2xx; the body is empty if it went into a file."""
+    """What came back with a status of 2xx."""
 
     status: int
     headers: Mapping[str, str]
@@ -72,7 +71,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What one attempt sends, how long it waits for a byte, and where its bounded answer goes."""
+    """What one attempt sends, how long it waits for a byte, and how large an answer may be."""
 
     method: str
     url: str
@@ -80,7 +79,6 @@ class _Request:
     headers: Mapping[str, str]
     max_bytes: int
     silence_s: float = READ_S
-    file: BinaryIO | None = None
 
 
 class _Moved(ProviderError):
@@ -196,19 +194,19 @@ class Endpoint:
         request = self._request(method, path, content, most, headers)
         return self._repeated(replace(request, silence_s=silence_s), deadline, attempts)
 
-    def download(self, path: str, deadline: Deadline, file: BinaryIO, max_bytes: int) -> None:
-        """Write what lies at a path into an open file, from its start. Raises ProviderError.
+    def download(self, path: str, deadline: Deadline, max_bytes: int) -> bytes:
+        """Return the bytes at a path. Raises ProviderError.
 
         One redirect is followed, without the key: files lie in stores whose addresses are signed.
         """
-        request = replace(self._request("GET", path, None, max_bytes), file=file)
+        request = self._request("GET", path, None, max_bytes)
         try:
-            self._repeated(request, deadline)
+            return self._repeated(request, deadline).body
         except _Moved as moved:
             target = urljoin(request.url, moved.location)
             if not target.startswith("https://") and origin(target) != self.origin:
                 raise
-            self._repeated(replace(request, url=target, headers={}), deadline)
+            return self._repeated(replace(request, url=target, headers={}), deadline).body
 
     def lines(
         self, path: str, body: object, deadline: Deadline, max_bytes: int, kind: str = "", *, silence_s: float
@@ -316,20 +314,16 @@ class Endpoint:
 
     def _read(self, response: httpx.Response, request: _Request, deadline: Deadline) -> bytes:
         """The body, as far as size and time allow; that of an error is cut where it is too large."""
-        file = request.file if response.is_success and request.file else io.BytesIO()
-        limit = request.max_bytes if response.is_success else MAX_ERROR_BYTES
-        file.seek(0)
-        file.truncate()
+        limit, body = request.max_bytes if response.is_success else MAX_ERROR_BYTES, bytearray()
         for part in response.iter_bytes(65_536):
             if not deadline.left_s():
                 raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
-            if file.tell() + len(part) > limit:
+            body += part
+            if len(body) > limit:
                 if response.is_success:
                     raise self._too_much(response, limit)
-                file.write(part[: limit - file.tell()])
                 break
-            file.write(part)
-        return file.getvalue() if isinstance(file, io.BytesIO) else b""
+        return bytes(body[:limit])
 
     def _too_much(self, response: httpx.Response, limit: int) -> ProviderError:
         message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"

@@ -15,7 +15,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
-from commonplace.providers.breaker import Breaker, name_of
+from commonplace.providers.breaker import SHARED, Breaker, name_of
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
 
 if TYPE_CHECKING:
@@ -226,8 +226,8 @@ def estimate(
 
 
 def breaker() -> Breaker:
-    """Return the breaker that all processes of the user share."""
-    return Breaker()
+    """Return the breaker of this process."""
+    return SHARED
 
 
 def left_alone(settings: Settings | None = None) -> list[str]:

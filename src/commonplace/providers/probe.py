@@ -102,7 +102,7 @@ def embedder(
             trial.opened = model  # to be closed: it is not the one that searches use
             ask = GuardedEmbedder(
                 model,
-                breaker=Insisting(),
+                breaker=Insisting(opening.breaker()),
                 breaker_name=opening.breaker_name(spec),
                 budget=accounts.budget("embedding", settings) if accounts else None,
                 provider=spec.provider,
@@ -129,7 +129,7 @@ def llm(
     from commonplace.providers.llm.base import Message
 
     with _Trying(LLMS, chosen.provider, chosen.model) as trial:
-        client = opening.open_llm(workspace, settings, breaker=Insisting(), environ=environ)
+        client = opening.open_llm(workspace, settings, breaker=Insisting(opening.breaker()), environ=environ)
         assert client is not None
         trial.opened = client.model
         trial.model = client.model.name
@@ -150,7 +150,7 @@ def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | No
     if chosen.provider == LLM:
         trial.mended_as = (LLMS, settings.llm.provider, settings.llm.model, "")
     with trial:
-        model = opening.open_reranker(patient, accounts, trial=Insisting())
+        model = opening.open_reranker(patient, accounts, trial=Insisting(opening.breaker()))
         assert model is not None
         trial.opened = model
         scores = model.try_out(QUESTION, TEXTS)

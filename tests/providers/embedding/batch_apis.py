@@ -11,7 +11,7 @@ from tests.providers.server import Reply, Request
 
 
 class Batches:
-    """What the three have in common; `looks` is how often a batch is looked at before it is over."""
+    """What both have in common; `looks` is how often a batch is looked at before it is over."""
 
     def __init__(self, looks: int = 1) -> None:
         self.looks = looks
@@ -45,7 +45,7 @@ class Batches:
 
 
 class FileBatches(Batches):
-    """OpenAI and Voyage."""
+    """OpenAI."""
 
     def __init__(self, provider: str, looks: int = 1) -> None:
         super().__init__(looks)
@@ -81,11 +81,10 @@ class FileBatches(Batches):
         return Reply({"id": name, "object": "file", "purpose": "batch"})
 
     def create(self, body: dict) -> Reply:
-        required = {"input_file_id": str, "endpoint": str, "completion_window": str}
-        apis.exactly(body, required | ({"request_params": dict} if self.provider == "voyage" else {}))
+        apis.exactly(body, {"input_file_id": str, "endpoint": str, "completion_window": str})
         assert body["endpoint"] == "/v1/embeddings"
-        assert body["completion_window"] == ("12h" if self.provider == "voyage" else "24h")
-        self.started(body["input_file_id"])["params"] = body.get("request_params", {})
+        assert body["completion_window"] == "24h"
+        self.started(body["input_file_id"])
         return Reply({"id": list(self.batches)[-1], "object": "batch", "status": "validating"})
 
     def status(self, name: str) -> Reply:
@@ -101,7 +100,7 @@ class FileBatches(Batches):
             return None, None
         good, bad = [], []
         for line in self.lines(batch["file"])[::-1]:
-            body = self.body(line, batch["params"])
+            body = self.body(line)
             text = body["input"][0] if isinstance(body["input"], list) else body["input"]
             if text in self.lost:
                 continue
@@ -128,11 +127,7 @@ class FileBatches(Batches):
             ids.append(f"{kind}-{batch['file']}" if found else None)
         return ids[0], ids[1]
 
-    def body(self, line: dict, params: dict) -> dict:
-        if self.provider == "voyage":
-            apis.exactly(line, {"custom_id": str, "body": dict})
-            apis.exactly(line["body"], {"input": list})
-            return line["body"] | params
+    def body(self, line: dict) -> dict:
         apis.exactly(line, {"custom_id": str, "method": str, "url": str, "body": dict})
         assert (line["method"], line["url"]) == ("POST", "/v1/embeddings")
         return line["body"]

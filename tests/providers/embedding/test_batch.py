@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
 from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.embedding.batch import (
-    BatchEmbedder,
-    GeminiJobs,
-    Job,
-    State,
-    Status,
-    StillWorking,
-    Store,
-    supports,
-)
+from commonplace.providers.embedding import batch
+from commonplace.providers.embedding.batch import Job, StillWorking, Store, embed_each, supports
 from commonplace.providers.embedding.remote import RemoteEmbedder
-from commonplace.providers.embedding.services import Call
 from commonplace.providers.fake import FakeEmbedder
-from commonplace.providers.http import Endpoint
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
-from tests.providers.server import Reply, Server, serving
+from tests.providers.server import Reply, Server
 
 TEXTS = [f"note {number} 茶" for number in range(25)]
-Make = Callable[..., BatchEmbedder]
+Found = dict[int, np.ndarray]
+Ask = Callable[..., Found]
 
 
 class MemoryStore:
-    """A state that lives as long as the process."""
+    """Batches that are known as long as the process lives."""
 
-    def __init__(self, state: State | None = None) -> None:
-        self.state = state or State()
+    def __init__(self, *jobs: Job) -> None:
+        self.jobs: tuple[Job, ...] = jobs
 
-    def read(self) -> State:
-        return self.state
+    def read(self) -> tuple[Job, ...]:
+        return self.jobs
 
-    def write(self, state: State) -> None:
-        self.state = state
+    def write(self, jobs: list[Job]) -> None:
+        self.jobs = tuple(jobs)
 
 
-@pytest.fixture(params=["openai", "voyage", "gemini"])
+@pytest.fixture(params=["openai", "gemini"])
 def provider(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -78,21 +68,28 @@ def model(provider: str, server: Server) -> Iterator[RemoteEmbedder]:
 
 
 @pytest.fixture
-def make(model: RemoteEmbedder) -> Make:
-    def build(store: object = None, **settings: object) -> BatchEmbedder:
-        settings = {"first_look_s": 0.01, "patience_s": 30.0, **settings}
-        return BatchEmbedder(model, store or MemoryStore(), **settings)
+def ask(model: RemoteEmbedder, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Embed texts by batches; `patience_s` and `requests` are the limits of `batch`."""
+    monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.01)
 
-    return build
+    def collected(
+        texts: list[str], store: object = None, *, patience_s: float = 30.0, requests: int = 5000
+    ) -> Found:
+        monkeypatch.setattr(batch, "PATIENCE_S", patience_s)
+        monkeypatch.setattr(batch, "MAX_REQUESTS", requests)
+        found: Found = {}
+        for places, rows in embed_each(model, store or MemoryStore(), texts):  # type: ignore[arg-type]
+            assert len(places) == len(rows)
+            assert not found.keys() & set(places)
+            found.update(zip(places, rows, strict=True))
+        return found
+
+    return collected
 
 
-def collected(embedder: BatchEmbedder, texts: list[str]) -> dict[int, np.ndarray]:
-    found: dict[int, np.ndarray] = {}
-    for places, rows in embedder.embed_each(texts):
-        assert len(places) == len(rows)
-        assert not found.keys() & set(places)
-        found.update(zip(places, rows, strict=True))
-    return found
+def keys_of(model: RemoteEmbedder, texts: list[str]) -> tuple[str, ...]:
+    sent = (model.prepare(text, "passage") for text in texts)
+    return tuple(hashlib.sha256(f"{model.fingerprint}\0{text}".encode()).hexdigest()[:32] for text in sent)
 
 
 def check(found: dict[int, np.ndarray], texts: list[str], model: RemoteEmbedder) -> None:
@@ -103,70 +100,52 @@ def check(found: dict[int, np.ndarray], texts: list[str], model: RemoteEmbedder)
         assert row.dtype == np.float32
 
 
-def test_every_text_gets_its_vector(make: Make, model: RemoteEmbedder, batches: Batches) -> None:
+def test_every_text_gets_its_vector(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
     texts = [*TEXTS, TEXTS[3], ""]
-    found = collected(make(), texts)
+    found = ask(texts)
     assert sorted(found) == list(range(len(texts)))
     check({place: row for place, row in found.items() if texts[place]}, texts, model)
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
-def test_batches_keep_their_limits_and_two_run_at_once(
-    make: Make, model: RemoteEmbedder, batches: Batches
-) -> None:
-    found = collected(make(max_requests=4), TEXTS)
+def test_batches_keep_their_limit_of_requests(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
+    found = ask(TEXTS, requests=4)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
     assert len(batches.batches) == 7
-    assert batches.most_running == 2
-    assert all(len(batches.lines(batch["file"])) <= 4 for batch in batches.batches.values())
+    assert all(len(batches.lines(made["file"])) <= 4 for made in batches.batches.values())
 
 
-def test_batches_keep_the_limit_on_bytes(make: Make, batches: Batches) -> None:
-    embedder = make()
-    embedder._jobs.max_bytes = 700
-    assert len(collected(embedder, TEXTS)) == len(TEXTS)
-    sizes = [len(batches.files[batch["file"]]) for batch in batches.batches.values()]
+def test_batches_keep_the_limit_on_bytes(ask: Ask, batches: Batches, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MAX_BYTES", 700)
+    assert len(ask(TEXTS)) == len(TEXTS)
+    sizes = [len(batches.files[made["file"]]) for made in batches.batches.values()]
     assert len(sizes) > 2
     assert max(sizes) <= 700
 
 
 def test_refused_and_lost_requests_are_asked_for_directly(
-    make: Make, model: RemoteEmbedder, batches: Batches
+    ask: Ask, model: RemoteEmbedder, batches: Batches
 ) -> None:
     batches.refused, batches.lost = {TEXTS[1], TEXTS[2]}, {TEXTS[5]}
     store = MemoryStore()
-    found = collected(make(store), TEXTS)
+    found = ask(TEXTS, store)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
     assert batches.direct == 1
-    assert store.state == State()
+    assert store.jobs == ()
 
 
-@pytest.mark.parametrize("end", ["expired", "cancelled"])
+@pytest.mark.parametrize("end", ["failed", "expired", "cancelled"])
 def test_what_an_unfinished_batch_has_done_is_kept(
-    make: Make, model: RemoteEmbedder, batches: Batches, end: str
+    ask: Ask, model: RemoteEmbedder, batches: Batches, end: str
 ) -> None:
     batches.ends = [end]
     batches.lost = {TEXTS[7]}
-    found = collected(make(), TEXTS)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
-    second = batches.lines(list(batches.batches.values())[1]["file"])
-    assert len(second) == 1
-
-
-def test_two_failures_switch_batches_off(make: Make, model: RemoteEmbedder, batches: Batches) -> None:
-    batches.ends = ["failed"] * 9
-    store = MemoryStore()
-    embedder = make(store)
-    found = collected(embedder, TEXTS)
-    check(found, TEXTS, model)
-    assert (len(found), len(batches.batches), batches.direct) == (len(TEXTS), 2, 1)
-    assert embedder.is_off
-    assert "failed" in embedder.state.trouble.lower()
-    assert len(collected(make(store), ["another"])) == 1
-    assert (len(batches.batches), batches.direct) == (2, 2)
+    assert (len(batches.batches), batches.direct) == (1, 1)
 
 
 UNTOLD = [
@@ -180,7 +159,7 @@ UNTOLD = [
 
 @pytest.mark.parametrize("body", UNTOLD, ids=repr)
 def test_a_state_that_nobody_knows_ends_no_batch(
-    make: Make, model: RemoteEmbedder, server: Server, batches: Batches, body: bytes
+    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches, body: bytes
 ) -> None:
     looks = [0]
 
@@ -191,75 +170,27 @@ def test_a_state_that_nobody_knows_ends_no_batch(
         return batches(request)
 
     server.answer = answer
-    found = collected(make(), TEXTS)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
     assert (len(found), looks[0], len(batches.batches), batches.direct) == (len(TEXTS), 1, 1, 0)
 
 
-def test_why_a_batch_failed_is_told(make: Make, server: Server, batches: Batches) -> None:
-    batches.ends = ["failed"] * 2
-    told = "Enqueued token limit reached for text-embedding-3-small\n\x1b[31m in organization org-1."
-
-    def answer(request):
-        reply = batches(request)
-        if request.method == "GET" and "/batches/" in request.path and isinstance(reply.body, dict):
-            openai = {"object": "list", "data": [{"code": "token_limit_exceeded", "message": told}]}
-            reply.body |= {"errors": openai} | (
-                {"error": {"code": 8, "message": told}} if reply.body.get("done") else {}
-            )
-        return reply
-
-    server.answer = answer
-    embedder = make()
-    assert len(collected(embedder, TEXTS)) == len(TEXTS)
-    assert "failed: Enqueued token limit reached for text-embedding-3-small" in embedder.state.trouble
-    assert embedder.state.trouble.isprintable()
-
-
-def test_an_error_ends_a_batch_of_gemini_whatever_its_state() -> None:
-    with serving(
-        lambda request: Reply({"done": True, "error": {"code": 13, "message": "internal"}})
-    ) as server:
-        endpoint = Endpoint("gemini", server.url)
-        found = GeminiJobs(endpoint, Call("m", (), "passage", None)).status("batches/1", Deadline(5))
-        endpoint.close()
-    assert found == Status("failed", (), "the batch is failed: internal")
-
-
-def test_for_a_day(make: Make, batches: Batches) -> None:
-    store = MemoryStore(State(failures=2, failed=time.time() - 90_000, trouble="x"))
-    embedder = make(store)
-    assert not embedder.is_off
-    collected(embedder, TEXTS)
-    assert (len(batches.batches), batches.direct) == (1, 0)
-
-
-def test_one_success_between_makes_failures_forgotten(make: Make, batches: Batches) -> None:
-    batches.ends = ["failed", "completed", "failed", "completed"]
-    store = MemoryStore()
-    for _ in range(2):
-        assert len(collected(make(store), TEXTS)) == len(TEXTS)
-    assert (store.state.failures, batches.direct) == (0, 0)
-
-
 @pytest.mark.parametrize("status", [400, 403, 500])
 def test_a_provider_without_batches_is_asked_directly(
-    make: Make, model: RemoteEmbedder, server: Server, batches: Batches, status: int
+    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches, status: int
 ) -> None:
     def answer(request):
         direct = "mbed" in request.path.rpartition("/")[2] and "async" not in request.path
         return batches(request) if direct else Reply({"error": "no batches for you"}, status)
 
     server.answer = answer
-    embedder = make()
-    found = collected(embedder, TEXTS)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
-    assert "no batches for you" in embedder.state.trouble
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
-    make: Make, model: RemoteEmbedder, server: Server, batches: Batches
+    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches
 ) -> None:
     def answer(request):
         reply = batches(request)
@@ -267,81 +198,77 @@ def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
         return Reply(b'{"id', cut=4, headers={"Content-Length": "400"}) if creates else reply
 
     server.answer = answer
-    found = collected(make(), TEXTS)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
-    assert (len(found), len(batches.batches), batches.direct) == (len(TEXTS), 2, 1)
+    assert (len(found), len(batches.batches), batches.direct) == (len(TEXTS), 1, 1)
 
 
 def test_a_restart_takes_the_results_and_pays_nothing_twice(
-    make: Make, model: RemoteEmbedder, batches: Batches, tmp_path: Path
+    ask: Ask, model: RemoteEmbedder, batches: Batches, tmp_path: Path
 ) -> None:
     batches.looks = 10_000
     store = Store(tmp_path / "batches.json", tmp_path / "batches.lock")
     with pytest.raises(StillWorking, match="25 texts wait for a later sync"):
-        collected(make(store, patience_s=1.0, max_requests=10), TEXTS)
-    assert len(batches.batches) == 2
+        ask(TEXTS, store, patience_s=1.0, requests=10)
+    assert len(batches.batches) == 3
     assert TEXTS[0] not in (tmp_path / "batches.json").read_text("utf-8")
     assert apis.KEY not in (tmp_path / "batches.json").read_text("utf-8")
     batches.looks = 0
-    found = collected(make(store, max_requests=10), TEXTS)
+    found = ask(TEXTS, store, requests=10)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
-    assert sum(len(batches.lines(batch["file"])) for batch in batches.batches.values()) == len(TEXTS)
+    assert sum(len(batches.lines(made["file"])) for made in batches.batches.values()) == len(TEXTS)
     assert batches.direct == 0
-    assert store.read() == State()
+    assert store.read() == ()
 
 
-def test_a_consumer_that_stops_loses_nothing(make: Make, model: RemoteEmbedder, batches: Batches) -> None:
+def test_a_consumer_that_stops_loses_nothing(
+    ask: Ask, model: RemoteEmbedder, batches: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.01)
     store = MemoryStore()
-    stream = make(store).embed_each(TEXTS)
+    stream = embed_each(model, store, TEXTS)  # type: ignore[arg-type]
     next(stream)
-    stream.close()
-    assert len(store.state.jobs) == 1
-    assert len(collected(make(store), TEXTS)) == len(TEXTS)
+    stream.close()  # type: ignore[attr-defined]
+    assert len(store.jobs) == 1
+    assert len(ask(TEXTS, store)) == len(TEXTS)
     assert len(batches.batches) == 1
 
 
 def test_only_texts_that_are_still_wanted_are_handed_over(
-    make: Make, model: RemoteEmbedder, batches: Batches
+    ask: Ask, model: RemoteEmbedder, batches: Batches
 ) -> None:
     store = MemoryStore()
     batches.looks = 10_000
     with pytest.raises(StillWorking):
-        collected(make(store, patience_s=1.0), TEXTS[:10])
+        ask(TEXTS[:10], store, patience_s=1.0)
     batches.looks = 0
-    found = collected(make(store), TEXTS[5:])
+    found = ask(TEXTS[5:], store)
     check(found, TEXTS[5:], model)
     assert len(found) == len(TEXTS) - 5
 
 
-def test_a_batch_that_nobody_knows_is_made_again(make: Make, batches: Batches, model: RemoteEmbedder) -> None:
-    embedder = make()
-    keys = tuple(embedder._planned(TEXTS).places)
+def test_a_batch_that_the_provider_does_not_know_is_asked_for_directly(
+    ask: Ask, batches: Batches, model: RemoteEmbedder
+) -> None:
+    keys = keys_of(model, TEXTS)
     name = "batches/gone" if model.service.name == "gemini" else "gone"
-    store = MemoryStore(State((Job(name, model.fingerprint, keys, time.time()),)))
-    assert len(collected(make(store), TEXTS)) == len(TEXTS)
-    assert (len(batches.batches), store.state.jobs) == (1, ())
+    store = MemoryStore(Job(name, model.fingerprint, keys, time.time()))
+    assert len(ask(TEXTS, store)) == len(TEXTS)
+    assert (batches.direct, store.jobs) == (1, ())
 
 
-def test_an_old_batch_is_not_waited_for(make: Make, batches: Batches, model: RemoteEmbedder) -> None:
-    keys = tuple(make()._planned(TEXTS).places)
-    store = MemoryStore(State((Job("old", model.fingerprint, keys, time.time() - 1e6),)))
-    assert len(collected(make(store), TEXTS)) == len(TEXTS)
-    assert store.state.jobs == ()
-
-
-def test_a_refused_key_forgets_no_batch(make: Make, server: Server, model: RemoteEmbedder) -> None:
-    keys = tuple(make()._planned(TEXTS).places)
-    state = State((Job("batch-9", model.fingerprint, keys, time.time()),))
-    store = MemoryStore(state)
+def test_a_refused_key_forgets_no_batch(ask: Ask, server: Server, model: RemoteEmbedder) -> None:
+    keys = keys_of(model, TEXTS)
+    store = MemoryStore(Job("batch-9", model.fingerprint, keys, time.time()))
     server.answer = lambda request: Reply({"error": "invalid key"}, 401)
     with pytest.raises(ProviderError, match="invalid key"):
-        collected(make(store), TEXTS)
-    assert store.state == state
+        ask(TEXTS, store)
+    assert len(store.jobs) == 1
 
 
 def test_results_that_cannot_be_had_just_now_are_asked_for_again(
-    make: Make, server: Server, batches: Batches
+    ask: Ask, server: Server, batches: Batches
 ) -> None:
     faults = [Reply({}, 503)] * (http.ATTEMPTS + 1)
 
@@ -353,12 +280,12 @@ def test_results_that_cannot_be_had_just_now_are_asked_for_again(
         )
 
     server.answer = answer
-    assert len(collected(make(), TEXTS)) == len(TEXTS)
+    assert len(ask(TEXTS)) == len(TEXTS)
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
 def test_vectors_that_are_none_are_asked_for_directly(
-    make: Make, model: RemoteEmbedder, server: Server, batches: Batches
+    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches
 ) -> None:
     def answer(request):
         reply = batches(request)
@@ -373,7 +300,7 @@ def test_vectors_that_are_none_are_asked_for_directly(
     model.embed(["learn the length"], "passage")
     direct = batches.direct
     server.answer = answer
-    found = collected(make(), TEXTS)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
     assert batches.direct == direct + 1
@@ -397,9 +324,8 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
     server = Server(answer)
     model = EMBEDDERS.create(Spec("gemini", base_url=server.url + "/v1", key=Secret(apis.KEY)))
     try:
-        embedder = BatchEmbedder(model, MemoryStore(), first_look_s=0.01)
-        assert len(collected(embedder, TEXTS)) == len(TEXTS)
-        assert "another host" in embedder.state.trouble
+        found = [place for places, _ in embed_each(model, MemoryStore(), TEXTS) for place in places]
+        assert len(found) == len(TEXTS)
         assert other.requests == []
     finally:
         model.close()
@@ -408,22 +334,26 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
 
 
 class TestStore:
-    STATE = State((Job("b", "f", ("k1", "k2"), 12.5),), 1, 3.5, "why")
+    JOBS = (Job("b", "f", ("k1", "k2"), time.time()), Job("c", "f", ("k3",), time.time()))
 
     def store(self, folder: Path) -> Store:
         return Store(folder / "batches.json", folder / "batches.lock")
 
     def test_what_is_written_is_read(self, tmp_path: Path) -> None:
         store = self.store(tmp_path)
-        assert store.read() == State()
-        store.write(self.STATE)
-        assert self.store(tmp_path).read() == self.STATE
-        store.write(replace(self.STATE, jobs=()))
-        assert store.read().jobs == ()
+        assert store.read() == ()
+        store.write(self.JOBS)
+        assert self.store(tmp_path).read() == self.JOBS
+        store.write(self.JOBS[:1])
+        assert store.read() == self.JOBS[:1]
+
+    def test_an_old_batch_is_forgotten(self, tmp_path: Path) -> None:
+        self.store(tmp_path).write([*self.JOBS, Job("old", "f", ("k",), time.time() - 1e6)])
+        assert self.store(tmp_path).read() == self.JOBS
 
     @pytest.mark.parametrize(
         "content", [b"", b"{", b"[]", b"null", b'{"jobs": [{}]}', b'{"jobs": 3}', b"\xff"]
     )
     def test_what_cannot_be_understood_is_nothing(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "batches.json").write_bytes(content)
-        assert self.store(tmp_path).read() == State()
+        assert self.store(tmp_path).read() == ()

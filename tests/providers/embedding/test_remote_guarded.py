@@ -70,10 +70,10 @@ def test_questions_and_passages_are_kept_apart(store: VectorCache) -> None:
 
 
 def test_a_broken_provider_is_asked_once_and_what_is_known_still_answers(
-    store: VectorCache, tmp_path: Path
+    store: VectorCache,
 ) -> None:
     GuardedEmbedder(FakeEmbedder(), store=store).embed(["known"], "passage")
-    model, breaker = Failing(), Breaker(tmp_path / "breakers.json")
+    model, breaker = Failing(), Breaker()
     guarded = GuardedEmbedder(model, store=store, breaker=breaker)
     for _ in range(5):
         with pytest.raises(ProviderError):

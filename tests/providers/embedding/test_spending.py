@@ -18,7 +18,7 @@ from commonplace.providers import attempts, opening
 from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import Costs, open_ledger
-from commonplace.providers.embedding.batch import BatchEmbedder
+from commonplace.providers.embedding import batch
 from commonplace.providers.embedding.remote import GuardedEmbedder, RemoteEmbedder
 from commonplace.search import confidence, query
 from tests.providers.embedding import apis
@@ -32,7 +32,7 @@ NULLS = len(confidence.questions("en"))
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setitem(BatchEmbedder.__init__.__kwdefaults__, "first_look_s", 0.01)
+    monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.01)
 
 
 @pytest.fixture
@@ -338,7 +338,7 @@ class TestBatches:
         monkeypatch: pytest.MonkeyPatch,
         former: bool,
     ) -> None:
-        monkeypatch.setitem(BatchEmbedder.__init__.__kwdefaults__, "patience_s", 0.5)
+        monkeypatch.setattr(batch, "PATIENCE_S", 0.5)
         if former:
             with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
                 memory.sync()

@@ -283,7 +283,7 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
     from commonplace.providers.embedding.batch import Store
 
     folder = context.workspace.derived
-    if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
+    if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read():
         what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider", "batches"))
     if cache.vector_models():
