@@ -9,10 +9,9 @@ import pytest
 
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.config.credentials import Secret
-from commonplace.providers import downloads, fastembed
+from commonplace.providers import downloads, fastembed, services
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.downloads import Offer
-from commonplace.providers.embedding import families
 from tests.providers.server import Reply, Server, serving
 
 needs_fastembed = pytest.mark.skipif(find_spec("fastembed") is None, reason="fastembed is an extra")
@@ -30,22 +29,20 @@ def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
     place.mkdir(parents=True)
     (place / "model_optimized.onnx").write_bytes(b"")
     found = {one.model: one for one in downloads.offers(Spec("fastembed"))}
-    assert found["BAAI/bge-small-zh-v1.5"] == Offer(
-        "BAAI/bge-small-zh-v1.5", 512, 90_000_000, "Chinese", False, True
-    )
+    small = found["BAAI/bge-small-zh-v1.5"]
+    assert small == Offer("BAAI/bge-small-zh-v1.5", 512, 90_000_000, small.about, False, True)
+    assert "Chinese" in small.about
     assert found["BAAI/bge-small-en-v1.5"].here
-    assert found["jinaai/jina-embeddings-v2-base-zh"].languages == "mixed Chinese-English"
-    assert found["intfloat/multilingual-e5-large"].languages == "Multilingual (~100 languages)"
-    assert all(one.languages for one in found.values())
+    assert all(one.about for one in found.values())
     order = list(found)
-    assert set(order[:3]) == set(downloads.SUGGESTED["fastembed"])
+    assert set(order[:3]) == set(services.models("fastembed", "suggested"))
     assert order[3] == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
 
 
 @needs_fastembed
 def test_every_suggestion_is_in_the_table() -> None:
-    assert set(downloads.SUGGESTED["fastembed"]) <= {row["model"] for row in fastembed.table()}
-    assert EMBEDDERS.find("fastembed").model in downloads.SUGGESTED["fastembed"]
+    assert set(services.models("fastembed", "suggested")) <= {row["model"] for row in fastembed.table()}
+    assert EMBEDDERS.find("fastembed").model in services.models("fastembed", "suggested")
 
 
 def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:
@@ -59,7 +56,7 @@ def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) 
         ("qwen3:8b", True, False, 7),
     ]
     assert found[0].dimensions == 1024
-    assert found[2].languages == "", "of a model that nobody knows no languages are told"
+    assert found[2].about == "", "of a model that nobody knows no languages are told"
 
 
 def test_a_compatible_server_is_asked_with_its_key(server: Server) -> None:
@@ -84,7 +81,7 @@ def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
         found = downloads.offers(Spec(provider))
         assert EMBEDDERS.find(provider).model in {one.model for one in found}
         for one in found:
-            assert families.find(one.model) is not families.UNKNOWN, provider
+            assert services.family(one.model) is not services.UNKNOWN, provider
             assert one.dimensions, provider
             assert one.here is None, provider
 

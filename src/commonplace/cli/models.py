@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -135,14 +135,14 @@ def _embedding_models(
     wide = look.width is None or look.width >= _WIDE
     cells = [_offer(offer, chosen, wide=wide) for offer in offers]
     lines = map(look.fit, screen.table(cells, right=(1, 2) if wide else (1,)))
-    return [{**asdict(offer), "active": offer.model == chosen} for offer in offers], list(lines)
+    return [{**offer._asdict(), "active": offer.model == chosen} for offer in offers], list(lines)
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
     flags = ((one.model == chosen, "*"), (one.suggested, "+"), (one.here, "="))
     name = f"{''.join(mark if flag else ' ' for flag, mark in flags)} {screen.one_line(one.model)}"
     size = screen.size(one.bytes) if one.bytes else ""
-    about = screen.one_line(one.languages or one.about)
+    about = screen.one_line(one.about)
     if wide:
         return name, size, str(one.dimensions or ""), about
     # The languages in a few cells, for a narrow terminal.

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,8 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import fastembed, refusals
+from commonplace.providers import fastembed, refusals, services
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Spec
-from commonplace.providers.embedding import families
 from commonplace.providers.http import Endpoint
 from commonplace.render import screen
 
@@ -92,7 +89,7 @@ def size_of(folder: Path) -> int:
 
 def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progress) -> Fetched:
     """Fetch the model of a row in a process of its own, which ends with this one. Raises ProviderError."""
-    name, total, folder = str(row["model"]), int(float(row["size_in_GB"]) * 1e9), fastembed.cache_of(row)
+    name, total, folder = str(row["model"]), _size(row), fastembed.cache_of(row)
     before = fastembed.is_here(row)
     environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
     command = installation.python("-c", _PROGRAM, kind, name)
@@ -125,40 +122,21 @@ def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progres
 
 # --- what providers offer ------------------------------------------------------------------------------
 
-LIST_S = 10.0
-SUGGESTED: Mapping[str, tuple[str, ...]] = {
-    "fastembed": (
-        "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
-        "BAAI/bge-small-zh-v1.5",
-        "intfloat/multilingual-e5-large",
-    ),
-    "ollama": ("nomic-embed-text", "bge-m3"),
-}
-# Providers list models of every kind to the owner of a key; these are the ones that embed.
-_KNOWN: Mapping[str, tuple[str, ...]] = {
-    "openai": ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"),
-    "gemini": ("gemini-embedding-001", "gemini-embedding-2"),
-    "voyage": ("voyage-4-large", "voyage-3.5", "voyage-3-large", "voyage-code-3"),
-    "mistral": ("mistral-embed", "codestral-embed"),
-    "cohere": ("embed-v4.0", "embed-multilingual-v3.0", "embed-english-v3.0"),
-}
 
-
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """A model of a provider.
 
-    `dimensions` and `bytes` are 0 where they are not known, `languages` is as its provider tells or as its
-    family is known; `here` says whether it is on this machine or its server, None where that is no question.
+    `dimensions` and `bytes` are 0 where they are not known; `about` is its provider's description, or the
+    scripts that it serves. `here` says whether it is on this machine or its server, None where that does not
+    apply.
     """
 
     model: str
     dimensions: int = 0
     bytes: int = 0
-    languages: str = ""
+    about: str = ""
     here: bool | None = None
     suggested: bool = False
-    about: str = ""
 
 
 def offers(spec: Spec) -> tuple[Offer, ...]:
@@ -168,26 +146,39 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
     MissingExtra, ProviderError.
     """
     provider = spec.provider
+    suggested = services.models(provider, "suggested")
     if provider == "fastembed":
-        models = [_of_fastembed(row) for row in fastembed.table()]
+        models = [
+            Offer(
+                str(row["model"]),
+                int(row["dim"]),
+                _size(row),
+                str(row["description"]),
+                fastembed.is_here(row),
+            )
+            for row in fastembed.table()
+        ]
     elif provider == "ollama":
-        models = _of_ollama(spec)
+        with closing(OllamaServer(spec.base_url, spec.key)) as server:
+            here = {model.name.removesuffix(":latest"): model for model in server.models()}
+        models = [_known(name, here=True)._replace(bytes=kept.bytes) for name, kept in here.items()]
+        models += [_known(name, here=False) for name in suggested if name not in here]
     elif provider == "compatible":
         if not spec.base_url:
             message = "the compatible provider needs one to list its models"
             raise ConfigError("embedding.base_url", message)
-        names = _served(provider, spec.base_url, spec.key)
-        models = [_known(provider, name, here=True) for name in names]
+        models = [_known(name, here=True) for name in _served(provider, spec.base_url, spec.key)]
     else:
-        known = dict.fromkeys((EMBEDDERS.find(provider).model, *_KNOWN.get(provider, ())))
-        models = [_known(provider, name) for name in known if name]
+        names = dict.fromkeys((EMBEDDERS.find(provider).model, *services.models(provider)))
+        models = [_known(name) for name in names if name]
+    models = [offer._replace(suggested=offer.model in suggested) for offer in models]
     return tuple(sorted(models, key=lambda offer: (not offer.suggested, not offer.here, offer.model.lower())))
 
 
 def llm_offers(spec: Spec) -> tuple[str, ...]:
     """Ask a provider for the names of its language models, sorted.
 
-    One without an address has its default alone. Raises ConfigError, ProviderError.
+    A provider without an address has its default alone. Raises ConfigError, ProviderError.
     """
     row = LLMS.find(spec.provider)
     base_url = spec.base_url or row.base_url
@@ -198,26 +189,8 @@ def llm_offers(spec: Spec) -> tuple[str, ...]:
     return (row.model,) if row.model else ()
 
 
-def _of_fastembed(row: Mapping[str, Any]) -> Offer:
-    """What fastembed says of a model; languages stand in a part of its description."""
-    pattern = r"(?i)\b(?:multi-?lingual|english|chinese|mixed)[^,.(]*(?:\([^)]*\))?"
-    words = re.search(pattern, str(row["description"]))
-    languages = words[0].replace(" input text", "").replace(" only", "").strip() if words else ""
-    model, size = str(row["model"]), int(float(row["size_in_GB"]) * 1e9)
-    suggested = model in SUGGESTED["fastembed"]
-    return Offer(model, int(row["dim"]), size, languages, fastembed.is_here(row), suggested)
-
-
-def _of_ollama(spec: Spec) -> list[Offer]:
-    """The models of an Ollama server, and the suggested ones that it has not fetched."""
-    with closing(OllamaServer(spec.base_url, spec.key)) as server:
-        here = {model.name.removesuffix(":latest"): model for model in server.models()}
-    models = [_known(PROVIDER, n, here=True, size=kept.bytes, about=kept.about) for n, kept in here.items()]
-    return models + [_known(PROVIDER, name, here=False) for name in SUGGESTED[PROVIDER] if name not in here]
-
-
 def _served(provider: str, base_url: str, key: Secret) -> list[str]:
-    """The names that a server of OpenAI's language lists."""
+    """The models that a server lists in OpenAI's form."""
     with closing(Endpoint(provider, base_url, key)) as endpoint:
         answer = endpoint.get("models", Deadline(LIST_S), attempts=1)
     try:
@@ -226,11 +199,15 @@ def _served(provider: str, base_url: str, key: Secret) -> list[str]:
         raise ProviderError(provider, "the server lists no models") from error
 
 
-def _known(provider: str, name: str, *, here: bool | None = None, size: int = 0, about: str = "") -> Offer:
-    family = families.find(name)
-    scripts = "" if family is families.UNKNOWN else ", ".join(sorted(family.scripts, reverse=True))
-    suggested = name in SUGGESTED.get(provider, ())
-    return Offer(name, family.dimensions, size, scripts, here, suggested, about)
+def _known(name: str, *, here: bool | None = None) -> Offer:
+    family = services.family(name)
+    scripts = "" if family is services.UNKNOWN else ", ".join(sorted(family.scripts, reverse=True))
+    return Offer(name, family.dimensions, about=scripts, here=here)
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    """The bytes of a model of fastembed's, about."""
+    return int(float(row["size_in_GB"]) * 1e9)
 
 
 # --- an Ollama server ----------------------------------------------------------------------------------
@@ -244,11 +221,10 @@ _MOST_BYTES = 1_000_000_000  # of progress
 
 
 class Kept(NamedTuple):
-    """A model that the server has: its name, bytes, and what it says of itself (`bert 22M F16`)."""
+    """A model that the server has, and its bytes."""
 
     name: str
     bytes: int
-    about: str = ""
 
 
 class OllamaServer(Endpoint):
@@ -263,16 +239,10 @@ class OllamaServer(Endpoint):
     def models(self) -> list[Kept]:
         """Return the models that the server has. Raises ProviderError."""
         answer = self.get("api/tags", Deadline(LIST_S), attempts=1)
-        models = []
         try:
-            for row in answer["models"]:  # type: ignore[index]
-                details = row.get("details") or {}
-                about = (details.get(name) for name in ("family", "parameter_size", "quantization_level"))
-                words = " ".join(map(str, filter(None, about)))
-                models.append(Kept(str(row["name"]), int(row.get("size") or 0), words))
+            return [Kept(str(row["name"]), int(row.get("size") or 0)) for row in answer["models"]]  # type: ignore[index]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ProviderError(PROVIDER, f"{self.origin} lists no models") from error
-        return models
 
     def pull(self, name: str, progress: Callable[[int, int], None]) -> Kept:
         """Let the server fetch a model; `progress` takes bytes done and to do. Raises ProviderError.

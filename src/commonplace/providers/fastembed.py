@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import runtime
+from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
-from commonplace.providers.embedding import families
 from commonplace.providers.local import LocalEmbedder, LocalReranker, Pairing, Traits
 from commonplace.providers.reranking import sigmoid
 
@@ -204,7 +203,7 @@ def load(spec: Spec) -> LocalEmbedder[Any]:
         vector: Floats = next(iter(vectors))
         return vector
 
-    family = families.find(name)
+    family = services.family(name)
     # How a model's tokens are pooled is up to fastembed, and has changed between releases.
     settings = tuple(version("fastembed").split(".")[:2])
     return LocalEmbedder(

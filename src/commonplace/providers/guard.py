@@ -54,20 +54,6 @@ def unwatched(*request: object, **how: object) -> Iterator[Call]:
     yield Call()
 
 
-def count_at(*names: str) -> Callable[[object], int | None]:
-    """Return what reads the number of tokens at a place of an answer, None where there is none.
-
-    A zero is none: no text has no tokens, and some servers put it where they have not counted.
-    """
-
-    def read(answer: object) -> int | None:
-        for name in names:
-            answer = answer.get(name) if isinstance(answer, dict) else None
-        return answer if isinstance(answer, int) and not isinstance(answer, bool) and answer > 0 else None
-
-    return read
-
-
 class Guard(Generic[Request, Answer]):
     """One model's cache, breaker and budget; safe to share between threads.
 

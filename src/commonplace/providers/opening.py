@@ -33,15 +33,6 @@ if TYPE_CHECKING:
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
 _OLLAMA_PORT = 11434
-# Names that are one provider's own. What has an owner (`BAAI/bge-small-zh-v1.5`) is fastembed's manner of
-# naming, and what has none is Ollama's.
-_OWN = (
-    ("openai", ("text-embedding-3-", "text-embedding-ada")),
-    ("gemini", ("gemini-embedding-", "models/gemini-embedding-")),
-    ("voyage", ("voyage-",)),
-    ("mistral", ("mistral-embed", "codestral-embed")),
-    ("cohere", ("embed-english", "embed-multilingual", *(f"embed-v{digit}" for digit in range(10)))),
-)
 _scores: list[ScoreCache] = []  # the one of this process, once it is needed
 
 
@@ -80,8 +71,10 @@ def _named(model: str) -> Choice:
     owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    maker = next((provider for provider, names in _OWN if model.startswith(names)), "")
-    return Choice(maker or ("fastembed" if name else "ollama"), model)
+    from commonplace.providers import services
+
+    # A name with an owner (`BAAI/bge-small-zh-v1.5`) is as fastembed has it, one without as Ollama has it.
+    return Choice(services.owner(model) or ("fastembed" if name else "ollama"), model)
 
 
 def _is_ollama(base_url: str) -> bool:

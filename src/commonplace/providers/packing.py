@@ -8,12 +8,12 @@ exceeds a limit all the same, and `halve` makes it shorter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from commonplace.markdown import comments
 from commonplace.providers.http import outgoing
 from commonplace.providers.refusals import TooLarge
+from commonplace.providers.services import Limits
 
 BYTES_PER_TOKEN = 3
 RULE = "cut-1"  # part of the fingerprint of every model behind it: change it with any change to `cut`
@@ -21,20 +21,6 @@ _SEARCHED = 0.2  # of what is kept, from its end: how far a boundary is looked f
 # Never begin with what belongs to the character before: marks, joiners, selectors.
 _CLINGS = (("\u0300", "\u036f"), ("\u200d", "\u200d"), ("\ufe00", "\ufe0f"), ("\U0001f3fb", "\U0001f3ff"))
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one request of a provider may hold, and how many may be under way.
-
-    `input_tokens` bounds one text, `inputs` and `tokens` all texts of a request; `tokens` stays well below
-    what the provider allows, because they are estimated.
-    """
-
-    inputs: int
-    tokens: int
-    input_tokens: int
-    concurrency: int = 4
 
 
 def tokens(text: str) -> int:

@@ -1,33 +1,27 @@
-"""Models that read a question and a text together and say how well the one answers the other.
+"""Rerankers: models that read a question and a text together and score how well the text answers it.
 
-A reranker behind HTTP, of any provider: texts cut and packed, asked for, scores put in their places.
-
-A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a
-reranker touches no network.
-
-Cohere: docs.cohere.com/reference/rerank (version 2). Jina AI: api.jina.ai/docs. Voyage AI:
-docs.voyageai.com/reference/reranker-api. llama.cpp, vLLM, Infinity and others speak Jina's language;
-text-embeddings-inference one of its own (huggingface.github.io/text-embeddings-inference).
+A reranker behind HTTP cuts and packs texts, and puts the scores of an answer into their places. llama.cpp,
+vLLM, Infinity and others speak Jina's protocol; text-embeddings-inference (TEI) has its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.providers import packing
+from commonplace.providers import packing, services
 from commonplace.providers.cache import score_key
 from commonplace.providers.catalog import RERANKERS, Reranker, Spec
-from commonplace.providers.guard import Call, Guard, Store, Watcher, count_at, unwatched
+from commonplace.providers.guard import Call, Guard, Store, Watcher, unwatched
 from commonplace.providers.http import Endpoint
-from commonplace.providers.packing import Limits
-from commonplace.providers.refusals import TooLarge, says
+from commonplace.providers.refusals import TooLarge
+from commonplace.providers.services import RerankApi, count_at
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
@@ -45,41 +39,10 @@ def sigmoid(logit: float) -> float:
     return math.exp(logit) / (1.0 + math.exp(logit))
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """What one request asks for."""
-
-    model: str
-    question: str
-    texts: Sequence[str]
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens it is: the question is read with every text."""
-        return sum(map(packing.tokens, self.texts)) + len(self.texts) * packing.tokens(self.question)
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A provider's API. `body` makes a request, `results` takes the list of results out of its answer.
-
-    `otherwise` makes the request of a server that does not take the first kind: its refusal names the
-    `field` that it misses. `usage` reads how many tokens an answer says it took, None where it does not.
-    """
-
-    name: str
-    body: Callable[[Pairs], dict[str, object]]
-    results: Callable[[object], object]
-    limits: Limits
-    usage: Callable[[object], int | None]
-    otherwise: Callable[[Pairs], dict[str, object]] | None = None
-    field: str = ""
-
-
 class RemoteReranker:
-    """A reranker of a provider; safe to call from several threads."""
+    """A reranker of a service; safe to call from several threads."""
 
-    def __init__(self, spec: Spec, service: Service) -> None:
+    def __init__(self, spec: Spec, service: RerankApi) -> None:
         """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
         row = RERANKERS.find(service.name)
         self.service = service
@@ -95,38 +58,38 @@ class RemoteReranker:
         # It changes with anything that changes a score: a server's name for a model may say little.
         self.fingerprint = f"{self.name}@{self.endpoint.base_url}"
         self._timeout_s = spec.query_deadline_s
-        self._otherwise = False  # whether the server takes the other kind of request, once it has said so
+        self._takes_texts = False  # whether it has refused `documents` and named `texts` (TEI)
         self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
 
     def score(self, question: str, texts: Sequence[str], watcher: Watcher = unwatched) -> list[float]:
         """Return the scores of texts before the deadline. Raises ProviderError; then none is returned."""
         deadline = Deadline(self._timeout_s)
-        service, limits = self.service, self.service.limits
+        limits = self.service.limits
         question = packing.cut(packing.clean(question), limits.input_tokens // 2)
         asked = packing.tokens(question)
         cut = [packing.cut(packing.clean(text), limits.input_tokens - asked) for text in texts]
 
-        def post(pairs: Pairs) -> list[float]:
-            body = service.otherwise if service.otherwise and self._otherwise else service.body
-            with watcher(pairs) as request:
-                answer = self.endpoint.post("rerank", body(pairs), deadline, attempts=_ATTEMPTS)
-                request.tokens = service.usage(answer)
-                return placed(service.name, service.results(answer), len(pairs.texts))
+        def post(texts: Sequence[str]) -> list[float]:
+            with watcher(question, texts) as request:
+                body = self._body(question, texts)
+                answer = self.endpoint.post("rerank", body, deadline, attempts=_ATTEMPTS)
+                request.tokens = count_at(answer, self.service.usage_at)
+                if isinstance(answer, dict):
+                    answer = answer.get("results", answer.get("data"))
+                return placed(self.service.name, answer, len(texts))
 
         def ask(texts: Sequence[str]) -> list[float]:
-            pairs = Pairs(self.model, question, texts)
             try:
-                return post(pairs)
+                return post(texts)
             except ProviderError as error:
-                known = self._otherwise or service.otherwise is None or error.status not in _REFUSED
-                if known or isinstance(error, TooLarge) or not says(str(error), [f" {service.field} "]):
+                known = self._takes_texts or self.service.name != "compatible" or error.status not in _REFUSED
+                if known or isinstance(error, TooLarge) or not re.search(r"\btexts\b", str(error)):
                     raise
-            # The server asks for the other kind of request, and gets it from now on if that is understood.
-            self._otherwise = True
+            self._takes_texts = True
             try:
-                return post(pairs)
+                return post(texts)
             except ProviderError as error:
-                self._otherwise = isinstance(error, TooLarge)  # that is about the texts: the kind was right
+                self._takes_texts = isinstance(error, TooLarge)  # that is about the texts: the form was right
                 raise
 
         scores: list[float] = []
@@ -134,6 +97,13 @@ class RemoteReranker:
             scores += packing.ask_in_parts(ask, cut[group.start : group.stop], packing.halve)
         self._logits = self._logits or are_logits(scores)
         return bounded(scores, logits=self._logits)
+
+    def _body(self, question: str, texts: Sequence[str]) -> dict[str, object]:
+        if self._takes_texts:
+            return {"query": question, "texts": list(texts), "truncate": True}
+        model: dict[str, object] = {"model": self.model} if self.model else {}
+        count = {self.service.limit: len(texts)}
+        return {**model, "query": question, "documents": list(texts), **count, **self.service.extra}
 
 
 def are_logits(scores: Iterable[float]) -> bool:
@@ -177,62 +147,9 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _documents(pairs: Pairs, limit: str = "top_n") -> dict[str, object]:
-    model: dict[str, object] = {"model": pairs.model} if pairs.model else {}
-    texts = list(pairs.texts)
-    return model | {"query": pairs.question, "documents": texts, limit: len(texts)}
-
-
-def _listed(answer: object) -> object:
-    """The results of an answer: `results`, as most call them, `data`, or the answer itself."""
-    if isinstance(answer, dict):
-        return answer.get("results", answer.get("data"))
-    return answer
-
-
-_ROWS = (
-    # 10,000 documents, and 4096 tokens of each where a request does not ask for more; from 100 documents on a
-    # request counts as two searches, so it makes no difference how they are packed.
-    Service(
-        "cohere",
-        _documents,
-        _listed,
-        Limits(inputs=100, tokens=400_000, input_tokens=4000),
-        usage=count_at("meta", "tokens", "input_tokens"),
-    ),
-    # Version 3 reads up to 64 documents in one context of 131,000 tokens; the others take more.
-    Service(
-        "jina",
-        lambda pairs: _documents(pairs) | {"return_documents": False},
-        _listed,
-        Limits(inputs=64, tokens=64_000, input_tokens=4000),
-        usage=count_at("usage", "total_tokens"),
-    ),
-    # 1000 documents and 600,000 tokens, the question counted with each; the smallest model takes half.
-    Service(
-        "voyage",
-        partial(_documents, limit="top_k"),
-        _listed,
-        Limits(inputs=1000, tokens=200_000, input_tokens=4000),
-        usage=count_at("usage", "total_tokens"),
-    ),
-    # 32 texts are what text-embeddings-inference takes unless its owner says otherwise.
-    Service(
-        "compatible",
-        _documents,
-        _listed,
-        Limits(inputs=32, tokens=32_000, input_tokens=4000),
-        otherwise=lambda pairs: {"query": pairs.question, "texts": list(pairs.texts), "truncate": True},
-        field="texts",
-        usage=count_at("usage", "total_tokens"),
-    ),
-)
-SERVICES = {row.name: row for row in _ROWS}
-
-
 def load(spec: Spec) -> RemoteReranker:
     """Make a reranker of a service in the table. Raises ConfigError, ProviderError."""
-    return RemoteReranker(spec, SERVICES[spec.provider])
+    return RemoteReranker(spec, services.reranking(spec.provider))
 
 
 # --- a reranker as a search sees it --------------------------------------------------------------------
@@ -277,7 +194,7 @@ class GuardedReranker:
         asked = [text for text in dict.fromkeys(texts) if text.strip()] if question.strip() else []
 
         def size(text: str) -> int:
-            return Pairs(self.name, question, [text]).tokens
+            return _tokens(question, [text])
 
         key = partial(score_key, self._guard.fingerprint, question)
         scores = self._guard(
@@ -299,9 +216,14 @@ class GuardedReranker:
         if not isinstance(self.inner, RemoteReranker):
             return self.inner.score(question, texts)
 
-        def watched(pairs: Pairs) -> AbstractContextManager[Call]:
-            asked = len(pairs.question.encode("utf-8", "replace"))
-            most = sum(len(text.encode("utf-8", "replace")) + asked + _AROUND for text in pairs.texts)
-            return self._guard.request(purpose, pairs.tokens, most, self._timeout_s)
+        def watched(question: str, texts: Sequence[str]) -> AbstractContextManager[Call]:
+            asked = len(question.encode("utf-8", "replace"))
+            most = sum(len(text.encode("utf-8", "replace")) + asked + _AROUND for text in texts)
+            return self._guard.request(purpose, _tokens(question, texts), most, self._timeout_s)
 
         return self.inner.score(question, texts, watched)
+
+
+def _tokens(question: str, texts: Sequence[str]) -> int:
+    """About how many tokens a request has: the question is read with every text."""
+    return sum(map(packing.tokens, texts)) + len(texts) * packing.tokens(question)

@@ -254,10 +254,10 @@ def _key() -> object:
 
 
 def _service(inputs: int) -> object:
-    from commonplace.providers.embedding.services import SERVICES
+    from commonplace.providers import services
 
-    openai = SERVICES["openai"]
-    return replace(openai, limits=replace(openai.limits, inputs=inputs, concurrency=1))
+    openai = services.embedding("openai")
+    return replace(openai, limits=openai.limits._replace(inputs=inputs, concurrency=1))
 
 
 class TestEstimate:

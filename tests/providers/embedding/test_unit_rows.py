@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
+from commonplace.providers import services
 from commonplace.providers.catalog import Spec
-from commonplace.providers.embedding import remote, services
+from commonplace.providers.embedding import remote
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -59,10 +60,17 @@ def test_what_is_no_vector() -> None:
         assert not caught.value.permanent, (found, said)
 
 
+def test_a_bad_vector_among_others_becomes_the_first_unit_vector() -> None:
+    rows = remote.unit_rows("acme", [[3.0, 4.0], [None, 1.0], [0.0, 0.0]], 3, patch=True)
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [1, 0], [1, 0]], atol=1e-7)
+    with pytest.raises(ProviderError, match="zeros"):
+        remote.unit_rows("acme", [[0.0, 0.0]] * 2, 2, patch=True)
+
+
 def test_vectors_of_two_lengths_do_not_mix() -> None:
     with pytest.raises(ProviderError, match="not lists of as many"):
         remote.unit_rows("acme", [[1.0], [1.0, 2.0]], 2)
-    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3), services.SERVICES["ollama"])
+    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3), services.embedding("ollama"))
     with pytest.raises(ProviderError, match="2 dimensions instead of 3") as caught:
         model.checked([[1.0, 2.0]], 1)
     assert caught.value.permanent

@@ -12,7 +12,7 @@ from commonplace.config.credentials import Secret
 from commonplace.providers import packing
 from commonplace.providers import reranking as remote
 from commonplace.providers.catalog import Spec
-from commonplace.providers.reranking import Pairs, RemoteReranker
+from commonplace.providers.reranking import RemoteReranker
 from tests.providers.reranking import apis
 from tests.providers.reranking.conftest import Make
 from tests.providers.server import Reply, Server
@@ -60,7 +60,7 @@ def test_many_texts_become_several_requests(provider: str, make: Make, server: S
     for request in server.requests:
         sent = texts_of(request)
         assert len(sent) <= limits.inputs
-        assert Pairs("", QUESTION, sent).tokens <= limits.tokens
+        assert remote._tokens(QUESTION, sent) <= limits.tokens
     if limits.inputs < len(texts):
         assert len(server.requests) > 1
 

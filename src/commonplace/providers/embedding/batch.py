@@ -25,9 +25,8 @@ from commonplace.base import atomic, paths, records
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
 from commonplace.base.tuples import NamedTuple
-from commonplace.providers.embedding import services
+from commonplace.providers import services
 from commonplace.providers.embedding.remote import RemoteEmbedder
-from commonplace.providers.embedding.services import Call
 from commonplace.providers.guard import Watcher, unwatched
 from commonplace.providers.http import as_dict
 
@@ -97,12 +96,12 @@ class OpenAIBatches:
 
     def __init__(self, model: RemoteEmbedder) -> None:
         """Prepare; no request is made."""
-        self.endpoint = model.endpoint
-        self.call = Call(model.model, (), "passage", model.requested_dimensions)
+        self.endpoint, self.service = model.endpoint, model.service
+        self.call = services.Call(model.model, (), "passage", model.requested_dimensions)
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the request file for one text."""
-        body = services.openai_body(self.call, "base64") | {"input": text}
+        body = self.service.body(self.call) | {"input": text}
         return _json({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
 
     def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
@@ -135,7 +134,7 @@ class OpenAIBatches:
         """Return the key and the vector of a line of results, None for a request that failed."""
         vector: object = None
         with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
-            vector = services.openai_vectors(row["response"]["body"])[0]
+            vector = self.service.vectors(row["response"]["body"])[0]
         return str(row.get("custom_id")), vector
 
     def results(self, file: str, deadline: Deadline) -> Iterator[tuple[str, object]]:

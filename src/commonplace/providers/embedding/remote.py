@@ -1,8 +1,8 @@
-"""Models behind HTTP, of any provider: texts prepared, packed, asked for side by side, answers checked.
+"""Embedding models behind HTTP: texts are prepared and packed, answers are checked.
 
-A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a model
-touches no network; its vectors' length is what was configured, or what its first answer has.
-`GuardedEmbedder` is such a model as the index and a search see it: behind cache, breaker and budget.
+How a service is asked is data (`services.EmbeddingApi`). Making a model touches no network; its
+vectors are as long as configured, or as in its first answer. `GuardedEmbedder` is such a model behind cache,
+breaker and budget, as the index and a search see it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,16 +18,15 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.providers import attempts, packing
+from commonplace.providers import attempts, packing, services
 from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Embedder, Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
-from commonplace.providers.embedding.services import SERVICES, Call, Service
 from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Store, Watcher, unwatched
 from commonplace.providers.http import Endpoint
+from commonplace.providers.services import Call, EmbeddingApi
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 MAX_DIMENSIONS = 65_536
 # Providers refuse an input without text; its stand-in carries no meaning either.
 BLANK = "-"
-_TICK_S = 0.2
 # Somebody waits for a question; full text answers without it.
 _ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": attempts.ATTEMPTS}
 _PURPOSES: Mapping[Kind, str] = {"query": "question", "passage": "embed"}
@@ -54,13 +51,9 @@ _FINGERPRINT = re.compile(
 
 
 class RemoteEmbedder:
-    """A model of a provider; safe to call from several threads.
+    """An embedding model of a service; safe to call from several threads."""
 
-    Passage requests of all threads share the provider's limit on how many are under way; a question is asked
-    at once.
-    """
-
-    def __init__(self, spec: Spec, service: Service) -> None:
+    def __init__(self, spec: Spec, service: EmbeddingApi) -> None:
         """Prepare, without a request. Raises ProviderError if key, model or a fit address is missing."""
         row = EMBEDDERS.find(service.name)
         self.model, base_url = spec.model or row.model, spec.base_url or row.base_url
@@ -73,10 +66,9 @@ class RemoteEmbedder:
         self.endpoint = Endpoint(service.name, base_url, key, header=service.header, scheme=service.scheme)
         self.close = self.endpoint.close
         self.name = f"{self.model} ({service.name})"
-        self.family = families.find(self.model)
+        self.family = services.family(self.model)
         self.scripts = self.family.scripts
         self.input_tokens = min(self.family.max_tokens, service.limits.input_tokens)
-        self._turns = threading.BoundedSemaphore(service.limits.concurrency)
         self.requested_dimensions = spec.dimensions  # None for vectors as the model makes them
         self.learned = spec.dimensions or 0  # length of a vector, 0 before the first answer
 
@@ -121,22 +113,21 @@ class RemoteEmbedder:
         """Embed what `prepare` made of texts, one at least; otherwise as `embed`."""
         import numpy as np
 
-        groups = packing.pack(map(packing.tokens, inputs), self.service.limits)
-        requests = [inputs[group.start : group.stop] for group in groups]
-        spec, threads = self._spec, self.service.limits.concurrency
+        spec, limits = self._spec, self.service.limits
+        prefix = self.family.prefix(kind)
         deadline = Deadline(spec.query_deadline_s if kind == "query" else spec.deadline_s)
 
-        def fetch(request: Sequence[str]) -> list[Floats]:
-            while kind == "passage" and not self._turns.acquire(timeout=min(_TICK_S, deadline.left_s())):
-                if not deadline.left_s():
-                    raise ProviderError(self.service.name, "too many requests were under way before this one")
-            try:
-                return self._fetch(request, kind, deadline, watcher)
-            finally:
-                if kind == "passage":
-                    self._turns.release()
+        def halve(text: str) -> str:
+            part = packing.halve(text.removeprefix(prefix))
+            return part and prefix + part
 
-        parts = attempts.side_by_side(fetch, requests, 1 if kind == "query" else threads, deadline)
+        def ask(inputs: Sequence[str]) -> list[Floats]:
+            return self._ask(inputs, kind, deadline, watcher)
+
+        groups = [inputs[g.start : g.stop] for g in packing.pack(map(packing.tokens, inputs), limits)]
+        parts = attempts.side_by_side(
+            lambda group: packing.ask_in_parts(ask, group, halve), groups, limits.concurrency, deadline
+        )
         rows = [row for part in parts for row in part]
         if lengths := _several(rows):
             raise ProviderError(self.service.name, lengths)
@@ -149,68 +140,41 @@ class RemoteEmbedder:
         text = text if text.strip() else BLANK
         return prefix + packing.cut(text, self.input_tokens - packing.tokens(prefix))
 
-    def checked(self, vectors: Sequence[object], count: int, expected: int = 0) -> Floats:
-        """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError.
+    def checked(
+        self, vectors: Sequence[object], count: int, expected: int = 0, *, patch: bool = False
+    ) -> Floats:
+        """Make (count, dimensions) float32 unit rows of vectors, as `unit_rows` does. Raises ProviderError.
 
-        That is the length that was asked for or is `expected`; otherwise the latest answer decides, and an
-        index refuses another one than its own.
+        Their length is the one that was asked for or is `expected`; otherwise the latest answer decides, and
+        an index refuses another length than its own.
         """
-        refused = None
-        try:
-            rows = unit_rows(self.service.name, vectors, count)
-        except NoVector as error:
-            refused, rows = error, error.rows
+        rows = unit_rows(self.service.name, vectors, count, patch=patch)
         expected = self.requested_dimensions or expected
         if expected not in (0, rows.shape[1]):
             message = f"gave vectors of {rows.shape[1]} dimensions instead of {expected}"
             raise ProviderError(self.service.name, message, permanent=True)
         self.learned = rows.shape[1]
-        if refused is not None:
-            raise refused
         return rows
 
-    def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> list[Floats]:
-        """The rows of one request; where it is too long for the server, of smaller ones.
-
-        Some models give no number for some texts (Ollama and bge-m3): such a text is asked for by itself, and
-        then a part of it, so that it does not cost the others theirs.
-        """
-        service, prefix = self.service, self.family.prefix(kind)
-
-        def halve(text: str) -> str:
-            part = packing.halve(text.removeprefix(prefix))
-            return part and prefix + part
-
-        def ask(inputs: Sequence[str]) -> list[Floats]:
-            call = Call(self.model, inputs, kind, self._spec.dimensions)
-            path, body = service.path(call), service.body(call)
+    def _ask(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> list[Floats]:
+        """The rows of one request."""
+        service, call = self.service, Call(self.model, inputs, kind, self._spec.dimensions)
+        with watcher(inputs) as request:
+            answer = self.endpoint.post(
+                service.path(call), service.body(call), deadline, attempts=_ATTEMPTS[kind]
+            )
+            request.tokens = service.usage(answer)
             try:
-                with watcher(inputs) as request:
-                    answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
-                    request.tokens = service.usage(answer)
-                    try:
-                        vectors = list(service.vectors(answer))
-                    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-                        raise ProviderError(service.name, "the answer holds no vectors") from error
-                    request.answer = self.checked(vectors, len(inputs))
-                    return list(request.answer)
-            except NoVector as error:
-                if len(error.places) == len(inputs) > 1:
-                    raise  # nothing is wrong with the texts
-                rows = list(error.rows)
-                for place in error.places:
-                    shorter = halve(inputs[place])
-                    if not shorter:
-                        raise
-                    rows[place] = self._fetch([shorter], kind, deadline, watcher)[0]
-                return rows
-
-        return packing.ask_in_parts(ask, inputs, halve)
+                vectors = list(service.vectors(answer))
+            except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+                raise ProviderError(service.name, "the answer holds no vectors") from error
+            request.answer = rows = self.checked(vectors, len(inputs), patch=kind == "passage")
+        return list(rows)
 
 
 def load(spec: Spec) -> RemoteEmbedder:
     """Make a model of a service in the table. Raises ProviderError without key, model or a fit address."""
-    return RemoteEmbedder(spec, SERVICES[spec.provider])
+    return RemoteEmbedder(spec, services.embedding(spec.provider))
 
 
 def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
@@ -234,20 +198,12 @@ def model_of(fingerprint: str) -> str:
     return f"{parts['provider']}/{parts['model']}" + (f" at {parts['place']}" if parts["place"] else "")
 
 
-class NoVector(ProviderError):
-    """Some texts got no vector that can be used; `places` are theirs, `rows` those of all, theirs as ones."""
-
-    def __init__(self, provider: str, message: str, places: Sequence[int], rows: Floats) -> None:
-        super().__init__(provider, message)
-        self.places = tuple(places)
-        self.rows = rows
-
-
-def unit_rows(provider: str, vectors: Sequence[object], count: int) -> Floats:
+def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bool = False) -> Floats:
     """Return vectors as (count, dimensions) float32 rows of length 1.
 
-    Raises ProviderError for another number of them, or for one that is longer or shorter than the others;
-    NoVector where some, or all, are not finite or point nowhere.
+    A vector with a value that is no number, or of zeros (bge-m3 on Ollama gives them for some texts), is an
+    error; with `patch` it becomes the first unit vector, unless all of several are bad. Raises ProviderError,
+    also for another number of vectors or several lengths.
     """
     import numpy as np
 
@@ -255,12 +211,11 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int) -> Floats:
         raise ProviderError(provider, f"gave {len(vectors)} vectors for {count} texts")
 
     def numbers(vector: object) -> object:
-        """A list of numbers, or little-endian float32 in base64; None among them is no number."""
         if isinstance(vector, str):
             return np.frombuffer(base64.b64decode(vector, validate=True), "<f4").astype(np.float64)
         if not isinstance(vector, list) or any(isinstance(value, str | bool) for value in vector):
             raise TypeError("no list of numbers")
-        return vector
+        return vector  # None among its values becomes NaN
 
     try:
         rows = np.array([numbers(vector) for vector in vectors], np.float64)
@@ -270,14 +225,15 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int) -> Floats:
         raise ProviderError(provider, "gave vectors that are not lists of as many numbers") from error
     finite = np.isfinite(rows).all(axis=1)
     good = finite & rows.any(axis=1)
-    rows[~good] = 1.0
+    if not (good.all() or (patch and (count == 1 or good.any()))):
+        what = "of zeros" if finite.all() else "with a value that is no number"
+        raise ProviderError(provider, f"gave a vector {what}")
+    rows[~good] = 0.0
+    rows[~good, 0] = 1.0
     rows /= np.abs(rows).max(axis=1, keepdims=True)  # so that no square is too large or too small
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    whole = rows.astype(np.float32)
-    if not good.all():
-        what = "of zeros" if finite.all() else "with a value that is no number"
-        raise NoVector(provider, f"gave a vector {what}", np.flatnonzero(~good).tolist(), whole)
-    return whole
+    unit: Floats = rows.astype(np.float32)
+    return unit
 
 
 def _several(vectors: Sequence[Sized]) -> str:

@@ -8,49 +8,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
-from commonplace.providers import attempts, refusals
+from commonplace.providers import attempts, services
 from commonplace.providers.catalog import LLMS, Spec
 from commonplace.providers.http import Answer, Endpoint
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
 from commonplace.providers.refusals import TooLarge, Unanswered
+from commonplace.providers.services import Dialect
 
 ATTEMPTS, LONGEST_PAUSE_S = 4, 8.0
 MAX_ANSWER_BYTES = 16_000_000
 _MAX_CONCESSIONS = 6
-_OWN_HEADERS = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
 Json = Mapping[str, Any]
 _Result = TypeVar("_Result")
 
 
-class Dialect(NamedTuple):
-    """How a server takes a request: a schema, the limit on tokens, and parameters it does not take."""
-
-    schema: Literal["json_schema", "json_object", "words"] = "json_schema"
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    without: frozenset[str] = frozenset()
-
-
 class Malformed(ValueError):
     """An answer that is not one of chat completions."""
-
-
-# What Anthropic's and DeepSeek's pages say about their endpoints: the one ignores `response_format`, the
-# other knows `json_object` only.
-_DIALECTS: Mapping[str, Dialect] = {
-    "openai": Dialect(limit="max_completion_tokens"),
-    "anthropic": Dialect(schema="words"),
-    "deepseek": Dialect(schema="json_object"),
-}
 
 
 class ChatModel:
@@ -65,11 +48,12 @@ class ChatModel:
         for key, value in (("llm.base_url", base_url), ("llm.model", self.name)):
             if not value:
                 raise ConfigError(key, f"{row.name} needs one; set it in your own config.toml")
-        own = row.name == "openai" and credentials.is_own(spec.base_url, row.base_url)
-        headers = {name: os.environ.get(variable, "") for name, variable in _OWN_HEADERS.items() if own}
+        own = credentials.is_own(spec.base_url, row.base_url)
+        self._dialect = services.chat(row.name)
+        named = self._dialect.headers.items() if own else ()
+        headers = {name: os.environ.get(variable, "") for name, variable in named}
         headers = {name: value for name, value in headers.items() if value}
         self.endpoint = Endpoint(row.name, base_url, LLMS.needed_key(spec), headers=headers)
-        self._dialect = _DIALECTS.get(row.name, Dialect())
 
     @property
     def fingerprint(self) -> str:
@@ -207,38 +191,35 @@ def _turn(message: Message) -> dict[str, Any]:
 
 def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
     """Return how to ask again after a refusal that names a parameter; None where nothing is left to try."""
-    if dialect.limit == "max_tokens" and refusals.says(refusal, ["max_completion_tokens"]):
+    if dialect.limit == "max_tokens" and "max_completion_tokens" in refusal:
         return dialect._replace(limit="max_completion_tokens")
-    if request.schema is not None and refusals.says(refusal, _OF_A_SCHEMA):
+    if request.schema is not None and _OF_A_SCHEMA.search(refusal):
         if dialect.schema == "json_schema":
             return dialect._replace(schema="json_object")
         if dialect.schema == "json_object":
             return dialect._replace(schema="words")
-    for names, phrases in _DISPENSABLE:
-        if not names <= dialect.without and refusals.says(refusal, phrases):
+    for names, pattern in _DISPENSABLE:
+        if not names <= dialect.without and pattern.search(refusal):
             return dialect._replace(without=dialect.without | names)
     return None
 
 
-# Phrases of refusals (`refusals.says`), and the parameters that are left out then.
-_OF_A_SCHEMA = (
-    "response_format", "responseformat", "json_schema", "jsonschema", "json_object", "jsonobject",
-    "structured", "grammar",
-)  # fmt: skip
-_DISPENSABLE: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
-    (frozenset({"logprobs", "top_logprobs"}), ("logprobs",)),
-    (frozenset({"temperature"}), ("temperature",)),
-    (frozenset({"stream_options"}), ("stream_options",)),
-    # As Ollama ("does not support tools") and vLLM ("tool choice requires …") put it, since a refusal may
-    # also name a tool that is well known.
+_OF_A_SCHEMA = re.compile(r"response_?format|json_?(?:schema|object)|structured|grammar", re.IGNORECASE)
+# What refusals name, and the parameters that are left out then.
+_DISPENSABLE: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
+    (frozenset({"logprobs", "top_logprobs"}), re.compile(r"logprobs", re.IGNORECASE)),
+    (frozenset({"temperature"}), re.compile(r"temperature", re.IGNORECASE)),
+    (frozenset({"stream_options"}), re.compile(r"stream_options", re.IGNORECASE)),
+    # As Ollama ("does not support tools") and vLLM ("tool choice requires …") put it; a refusal may also name
+    # a tool that is known.
     (
         frozenset({"tools"}),
-        (
-            "not support … tool", "tool choice requires", "tool_choice requires", "tool is not supported",
-            "tools is not supported", "tool are not supported", "tools are not supported",
+        re.compile(
+            r"not support\b.{0,40}\btool|tool[ _]choice.? requires|tools? (?:is|are) not supported",
+            re.IGNORECASE,
         ),
     ),
-)  # fmt: skip
+)
 
 
 def completion(data: object, request: Request) -> Completion:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.providers import attempts, packing
+from commonplace.providers import attempts, packing, services
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import NoText
 
@@ -31,8 +31,6 @@ GRADE_TOKENS, ROOM_TOKENS = 16, 512  # for a grade, and for models that think fi
 QUESTION_TOKENS, TEXT_TOKENS = 500, 1000  # of which so much is shown
 AT_ONCE = 8
 BEST = 10
-# Providers that never tell probabilities, so that nothing is spent to find out.
-SILENT = frozenset({"anthropic"})
 _FRAME = re.compile(r"<(?=/?\s*(?:question|passage)\b)", re.IGNORECASE)
 _GRADES: Schema = {
     "type": "object",
@@ -66,7 +64,7 @@ class LlmReranker:
         self._client = client
         self._provider = model.provider
         self._timeout_s = timeout_s
-        self._grades = model.provider in SILENT
+        self._grades = not services.chat(model.provider).logprobs
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the scores of texts. Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError."""
