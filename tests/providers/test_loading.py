@@ -115,16 +115,6 @@ def test_the_thread_ends_with_what_it_watches() -> None:
     wait_until(lambda: not watching.is_alive())
 
 
-def test_one_made_elsewhere_is_kept_like_any_other() -> None:
-    shared = Shared(Model, idle_s=0.05)
-    model = Model()
-    shared.put(model)
-    with shared.use() as held:
-        assert held is model
-    del model, held
-    wait_until(lambda: not shared.loaded)
-
-
 def test_eight_threads_use_it_while_it_comes_and_goes() -> None:
     alive = 0
     most = 0

@@ -6,7 +6,10 @@ error that says how to get it (`download`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -15,13 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import paths, remedies
+from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
-from commonplace.providers.local import LocalEmbedder, LocalReranker, Pairing, Traits
 from commonplace.providers.reranking import sigmoid
+from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from commonplace.providers.embedding.base import Floats
     from commonplace.providers.embedding.base import Kind as Purpose
 
@@ -32,6 +39,7 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
 _REACH_S = 10.0
+MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
 # What a tokenizer is made from, beside the weights; whichever of these a model has.
 _BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
@@ -70,11 +78,16 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
 
 
 def is_here(row: Mapping[str, Any]) -> bool:
-    """Whether the files of a model lie in `folder()`, whole: in a revision, or in an unpacked archive."""
+    """Whether the files of a model lie in `folder()`, whole."""
+    return _place(row) is not None
+
+
+def _place(row: Mapping[str, Any]) -> Path | None:
+    """The folder with all files of a model: a revision, or an unpacked archive; None for a missing model."""
     name = str(row["model"]).rpartition("/")[2]
     places = [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
     needed = (row["model_file"], *row.get("additional_files", ()))
-    return any(all((place / name).exists() for name in needed) for place in places)
+    return next((place for place in places if all((place / name).exists() for name in needed)), None)
 
 
 def cache_of(row: Mapping[str, Any]) -> Path:
@@ -93,7 +106,6 @@ def download(name: str, kind: Kind = "embedding") -> Path:
         # See that models can be had at all, before a library tries for a minute.
         from huggingface_hub import constants
 
-        from commonplace.base.deadline import Deadline
         from commonplace.providers.http import Endpoint
 
         endpoint = Endpoint(PROVIDER, constants.ENDPOINT)
@@ -104,12 +116,7 @@ def download(name: str, kind: Kind = "embedding") -> Path:
                 raise
         finally:
             endpoint.close()
-    return place_of(opened(row, kind, fetch=True))
-
-
-def place_of(model: Any) -> Path:  # noqa: ANN401 - the library has no types
-    """Return the folder with the files of an opened model."""
-    return Path(model.model._model_dir)
+    return Path(opened(row, kind, fetch=True).model._model_dir)
 
 
 def check() -> None:
@@ -180,47 +187,137 @@ def _quiet() -> Iterator[None]:
 # --- models as the rest of the system sees them --------------------------------------------------------
 
 
-def load(spec: Spec) -> LocalEmbedder[Any]:
-    """Make an embedding model by its name in fastembed's table; its files must be there already.
+class LocalEmbedder:
+    """An embedding model of fastembed's table, loaded at its first text; safe in several threads."""
 
-    Raises MissingExtra, ConfigError for an unknown name, ProviderError for a model that is not on this
-    machine or cannot be used.
+    def __init__(self, spec: Spec) -> None:
+        """Find the files of a model, which must be there already.
+
+        Raises MissingExtra, ConfigError for an unknown name or more dimensions than the model has,
+        ProviderError for a model that is not on this machine.
+        """
+        check()
+        row = find(spec.model)
+        self.name = spec.model or default("embedding")
+        place = _place(row)
+        if place is None:
+            raise absent(self.name)
+        whole = int(row["dim"])
+        if spec.dimensions is not None and not 0 < spec.dimensions <= whole:
+            message = f"{spec.dimensions} is not allowed; {self.name} has {whole} dimensions at most"
+            raise ConfigError("embedding.dimensions", message)
+        self._family = family = services.family(self.name)
+        self.scripts, self.dimensions = family.scripts, spec.dimensions or whole
+        self.shared: Shared[Any] = Shared(lambda: opened(row))
+        # How a model's tokens are pooled is up to fastembed, and has changed between releases.
+        release = version("fastembed").split(".")[:2]
+        names = (row["model_file"], *row.get("additional_files", ()), *_BESIDE)
+        files = [_identity(place / name) for name in names if (place / name).is_file()]
+        rest = [files, family.max_tokens, self.dimensions, family.query, family.passage, release]
+        digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:24]
+        self.fingerprint = f"{PROVIDER}-2:{digest}"
+
+    def embed(self, texts: Sequence[str], kind: Purpose) -> Floats:
+        """Embed texts as (n, dimensions) float32 unit rows. Raises ProviderError."""
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        prefix, characters = self._family.prefix(kind), self._family.max_tokens * CHARACTERS_A_TOKEN
+        with self.shared.use() as model:
+            # Some models know questions from passages.
+            run = model.query_embed if kind == "query" else model.passage_embed
+
+            def work(text: str) -> Floats:
+                prefixed = prefix + runtime.clean(text, characters)
+                # One text by itself, so that nothing is padded.
+                return unit(runtime.run(PROVIDER, lambda: next(iter(run([prefixed])))), self.dimensions)
+
+            return np.stack(runtime.each(work, texts))
+
+
+def _identity(path: Path) -> tuple[str, str, int]:
+    """What tells a file from another one of its name: in the hub's cache it links to a blob named by hash."""
+    return path.name, Path(os.path.realpath(path)).name, path.stat().st_size
+
+
+def unit(vector: Floats, dimensions: int) -> Floats:
+    """Cut a vector to its first dimensions and scale it to length 1, as float32.
+
+    A vector of zeros, as of a text without tokens, becomes the first unit vector. Raises ProviderError for a
+    vector that is too short or holds no numbers.
     """
-    check()
-    name = spec.model or default("embedding")
-    first: list[Any] = []  # a model that was opened to learn where its files lie
+    import numpy as np
 
-    def files() -> Sequence[Path]:
-        """The files that make a model what it is, in a fixed order."""
-        first.append(opened(find(name)))
-        about, place = first[0].model.model_description, place_of(first[0])
-        beside = [place / name for name in _BESIDE if (place / name).is_file()]
-        return [place / name for name in (about.model_file, *about.additional_files)] + beside
+    cut = np.asarray(vector, np.float64)[:dimensions]
+    if cut.shape != (dimensions,) or not np.isfinite(cut).all():
+        raise ProviderError(PROVIDER, "the model failed (its vector is too short or holds no numbers)")
+    length = float(np.linalg.norm(cut))
+    if not length:
+        cut[0] = length = 1.0
+    row: Floats = (cut / length).astype(np.float32)
+    return row
 
-    def run(model: Any, text: str, kind: Purpose) -> Floats:  # noqa: ANN401 - a `fastembed.TextEmbedding`
-        # One text by itself, so that nothing is padded; some models know questions from passages.
-        vectors = model.query_embed([text]) if kind == "query" else model.passage_embed([text])
-        vector: Floats = next(iter(vectors))
-        return vector
 
-    family = services.family(name)
-    # How a model's tokens are pooled is up to fastembed, and has changed between releases.
-    settings = tuple(version("fastembed").split(".")[:2])
-    return LocalEmbedder(
-        Traits(PROVIDER, name, family.scripts, family.max_tokens, family.query, family.passage, settings),
-        f"{name}::{folder()}",
-        files,
-        lambda: first.pop() if first else opened(find(name)),
-        run,
-        spec.dimensions,
-    )
+class Pairing(NamedTuple):
+    """A loaded reranker: its tokenizer, the tokens of a pair at most, the probability of a pair."""
+
+    tokenizer: Tokenizer
+    max_tokens: int
+    score: Callable[[str, str], float]
+
+
+class LocalReranker:
+    """A reranker of fastembed's table, loaded at its first pair; safe in several threads.
+
+    Of too long a pair the text is cut, and a question keeps half of the room at most.
+    """
+
+    def __init__(self, spec: Spec, name: str, load: Callable[[], Pairing]) -> None:
+        """Put a model together; nothing is loaded."""
+        self.name, self.model, self.fingerprint = f"{PROVIDER}:{name}", name, f"{name}@"
+        self.shared = Shared(load)
+        self._timeout_s = spec.query_deadline_s
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the scores of texts. Raises ProviderError, also when time is over; loading does not count."""
+        if not texts:
+            return []
+        with self.shared.use() as model:
+            deadline, characters = Deadline(self._timeout_s), MAX_TOKENS * CHARACTERS_A_TOKEN
+            question = runtime.clean(question, characters)
+            most = model.max_tokens // 2
+            asked = runtime.run(PROVIDER, lambda: _shorten(model.tokenizer, question, most))
+
+            def work(text: str) -> float:
+                if not deadline.left_s():
+                    message = f"the model did not score {len(texts)} texts within {deadline.seconds:g} s"
+                    raise ProviderError(PROVIDER, message)
+                pair = runtime.clean(text, characters)
+                return runtime.run(PROVIDER, lambda: model.score(asked, pair))
+
+            return runtime.each(work, texts)
+
+    def close(self) -> None:
+        """Nothing is kept open; the model is given back when it is idle."""
+
+
+def _shorten(tokenizer: Tokenizer, question: str, most: int) -> str:
+    """Cut a question behind its first tokens, where it has more of them."""
+    # As the second of a pair: the first one is never cut, and a tokenizer fails on one that is too long.
+    encoding = tokenizer.encode("", question, add_special_tokens=False)
+    return question[: encoding.offsets[most - 1][1]] if len(encoding.ids) > most > 0 else question
+
+
+def load(spec: Spec) -> LocalEmbedder:
+    """Make an embedding model. Raises as `LocalEmbedder` does."""
+    return LocalEmbedder(spec)
 
 
 def load_reranker(spec: Spec) -> LocalReranker:
-    """Make a reranker by its name in fastembed's table; it is loaded for its first pair.
+    """Make a reranker of fastembed's table.
 
-    Raises MissingExtra, ConfigError for an unknown name,
-    ProviderError for one that is not on this machine.
+    Raises MissingExtra, ConfigError for an unknown name, ProviderError for one that is not on this machine.
     """
     row = find(spec.model, "reranking")
     name = str(row["model"])
@@ -238,6 +335,6 @@ def load_reranker(spec: Spec) -> LocalReranker:
             (logit,) = model.rerank(question, [text])  # one pair by itself, so that nothing is padded
             return sigmoid(float(logit))
 
-        return Pairing(tokenizer, room, score, model)
+        return Pairing(tokenizer, room, score)
 
-    return LocalReranker(spec, name, f"{name}@", load)
+    return LocalReranker(spec, name, load)

@@ -191,11 +191,6 @@ class Shared(Generic[T]):
                 self._users = max(0, self._users - 1)  # a fork in between has counted anew
                 self._used_at = self._clock()
 
-    def put(self, held: T) -> None:
-        """Take one that was made already, in order to learn something from it."""
-        with self._lock:
-            self._keep(held)
-
     def expire(self) -> float | None:
         """Forget it if it has been idle for long enough; return the seconds until it may be, None if gone."""
         with self._lock:

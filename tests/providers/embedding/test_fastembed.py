@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +14,9 @@ import numpy as np
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import fastembed, local
+from commonplace.providers import fastembed
 from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.fastembed import load
-from commonplace.providers.local import LocalEmbedder
+from commonplace.providers.fastembed import LocalEmbedder, load
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
@@ -84,7 +82,7 @@ def write_cache(name: str = MEAN) -> Path:
     return place / "snapshots" / REVISION
 
 
-def model(name: str = MEAN, **fields: Any) -> LocalEmbedder[Any]:
+def model(name: str = MEAN, **fields: Any) -> LocalEmbedder:
     return load(Spec("fastembed", name, **fields))
 
 
@@ -148,11 +146,11 @@ def test_a_broken_model_is_told() -> None:
     place = write_cache()
     (place / "model.onnx").write_bytes(b"no graph")
     with pytest.raises(ProviderError, match="tiny/mean cannot be loaded") as caught:
-        model()
+        model().embed([TEXT], "query")
     assert "\n" not in str(caught.value)
     (place / "tokenizer_config.json").unlink()
     with pytest.raises(ProviderError, match="tiny/mean cannot be loaded"):
-        model()
+        model().embed([TEXT], "query")
 
 
 @needs_fastembed
@@ -170,19 +168,25 @@ def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
 
 
 @needs_fastembed
-def test_the_second_time_it_is_known_without_fastembed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_identity_changes_with_its_files_and_nothing_is_loaded_for_it() -> None:
     place = write_cache()
-    first = model()
-    monkeypatch.setattr(local, "open_named", lambda *_: pytest.fail("read again"))
-    second = model()
+    first, second = model(), model()
     assert (second.fingerprint, second.dimensions) == (first.fingerprint, 6)
+    assert model(dimensions=3).fingerprint != first.fingerprint
     assert not second.shared.loaded
     assert second.embed([TEXT], "query").tobytes() == first.embed([TEXT], "query").tobytes()
-    second.shared._idle_s = 0
-    second.shared.expire()
-    shutil.copy(place / "tokenizer_config.json", place / "tokenizer.json")
-    with pytest.raises(ProviderError, match="have changed since it was opened"):
-        second.embed([TEXT], "query")
+    (place / "tokenizer.json").write_bytes((place / "tokenizer.json").read_bytes() + b" ")
+    assert model().fingerprint != first.fingerprint
+
+
+@needs_fastembed
+def test_more_dimensions_than_it_has_are_refused() -> None:
+    write_cache()
+    for dimensions in (0, 7):
+        with pytest.raises(ConfigError, match="6 dimensions at most"):
+            model(dimensions=dimensions)
+    (row,) = model(dimensions=3).embed([TEXT], "passage")
+    assert np.linalg.norm(row) == pytest.approx(1)
 
 
 @needs_fastembed

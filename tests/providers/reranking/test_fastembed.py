@@ -12,8 +12,7 @@ import pytest
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import downloads, fastembed
 from commonplace.providers.catalog import RERANKERS, Spec
-from commonplace.providers.fastembed import folder, load_reranker
-from commonplace.providers.local import LocalReranker
+from commonplace.providers.fastembed import LocalReranker, folder, load_reranker
 from commonplace.providers.reranking import sigmoid
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None

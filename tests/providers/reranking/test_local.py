@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.base.errors import ProviderError
 from commonplace.providers.catalog import Spec
-from commonplace.providers.local import LocalReranker, Pairing
+from commonplace.providers.fastembed import LocalReranker, Pairing
 
 
 class Tokenizer:
@@ -18,7 +18,7 @@ class Tokenizer:
 
 def model(**fields: float) -> LocalReranker:
     pairing = Pairing(Tokenizer(), 12, lambda question, text: len(text) / 10)  # type: ignore[arg-type]
-    return LocalReranker(Spec("fastembed", **fields), "slow", "slow", lambda: pairing, 12)  # type: ignore[arg-type]
+    return LocalReranker(Spec("fastembed", **fields), "slow", lambda: pairing)  # type: ignore[arg-type]
 
 
 def test_it_is_loaded_for_its_first_pair_and_given_back() -> None:
