@@ -192,7 +192,6 @@ def test_without_sync_it_says_what_one_takes_and_what_answers_meanwhile(run: Run
 
 
 def test_the_former_model_answers_until_the_switch(run: Run, server: Server, workspace: Path) -> None:
-    """One elsewhere must be named for that; one of the same server need not."""
     write(embedding={"provider": "compatible", "model": "a", "base_url": f"{server.url}/v1"})
     run("sync")
     result = run("models", "use", "compatible/b")
@@ -254,17 +253,6 @@ def test_a_model_that_changes_its_length_behind_its_name_is_refused(
         cache.execute("UPDATE vectors SET vector = substr(vector, 33) WHERE key IN (SELECT key FROM vectors"
                       " ORDER BY key LIMIT 4)")  # fmt: skip
     renew()
-
-
-def test_a_former_model_elsewhere_is_put_first_into_fallback(
-    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
-    write(embedding={"provider": "mistral", "model": "codestral-embed", "fallback": ["builtin"]})
-    result = run("models", "use", "compatible/m", "--base-url", f"{server.url}/v1")
-    assert result.exit_code == 0, result.stderr
-    assert written()["embedding"]["fallback"] == ["mistral/codestral-embed", "builtin"]
-    assert "mistral/codestral-embed was put first into embedding.fallback" in result.stdout
 
 
 @pytest.mark.parametrize("status", [401, 404, 503])

@@ -85,52 +85,24 @@ def test_every_provider_has_settings_that_it_takes() -> None:
 # --- until the switch ---------------------------------------------------------------------------------
 
 
-def until(former: Embedding, name: str, **flags: object) -> tuple[tuple[str, ...], str]:
-    found, told = selection.keep_former(former, selection.select(name, former, flags))
-    return found.fallback, told
+def until(former: Embedding, name: str, **flags: object) -> str:
+    return selection.meanwhile(former, selection.select(name, former, flags))
 
 
-def test_a_provider_elsewhere_is_named_first_among_those_that_stand_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-former-0123456789")
-    former = settings(provider="openai", model="text-embedding-3-large", fallback=("ollama", "builtin"))
-    fallback, told = until(former, "ollama")
-    assert fallback == ("openai/text-embedding-3-large", "builtin"), "and the chosen one stands in no more"
-    assert "first into embedding.fallback" in told
-    assert until(former._replace(model=""), "builtin")[0][0] == "openai"
-    again = former._replace(fallback=("builtin", "openai/text-embedding-3-large"))
-    assert until(again, "fake")[0] == ("openai/text-embedding-3-large", "builtin")
-
-
-def test_what_ships_answers_without_being_named() -> None:
-    assert until(settings(), "ollama") == ((), "the vectors of builtin answer until then")
-
-
-def test_another_model_at_the_same_place_answers_without_being_named() -> None:
+def test_what_answers_until_the_new_vectors_are_there() -> None:
+    assert until(settings(), "ollama") == "the vectors of builtin answer until then"
     former = settings(provider="ollama", model="nomic-embed-text", base_url="http://127.0.0.1:9")
-    fallback, told = until(former, "ollama/bge-m3")
-    assert (fallback, told) == ((), "the vectors of ollama/nomic-embed-text answer until then")
-    moved, told = until(former, "ollama/bge-m3", base_url="http://127.0.0.1:10")
-    assert moved == ()
-    assert told.startswith("full text answers until then (ollama/nomic-embed-text cannot: an address")
-
-
-def test_what_fallback_cannot_express_is_told() -> None:
-    former = settings(provider="compatible", model="m", base_url="http://127.0.0.1:9/v1")
-    fallback, told = until(former, "builtin")
-    assert fallback == ()
-    assert told.startswith("full text answers until then (compatible/m cannot")
-
-
-def test_a_former_model_that_never_was_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    fallback, told = until(settings(provider="openai", model="never-was"), "builtin")
-    assert fallback == ()
-    assert "no key" in told
+    assert until(former, "ollama/bge-m3") == "the vectors of ollama/nomic-embed-text answer until then"
+    for name, flags in (("ollama/bge-m3", {"base_url": "http://127.0.0.1:10"}), ("builtin", {})):
+        assert until(former, name, **flags) == "full text answers until then"
+    assert until(settings(provider="none"), "fake") == "full text answers until then"
 
 
 def test_nothing_is_told_where_nothing_changes() -> None:
-    assert until(settings(), "auto") == ((), "")
-    assert until(settings(provider="fake"), "none") == ((), "")
-    assert until(settings(provider="none"), "fake") == ((), "full text answers until then")
+    assert until(settings(), "auto") == ""
+    assert until(settings(provider="fake"), "none") == ""
+
+
+def test_a_chosen_model_stands_in_no_more() -> None:
+    former = settings(provider="openai", fallback=("ollama", "builtin"))
+    assert selection.select("ollama", former).fallback == ("builtin",)

@@ -491,7 +491,7 @@ def use(
             session.write(_try(session.root_for_settings(ctx), chosen))
         if host := _elsewhere(chosen):
             session.write(f"the text of your notes goes to {host}, secrets redacted")
-    chosen, meanwhile = selection.keep_former(settings.embedding, chosen)
+    meanwhile = selection.meanwhile(settings.embedding, chosen)
     names = ("provider", *selection.OWN["embedding"], "fallback")
     _write(ctx, "embedding", settings.embedding, chosen, names)
     _say_what_follows(ctx, chosen, meanwhile, sync=sync)

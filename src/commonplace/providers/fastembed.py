@@ -280,7 +280,7 @@ class LocalReranker:
         self._timeout_s = spec.query_deadline_s
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the scores of texts. Raises ProviderError, also when time is over; loading does not count."""
+        """Return the scores of texts. Raises ProviderError, also when time is over (without loading)."""
         if not texts:
             return []
         with self.shared.use() as model:

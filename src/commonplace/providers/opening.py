@@ -223,32 +223,9 @@ def breaker() -> Breaker:
     return SHARED
 
 
-def left_alone(settings: Settings | None = None) -> list[str]:
-    """Return the providers that are left alone now, and why, a line each; with settings those they name."""
-    opened = breaker().opened()
-    if settings is not None and opened:
-        names = _names(settings)
-        opened = [one for one in opened if one.name.partition("#")[0] in names]
-    return [str(one) for one in opened]
-
-
-def _names(settings: Settings) -> set[str]:
-    """The models that settings name, as the breaker calls them."""
-    embedding, llm, reranking = choose(settings.embedding), settings.llm, settings.reranking
-    others = [name.partition("/") for name in settings.embedding.fallback]
-    chosen = [
-        (EMBEDDERS.rows, embedding.provider, embedding.model),
-        *((EMBEDDERS.rows, provider, model) for provider, _, model in others),
-        (LLMS.rows, llm.provider, llm.model),
-        (RERANKERS.rows, reranking.provider, reranking.model),
-    ]
-    names = {f"{provider}/{model}" if model else provider for _, provider, model in chosen}
-    defaults = {
-        f"{provider}/{rows[provider].model}"
-        for rows, provider, model in chosen
-        if provider in rows and not model
-    }
-    return names | defaults
+def left_alone() -> list[str]:
+    """Return the providers that this process does not ask now, and why, a line each."""
+    return list(map(str, breaker().opened()))
 
 
 def breaker_name(spec: Spec) -> str:

@@ -1,4 +1,4 @@
-"""Choosing another model: what its name and a few flags make of the settings, and what answers until then."""
+"""Choosing another model: settings from its name and a few flags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import Embedding, Llm
 from commonplace.providers import opening
@@ -19,16 +19,13 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "dimensions", *_PLACE),
     "llm": ("model", *_PLACE),
 }
-_SERVER: Mapping[str, tuple[str, ...]] = {
-    "embedding": ("model", "dimensions", "base_url", "key_file", "keyring"),
-    "llm": ("model", "base_url", "key_file", "keyring"),
+# Of these a provider makes use; of one that is not here, of all.
+_TAKES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    **dict.fromkeys((("embedding", name) for name in (NONE, AUTO, "builtin", "fake")), ()),
+    ("embedding", "fastembed"): ("model", "dimensions"),
+    ("llm", NONE): (),
+    ("llm", "fake"): ("model",),
 }
-_TAKES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "embedding": {
-        NONE: (), AUTO: (), "builtin": (), "fake": (), "fastembed": ("model", "dimensions")
-    },
-    "llm": {NONE: (), "fake": ("model",)},
-}  # fmt: skip
 
 
 def select(name: str, former: Embedding, flags: Mapping[str, object] | None = None) -> Embedding:
@@ -57,14 +54,10 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     stays = _kept("llm", former, former.provider, provider, given)
     chosen = former._replace(provider=provider, **_values("llm", stays | given))
     row = LLMS.rows.get(provider)
-    served = row is not None and takes(provider, "llm") == _SERVER["llm"]
-    for key in ("base_url", "model") if served else ():
-        if not (getattr(chosen, key) or getattr(row, key, "")):
-            remedy = {
-                "base_url": f"{provider} needs one; add --base-url",
-                "model": f"{provider} needs one; name it as {provider}/MODEL",
-            }
-            raise ConfigError(f"llm.{key}", remedy[key])
+    remedies = {"base_url": "add --base-url", "model": f"name it as {provider}/MODEL"}
+    for key, remedy in remedies.items() if row and ("llm", provider) not in _TAKES else ():
+        if not (getattr(chosen, key) or getattr(row, key)):
+            raise ConfigError(f"llm.{key}", f"{provider} needs one; {remedy}")
     return chosen
 
 
@@ -101,52 +94,21 @@ def _values(kind: str, values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
-    """Return which settings of `OWN` a provider makes use of; of one of another package, any."""
-    rows = EMBEDDERS.rows if kind == "embedding" else LLMS.rows
-    return _TAKES[kind].get(provider, _SERVER[kind] if provider in rows else OWN[kind])
+    """Return which settings of `OWN` a provider makes use of; of one of another package, all."""
+    return _TAKES.get((kind, provider), OWN[kind])
 
 
-def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
-    """Let the former model answer until the vectors of the chosen one are there, where settings can say so.
-
-    Only models that the settings name are asked, so it becomes the first that stands in, where it does not
-    ship or is at the same place anyway. Returns the settings and a line that says what answers until then.
-    """
-    shown = opening.choose(former).shown
-    note = _answers_anyway(former, chosen)
-    if note is not None:
-        return chosen, note
-    if trouble := _unfit_to_stand_in(former):
-        return chosen, f"full text answers until then ({shown} cannot: {trouble})"
-    others = (other for other in chosen.fallback if other != shown)
-    note = f"{shown} was put first into embedding.fallback, so its vectors answer until then"
-    return chosen._replace(fallback=(shown, *others)), note
-
-
-def _answers_anyway(former: Embedding, chosen: Embedding) -> str | None:
-    """What answers until then with the settings as chosen, None where the former model has to stand in."""
-    active = opening.choose(former)
+def meanwhile(former: Embedding, chosen: Embedding) -> str:
+    """Say what answers until a sync has made the vectors of the chosen model; empty where nothing changes."""
+    active, other = opening.choose(former), opening.choose(chosen)
     same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
-    unchanged = same_place and former.dimensions == chosen.dimensions
-    if chosen.provider == NONE or (unchanged and active.shown == opening.choose(chosen).shown):
+    if chosen.provider == NONE or (
+        same_place and former.dimensions == chosen.dimensions and active.shown == other.shown
+    ):
         return ""
-    if active.provider == NONE:
-        return "full text answers until then"
-    served = active.provider == chosen.provider and takes(active.provider) == _SERVER["embedding"]
-    stays = active.provider in opening.SHIPPED or (served and same_place)
-    return f"the vectors of {active.shown} answer until then" if stays else None
-
-
-def _unfit_to_stand_in(settings: Embedding) -> str:
-    """Why the model of settings cannot be named as one that stands in, "" where it can."""
-    try:
-        EMBEDDERS.create(opening.specs(settings)[0])
-    except CommonplaceError as error:
-        return str(error)
-    known = opening.choose(settings).provider in EMBEDDERS.rows
-    if known and not any(getattr(settings, key) for key in (*_PLACE, "dimensions")):
-        return ""
-    return "an address, a key or dimensions of its own cannot be named in embedding.fallback"
+    if active.provider in opening.SHIPPED or (same_place and active.provider == other.provider):
+        return f"the vectors of {active.shown} answer until then"
+    return "full text answers until then"
 
 
 def _checked(
