@@ -293,38 +293,3 @@ def test_proxies_are_not_asked_for_this_machine(server: Server, monkeypatch: pyt
     assert found.is_loopback
     assert found.get("x", Deadline(5)) == {"ok": True}
     found.close()
-
-
-class TestFiles:
-    def test_a_file_is_read_again_after_a_fault(self, endpoint: Endpoint, server: Server) -> None:
-        content = bytes(range(256)) * 1000
-        server.script = [Reply(content, cut=100_000), Reply(content)]
-        assert endpoint.download("files/1", Deadline(20), 1_000_000) == content
-
-    def test_a_file_is_bounded(self, endpoint: Endpoint, server: Server) -> None:
-        server.script = [Reply(b"x" * 200_000)]
-        with pytest.raises(ProviderError, match="larger than"):
-            endpoint.download("files/1", Deadline(20), 100_000)
-
-    def test_one_redirect_is_followed_without_the_key(self, endpoint: Endpoint, server: Server) -> None:
-        server.script = [Reply(b"", 302, {"Location": "/store/1?signed"}), Reply(b"content")]
-        assert endpoint.download("files/1", Deadline(20), 1000) == b"content"
-        assert "authorization" in server.requests[0].headers
-        assert server.requests[1].path == "/store/1?signed"
-        assert "authorization" not in server.requests[1].headers
-
-    @pytest.mark.parametrize(
-        "location", ["http://127.0.0.1:9/x", "ftp://example.com/x", "file:///etc/passwd"]
-    )
-    def test_but_not_to_another_host_in_clear(
-        self, endpoint: Endpoint, server: Server, location: str
-    ) -> None:
-        server.script = [Reply(b"", 302, {"Location": location})]
-        with pytest.raises(ProviderError, match="redirects"):
-            endpoint.download("files/1", Deadline(20), 1000)
-
-    def test_and_only_one(self, endpoint: Endpoint, server: Server) -> None:
-        server.script = [Reply(b"", 302, {"Location": "/a"})] * 9
-        with pytest.raises(ProviderError, match="redirects"):
-            endpoint.download("files/1", Deadline(20), 1000)
-        assert len(server.requests) == 2

@@ -1,4 +1,4 @@
-"""Calls to a provider: each over before its deadline, and made again after faults that pass.
+"""Calls to a provider: over before their deadline, and repeated after passing faults.
 
 A call runs in a thread that is left behind when the deadline comes: neither a name server nor a server that
 sends one byte a second respects a timeout.
@@ -19,8 +19,7 @@ from commonplace.providers.refusals import Unanswered, Unreachable
 
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
-_AHEAD = 256  # pieces that a stream may be ahead of its reader
-_TICK_S = 0.2  # how soon a reader sees that the deadline was brought forward, a stream that its reader left
+_TICK_S = 0.2  # how soon a reader notices that the deadline was brought forward
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -34,10 +33,10 @@ def repeated(
     resend: bool = True,
     reach: Deadline | None = None,
 ) -> _Result:
-    """Run work, again after a refusal that passes, until it succeeds or time does not allow another attempt.
+    """Run work, again after a passing refusal, until it succeeds or time does not allow another attempt.
 
     Without `resend`, what was sent and not answered is not sent again: it may have been paid for. A server
-    that cannot be reached is looked for until `reach`. Raises ProviderError.
+    that cannot be reached is tried until `reach`. Raises ProviderError.
     """
     for attempt in range(1, attempts):
         try:
@@ -52,48 +51,33 @@ def repeated(
     return work()
 
 
-def within(provider: str, work: Callable[[], _Result], deadline: Deadline, whose: str = "") -> _Result:
+def within(provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "") -> _Result:
     """Run work and return its result, or raise Unanswered when the deadline comes first.
 
-    `whose` is the server for that error, if there is one.
+    `server` is the address for that error, if there is one.
     """
-
-    def once() -> Iterator[_Result]:
-        yield work()
-
-    return next(relayed(provider, once, deadline, whose))
+    return next(relayed(provider, lambda: iter([work()]), deadline, server))
 
 
-def relayed(  # noqa: C901 - both ends of the queue read best together
-    provider: str, produce: Callable[[], Iterator[_Result]], deadline: Deadline, whose: str = ""
+def relayed(
+    provider: str, produce: Callable[[], Iterator[_Result]], deadline: Deadline, server: str = ""
 ) -> Generator[_Result, None, None]:
     """Yield what a thread produces; raise Unanswered when the deadline comes first.
 
     A reader that stops early ends the producer at its next piece.
     """
-    pieces: queue.Queue[tuple[_Result | None, BaseException | None]] = queue.Queue(_AHEAD)
-    gone = threading.Event()
-
-    def put(piece: _Result | None, error: BaseException | None) -> bool:
-        while not gone.is_set():
-            try:
-                pieces.put((piece, error), timeout=_TICK_S)
-            except queue.Full:
-                continue
-            return True
-        return False
+    pieces: queue.SimpleQueue[tuple[_Result | None, BaseException | None]] = queue.SimpleQueue()
+    stopped = threading.Event()
 
     def run() -> None:
         try:
-            source = produce()
-            for piece in source:
-                if not put(piece, None):
-                    if isinstance(source, Generator):
-                        source.close()
+            for piece in produce():
+                if stopped.is_set():
                     return
-            put(None, StopIteration())
+                pieces.put((piece, None))
+            pieces.put((None, StopIteration()))
         except BaseException as error:  # noqa: BLE001 - raised again where the reader waits
-            put(None, error)
+            pieces.put((None, error))
 
     threading.Thread(target=run, name="commonplace-call", daemon=True).start()
     try:
@@ -103,7 +87,7 @@ def relayed(  # noqa: C901 - both ends of the queue read best together
             except queue.Empty:
                 if deadline.left_s():
                     continue
-                late = f"{whose} did not answer within" if whose else "no answer within"
+                late = f"{server} did not answer within" if server else "no answer within"
                 raise Unanswered(provider, f"{late} {round(deadline.seconds, 1):g} s") from None
             if isinstance(error, StopIteration):
                 return
@@ -111,7 +95,7 @@ def relayed(  # noqa: C901 - both ends of the queue read best together
                 raise error
             yield cast(_Result, piece)
     finally:
-        gone.set()
+        stopped.set()
 
 
 def side_by_side(
@@ -131,13 +115,3 @@ def side_by_side(
                 future.cancel()
             raise
         return [future.result() for future in futures]
-
-
-def drained(stream: Generator[object, None, _Result]) -> _Result:
-    """Read a stream to its end and return what it returns."""
-    while True:
-        try:
-            next(stream)
-        except StopIteration as end:
-            whole: _Result = end.value
-            return whole

@@ -1,7 +1,7 @@
-"""Answers that were paid for once: vectors and completions on disk for all workspaces, scores in memory.
+"""Caches of paid answers: vectors and completions on disk for all workspaces, scores in memory.
 
-A cache on disk is one SQLite file, derived, bounded, for its owner's eyes only, and never in the way: what
-cannot be read is asked again, what cannot be written is not kept. It holds hashes of what was asked, no text.
+A cache on disk is one SQLite file, derived, bounded and private. It never fails a call: what cannot be read is
+asked again, what cannot be written is not kept. Keys are hashes of requests; their text is not in it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _DiskCache:
         self._database = Database(self.path, self._schema, busy_s=_BUSY_S)
 
     def stats(self) -> CacheStats:
-        """Count what is there; nothing where there is no file. Raises NoteUnreadable."""
+        """Count what is there; an empty count where there is no file. Raises NoteUnreadable."""
         if not self.path.exists():
             return CacheStats(0, 0, self.limit, {})
         with self._opened.reading() as connection:
@@ -100,14 +100,14 @@ class _DiskCache:
 
     @property
     def _opened(self) -> Database:
-        """The file; one that another process has deleted while it was open here is begun anew."""
+        """The file; one that another process has deleted while it was open here is made anew."""
         if not self.path.exists():
             self._database.close()
         return self._database
 
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
-        """Go on without the cache; a damaged one is deleted, and begun anew with the next answer."""
+        """Go on without the cache; a damaged one is deleted, and made anew with the next answer."""
         try:
             yield
         except NoteUnreadable as error:
@@ -115,14 +115,13 @@ class _DiskCache:
                 self._database.remove()
 
     def _rows(self, keys: Sequence[bytes], column: str, used: str, since: float = -1.0) -> dict[bytes, Any]:
-        """A column of the rows with these keys, none older; that they were used is noted now and then."""
+        """A column of the rows with these keys, none older; their use is noted now and then."""
         rows: dict[bytes, Any] = {}
+        if not self.path.exists():
+            return rows
+        now, stale = int(time.time()), []
+        select = f"SELECT {column}, {used} FROM {self._table} WHERE key = ? AND {self._age} > ?"
         with self._forgiving():
-            if not self.path.exists():
-                return rows
-            now = int(time.time())
-            select = f"SELECT {column}, {used} FROM {self._table} WHERE key = ? AND {self._age} > ?"
-            stale = []
             with self._database.reading() as connection:
                 for key in keys:
                     row: Any = connection.execute(select, (key, since)).fetchone()
@@ -152,14 +151,12 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
         super().__init__(path or vectors_file(), limit)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the vectors that are known, by key; none of a model that has some of several lengths."""
+        """Return the known vectors by key; vectors of several lengths are deleted instead."""
         found = self._rows(keys, "vector", "used_s")
         if len({len(vector) for vector in found.values()}) < 2:
             return found
         with self._forgiving(), self._opened.transaction() as connection:
-            select = "SELECT DISTINCT model FROM vectors WHERE key = ?"
-            models = {str(connection.execute(select, (key,)).get) for key in found}
-            connection.executemany("DELETE FROM vectors WHERE model = ?", [(model,) for model in models])
+            connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in found])
         return {}
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
@@ -185,7 +182,7 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
                 connection.execute(f"DELETE FROM vectors WHERE key IN ({oldest})", (surplus,))
 
     def stats(self) -> CacheStats:
-        """Count what is there; nothing where it cannot be read."""
+        """Count what is there; an empty count where it cannot be read."""
         try:
             return super().stats()
         except NoteUnreadable:
@@ -193,7 +190,7 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
 
 
 class AnswerCache(_DiskCache):
-    """Completions by what was asked, bounded by age and size; one that holds a secret is not kept."""
+    """Completions by request, bounded by age and size; one that holds a secret is not kept."""
 
     _table, _age = "answers", "made"
     _by_model = (
@@ -216,13 +213,13 @@ CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
     ) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first answer.
 
-        `holds_secret` knows a text that may not reach a disk (`redaction.redact.holds_secret`).
+        `holds_secret` recognizes a text that may not reach a disk (`redaction.redact.holds_secret`).
         """
         super().__init__(path or paths.user_cache_dir() / "answers.sqlite", limit)
         self._max_age_s, self._holds_secret = max_age_s, holds_secret
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
-        """Return the answers that are known and not too old, marked as cached."""
+        """Return the known answers that are not too old, marked as cached."""
         from commonplace.providers.llm.base import Completion, TokenChance, ToolCall
 
         answers = {}
@@ -241,43 +238,35 @@ CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
         for key, completion in answers.items():
             answer, now = json.dumps(asdict(completion), ensure_ascii=False), time.time()
             size = len(answer.encode("utf-8", "surrogatepass"))
-            if size > self.limit or self._holds_secret(_said(completion)):
+            if size > self.limit or self._holds_secret(_content(completion)):
                 continue
             # A lone surrogate is no UTF-8; such an answer is not kept.
             with self._forgiving(), suppress(UnicodeEncodeError), self._opened.transaction() as connection:
                 row = (key, now, now, size, answer)
                 connection.execute("INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, ?)", row)
                 connection.execute("DELETE FROM answers WHERE made <= ?", (now - self._max_age_s,))
-                total = connection.execute("SELECT ifnull(sum(size), 0) FROM answers").get
-                if total <= self.limit:
-                    continue
-                surplus = total - int(self.limit * (1 - _SPARE))
-                gone = []
-                for old, bytes_ in connection.execute("SELECT key, size FROM answers ORDER BY used, made"):
-                    if surplus <= 0:
-                        break
-                    gone.append((old,))
-                    surplus -= bytes_
-                connection.executemany("DELETE FROM answers WHERE key = ?", gone)
+                if connection.execute("SELECT ifnull(sum(size), 0) FROM answers").get > self.limit:
+                    connection.execute(
+                        "DELETE FROM answers WHERE key IN (SELECT key FROM (SELECT key, sum(size) OVER"
+                        " (ORDER BY used DESC, made DESC) AS total FROM answers) WHERE total > ?)",
+                        (self.limit * (1 - _SPARE),),
+                    )
 
 
 class ScoreCache:
     """Scores of one process by model, question and text; the least recently used go first.
 
-    They are not kept on disk: a score is of one question, and few questions are asked twice by two processes.
+    They are not kept on disk: few questions are asked twice by two processes.
     """
 
     def __init__(self, entries: int = MAX_SCORES) -> None:
-        """Make an empty one, for so many scores."""
+        """Make an empty cache for so many scores."""
         self._entries = entries
         self._scores: OrderedDict[bytes, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return len(self._scores)
-
     def find(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Return the scores that are known of these keys."""
+        """Return the known scores of these keys."""
         with self._lock:
             known = {key: self._scores[key] for key in keys if key in self._scores}
             for key in known:
@@ -285,18 +274,13 @@ class ScoreCache:
         return known
 
     def keep(self, model: str, scores: Mapping[bytes, float]) -> None:
-        """Keep scores; those that were not used for longest make room."""
+        """Keep scores."""
         with self._lock:
             for key, score in scores.items():
                 self._scores[key] = score
                 self._scores.move_to_end(key)
             while len(self._scores) > self._entries:
                 self._scores.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget all scores."""
-        with self._lock:
-            self._scores.clear()
 
 
 def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -378,8 +362,8 @@ def answer_key(model: str, request: Request) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _said(completion: Completion) -> str:
-    """All that an answer says, without the escapes of JSON."""
+def _content(completion: Completion) -> str:
+    """All texts of an answer, without the escapes of JSON."""
     parts = [completion.text, json.dumps(completion.data, ensure_ascii=False)]
     for call in completion.calls:
         parts.append(call.arguments)

@@ -11,16 +11,15 @@ import json
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import attempts, refusals
-from commonplace.providers.attempts import ATTEMPTS
+from commonplace.providers import refusals
+from commonplace.providers.attempts import ATTEMPTS, repeated, within
 from commonplace.providers.refusals import Unanswered, Unreachable
 from commonplace.redaction.redact import public
 from commonplace.render import screen
@@ -30,13 +29,14 @@ if TYPE_CHECKING:
 
 
 CONNECT_S = 10.0
-# A server that has never answered is most likely not there: whoever waits hears so within three seconds. One
-# that has answered may be starting anew, and is asked until the deadline.
+# A server that has never answered is most likely not there, which is reported within three seconds. A server
+# that has answered may be restarting, and is tried until the deadline.
 REACH_S = 1.5
 READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
 _KEEP_ALIVE_S = 30.0
+_JSON = {"Content-Type": "application/json"}
 
 
 def as_dict(value: object) -> dict[str, Any]:
@@ -62,29 +62,11 @@ def _outgoing(value: object) -> object:
 
 
 class Answer(NamedTuple):
-    """What came back with a status of 2xx."""
+    """An answer of status 2xx."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What one attempt sends, how long it waits for a byte, and how large an answer may be."""
-
-    method: str
-    url: str
-    content: bytes | None
-    headers: Mapping[str, str]
-    max_bytes: int
-    silence_s: float = READ_S
-
-
-class _Moved(ProviderError):
-    """A redirect, which is followed for files only."""
-
-    location = ""
 
 
 class Endpoint:
@@ -128,7 +110,7 @@ class Endpoint:
         return is_loopback(self._host)
 
     def reach(self, deadline: Deadline) -> Deadline:
-        """Return until when it is worth while to look for a server that cannot be reached."""
+        """Return until when a server that cannot be reached is tried."""
         return deadline if self._has_answered else Deadline(min(REACH_S, deadline.left_s()))
 
     def post(
@@ -146,10 +128,8 @@ class Endpoint:
         Raises ProviderError when it cannot be had before the deadline, refusals.TooLarge for a request that
         is longer than the provider takes.
         """
-        content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
-        headers = {"Content-Type": "application/json"}
         how = {"attempts": attempts, "max_bytes": max_bytes, "silence_s": silence_s}
-        return self.parse(self.send("POST", path, deadline, content, headers, **how))  # type: ignore[arg-type]
+        return self.parse(self.send("POST", path, deadline, _json(body), _JSON, **how))  # type: ignore[arg-type]
 
     def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""
@@ -191,41 +171,33 @@ class Endpoint:
         `retry_after_s` where the provider asked to wait longer than is left.
         """
         most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
-        request = self._request(method, path, content, most, headers)
-        return self._repeated(replace(request, silence_s=silence_s), deadline, attempts)
 
-    def download(self, path: str, deadline: Deadline, max_bytes: int) -> bytes:
-        """Return the bytes at a path. Raises ProviderError.
+        def once() -> Answer:
+            with self._answer(method, path, deadline, content, headers or {}, silence_s) as response:
+                body = self._read(response, most, deadline)
+            return Answer(response.status_code, response.headers, body)
 
-        One redirect is followed, without the key: files lie in stores whose addresses are signed.
-        """
-        request = self._request("GET", path, None, max_bytes)
-        try:
-            return self._repeated(request, deadline).body
-        except _Moved as moved:
-            target = urljoin(request.url, moved.location)
-            if not target.startswith("https://") and origin(target) != self.origin:
-                raise
-            return self._repeated(replace(request, url=target, headers={}), deadline).body
+        return repeated(
+            lambda: within(self.provider, once, deadline, self.origin),
+            deadline,
+            attempts,
+            reach=self.reach(deadline),
+        )
 
     def lines(
         self, path: str, body: object, deadline: Deadline, max_bytes: int, kind: str = "", *, silence_s: float
     ) -> Generator[bytes, None, None]:
         """Send JSON once, and yield the lines of the answer as they come; `kind` is the type it must have.
 
-        Whoever reads keeps to the deadline (`attempts.relayed`). Raises ProviderError.
+        The reader keeps to the deadline (`attempts.relayed`). Raises ProviderError.
         """
-        content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
-        request = self._request("POST", path, content, max_bytes, {"Content-Type": "application/json"})
-        with self._answer(replace(request, silence_s=silence_s), deadline) as response:
+        with self._answer("POST", path, deadline, _json(body), _JSON, silence_s) as response:
             content_type = response.headers.get("content-type", "")
             if kind not in content_type:
-                whole = self._read(response, request, deadline)
+                whole = self._read(response, max_bytes, deadline)
                 self.checked(self.parse(Answer(response.status_code, response.headers, whole)))
-                raise ProviderError(
-                    self.provider,
-                    f"asked for a stream and got {screen.one_line(content_type) or 'something else'}",
-                )
+                shown = screen.one_line(content_type) or "something else"
+                raise ProviderError(self.provider, f"asked for a stream and got {shown}")
             rest, size = b"", 0
             for part in response.iter_bytes():
                 size += len(part)
@@ -242,79 +214,71 @@ class Endpoint:
         if client is not None:
             client.close()
 
-    def _request(
+    @contextmanager
+    def _answer(
         self,
         method: str,
         path: str,
+        deadline: Deadline,
         content: bytes | None,
-        max_bytes: int,
-        headers: Mapping[str, str] | None = None,
-    ) -> _Request:
+        headers: Mapping[str, str],
+        silence_s: float,
+    ) -> Iterator[httpx.Response]:
+        """An answer of 2xx, to be read here. Raises ProviderError, permanent where asking again is no use."""
+        import httpx
+
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
         if origin(url) != self.origin:
             message = "the provider names an address of another host"
             raise ProviderError(self.provider, message, permanent=True)
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
-        return _Request(method, url, content, {**(headers or {}), **self._headers, **key}, max_bytes)
-
-    def _repeated(self, request: _Request, deadline: Deadline, most: int = ATTEMPTS) -> Answer:
-        def once() -> Answer:
-            with self._answer(request, deadline) as response:
-                body = self._read(response, request, deadline)
-            return Answer(response.status_code, response.headers, body)
-
-        return attempts.repeated(
-            lambda: attempts.within(self.provider, once, deadline, self.origin),
-            deadline,
-            most,
-            reach=self.reach(deadline),
-        )
-
-    @contextmanager
-    def _answer(self, request: _Request, deadline: Deadline) -> Iterator[httpx.Response]:
-        """An answer of 2xx, to be read here. Raises ProviderError, permanent where asking again is no use."""
-        import httpx
-
+        headers = {**headers, **self._headers, **key}
         left = max(deadline.left_s(), 0.001)
         connect_s = min(CONNECT_S if self._has_answered else min(CONNECT_S, REACH_S), left)
-        timeout = httpx.Timeout(min(request.silence_s, left), connect=connect_s)
+        timeout = httpx.Timeout(min(silence_s, left), connect=connect_s)
         try:
             with self._opened().stream(
-                request.method, request.url, content=request.content, headers=request.headers, timeout=timeout
+                method, url, content=content, headers=headers, timeout=timeout
             ) as response:
                 self._has_answered = True
                 if response.is_success:
                     yield response
                     return
-                body = self._read(response, request, deadline)
+                body = self._read(response, MAX_ERROR_BYTES, deadline)
         except httpx.TimeoutException as error:
             unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            waited = max(0.1, round(connect_s if unsent else min(request.silence_s, left), 1))
+            waited = max(0.1, round(connect_s if unsent else min(silence_s, left), 1))
             message = f"{self.origin} did not answer within {waited:g} s"
             raise (Unreachable if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
-            # What went wrong below HTTP; a certificate that does not hold will not hold the next time.
-            said = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
-            remedy = f"; {self.remedy}" if self.remedy else ""
-            message = f"{self.origin} cannot be reached ({said or type(error).__name__}){remedy}"
-            if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
-                raise Unanswered(self.provider, message) from error
-            if "CERTIFICATE_VERIFY_FAILED" not in str(error) and isinstance(error, httpx.ConnectError):
-                raise Unreachable(self.provider, message) from error
-            lasting = "CERTIFICATE_VERIFY_FAILED" in str(error) or not isinstance(error, httpx.TransportError)
-            raise ProviderError(self.provider, message, permanent=lasting) from error
-        if not response.is_redirect:
-            raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
-        location = response.headers.get("location", "")
-        target = screen.shorten(screen.one_line(origin(location) or "elsewhere"), 80)
-        message = f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
-        moved = _Moved(self.provider, message, permanent=True, status=response.status_code)
-        moved.location = location
-        raise moved
+            raise self._broken(error) from error
+        if response.is_redirect:
+            target = origin(response.headers.get("location", "")) or "elsewhere"
+            target = screen.shorten(screen.one_line(target), 80)
+            message = (
+                f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
+            )
+            raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
+        raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
 
-    def _read(self, response: httpx.Response, request: _Request, deadline: Deadline) -> bytes:
-        """The body, as far as size and time allow; that of an error is cut where it is too large."""
-        limit, body = request.max_bytes if response.is_success else MAX_ERROR_BYTES, bytearray()
+    def _broken(self, error: Exception) -> ProviderError:
+        """The error of a connection; a certificate that is not valid now will not be valid the next time."""
+        import httpx
+
+        words = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        message = f"{self.origin} cannot be reached ({words or type(error).__name__}){remedy}"
+        if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
+            return Unanswered(self.provider, message)
+        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+        if isinstance(error, httpx.ConnectError) and not untrusted:
+            return Unreachable(self.provider, message)
+        permanent = untrusted or not isinstance(error, httpx.TransportError)
+        return ProviderError(self.provider, message, permanent=permanent)
+
+    def _read(self, response: httpx.Response, limit: int, deadline: Deadline) -> bytes:
+        """The body, as far as time allows; that of an error is cut where it is too large."""
+        body = bytearray()
         for part in response.iter_bytes(65_536):
             if not deadline.left_s():
                 raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
@@ -347,6 +311,10 @@ class Endpoint:
                     limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_S),
                 )
             return self._client
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
 
 
 # --- addresses -----------------------------------------------------------------------------------------

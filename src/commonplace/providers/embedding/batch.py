@@ -139,7 +139,8 @@ class OpenAIBatches:
 
     def results(self, file: str, deadline: Deadline) -> Iterator[tuple[str, object]]:
         """Yield the keys and vectors in a file of results; a line without an object is left out."""
-        for line in self.endpoint.download(self.address(file), deadline, MAX_RESULT_BYTES).splitlines():
+        answer = self.endpoint.send("GET", self.address(file), deadline, max_bytes=MAX_RESULT_BYTES)
+        for line in answer.body.splitlines():
             with suppress(ValueError, RecursionError):
                 if isinstance(row := json.loads(line), dict):
                     yield self.result(row)
