@@ -96,7 +96,7 @@ def test_the_language_model_is_tried_as_a_reranker(tmp_path: Path) -> None:
     found = probe.reranker(config.load(tmp_path, overrides=overrides))
     assert found is not None
     assert (found.provider, found.model) == ("llm", "fake/echo")
-    assert "no JSON that fits" in found.trouble  # it says again what it is asked
+    assert "neither yes nor no" in found.trouble  # it says again what it is asked
 
 
 def test_a_trial_leaves_no_score_behind(settings: Callable[..., Settings], server: Server) -> None:

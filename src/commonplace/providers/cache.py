@@ -1,6 +1,6 @@
 """Caches of paid answers: vectors and completions on disk for all workspaces, scores in memory.
 
-A cache on disk is one SQLite file, derived, bounded and private. It never fails a call: what cannot be read is
+A cache on disk is one SQLite file, derived, bounded and private. It fails no call: what cannot be read is
 asked again, what cannot be written is not kept. Keys are hashes of requests; their text is not in it.
 """
 

@@ -6,7 +6,8 @@ The breaker learns how it goes: an answer closes it, another failure does not ke
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ class Trial:
 def embedders(
     settings: Embedding, accounts: Accounts | None = None, *, measure: bool = False
 ) -> tuple[Trial, ...]:
-    """Try the embedding model that settings name and each that may stand in; none where they name none.
+    """Try the embedding model that settings name and each that may stand in; empty where they name none.
 
     A key that cannot be read is the trouble of the first alone.
     """
@@ -87,19 +88,20 @@ def embedders(
 def embedder(
     spec: Spec, settings: Embedding, accounts: Accounts | None = None, *, measure: bool = False
 ) -> Trial:
-    """Try an embedding model; what a provider can do wrong is `trouble`, not an error.
+    """Try an embedding model; a failure of its provider is `trouble`, not an error.
 
     With `measure` a batch of passages is timed as well.
     """
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
-    trial = _Trying(EMBEDDERS, spec.provider, model_of(spec), "embedding" if spec.key else "")
-    with trial:
+
+    def work(opened: ExitStack) -> dict[str, Any]:
+        began = time.perf_counter()
         model: Any = EMBEDDERS.create(spec)
         ask = model.embed
         if not opening.is_local(spec):
             from commonplace.providers.embedding.remote import GuardedEmbedder
 
-            trial.opened = model  # to be closed: it is not the one that searches use
+            opened.callback(model.close)  # it is not the one that searches use
             ask = GuardedEmbedder(
                 model,
                 breaker=Insisting(opening.breaker()),
@@ -110,53 +112,76 @@ def embedder(
             ).try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
-        seconds, speed = time.perf_counter() - trial.began, 0.0
+        seconds, speed = time.perf_counter() - began, 0.0
         if measure:
             ask([f"{PASSAGE} ({number})" for number in range(BATCH)], "passage")
-            speed = BATCH / max(time.perf_counter() - trial.began - seconds, 1e-9)
-        trial.fields |= {"dimensions": dimensions, "scripts": model.scripts}
-        trial.fields |= {"seconds": seconds, "texts_per_s": speed}
-    return trial.result()
+            speed = BATCH / max(time.perf_counter() - began - seconds, 1e-9)
+        return {"dimensions": dimensions, "scripts": model.scripts, "seconds": seconds, "texts_per_s": speed}
+
+    table = "embedding" if spec.key else ""
+    return _tried(work, Trial(spec.provider, model_of(spec)), EMBEDDERS, spec.provider, spec.model, table)
 
 
 def llm(
     workspace: Workspace, settings: Settings, *, environ: Mapping[str, str] | None = None
 ) -> Trial | None:
-    """Try the language model of the settings, None where none is set; what can go wrong is `trouble`."""
+    """Try the language model of the settings, None where none is set; a failure is `trouble`."""
     chosen = settings.llm
     if chosen.provider == NONE:
         return None
     from commonplace.providers.llm.base import Message
 
-    with _Trying(LLMS, chosen.provider, chosen.model) as trial:
+    def work(opened: ExitStack) -> dict[str, Any]:
         client = opening.open_llm(workspace, settings, breaker=Insisting(opening.breaker()), environ=environ)
         assert client is not None
-        trial.opened = client.model
-        trial.model = client.model.name
+        opened.callback(getattr(client.model, "close", lambda: None))
         prompt = [Message("user", PROMPT)]
         answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
-        trial.fields |= {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
-    return trial.result()
+        return {"model": client.model.name, "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
+
+    return _tried(work, Trial(chosen.provider, chosen.model), LLMS, chosen.provider, chosen.model)
 
 
 def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | None:
-    """Try the reranker of the settings, None where none is set; what can go wrong is `trouble`."""
+    """Try the reranker of the settings, None where none is set; a failure is `trouble`."""
     chosen = settings.reranking
     if chosen.provider == NONE:
         return None
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
-    table = "reranking" if chosen.key_file or chosen.keyring else ""
-    trial = _Trying(RERANKERS, chosen.provider, reranker_model(settings), table)
-    if chosen.provider == LLM:
-        trial.mended_as = (LLMS, settings.llm.provider, settings.llm.model, "")
-    with trial:
+
+    def work(opened: ExitStack) -> dict[str, Any]:
         model = opening.open_reranker(patient, accounts, trial=Insisting(opening.breaker()))
         assert model is not None
-        trial.opened = model
+        opened.callback(model.close)
         scores = model.try_out(QUESTION, TEXTS)
-        best = TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]
-        trial.fields |= {"scores": tuple(scores), "best": best}
-    return trial.result()
+        return {"scores": tuple(scores), "best": TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]}
+
+    trial = Trial(chosen.provider, reranker_model(settings))
+    if chosen.provider == LLM:
+        return _tried(work, trial, LLMS, settings.llm.provider, settings.llm.model)
+    table = "reranking" if chosen.key_file or chosen.keyring else ""
+    return _tried(work, trial, RERANKERS, chosen.provider, trial.model, table)
+
+
+def _tried(
+    work: Callable[[ExitStack], dict[str, Any]],
+    trial: Trial,
+    catalog: Catalog[Any],
+    provider: str,
+    model: str,
+    table: str = "",
+) -> Trial:
+    """Do the work of a trial; close what it opened, and turn an error into `trouble` with a remedy.
+
+    The remedy is about a model of a provider, whose key the settings of `table` name.
+    """
+    began = time.perf_counter()
+    try:
+        with ExitStack() as opened:
+            fields = work(opened)
+    except CommonplaceError as error:
+        fields = {"trouble": str(error), "remedy": _remedy(error, catalog, provider, model, table)}
+    return replace(trial, **{"seconds": time.perf_counter() - began, **fields})
 
 
 def model_of(spec: Spec) -> str:
@@ -177,37 +202,6 @@ def _name(catalog: Catalog[Any], provider: str, model: str) -> str:
         return model or catalog.find(provider).model
     except ConfigError:
         return ""
-
-
-class _Trying:
-    """A trial under way: errors become `trouble` with a remedy, and what was opened is closed then.
-
-    `table` names the table of settings that says where the key is.
-    """
-
-    def __init__(self, catalog: Catalog[Any], provider: str, model: str, table: str = "") -> None:
-        self.provider, self.model = provider, model
-        self.mended_as: tuple[Catalog[Any], str, str, str] | None = None  # whom the remedy is about
-        self.fields: dict[str, Any] = {}
-        self.opened: Any = None
-        self.began = time.perf_counter()
-        self._catalog, self._table = catalog, table
-
-    def __enter__(self) -> _Trying:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        self.fields.setdefault("seconds", time.perf_counter() - self.began)
-        if hasattr(self.opened, "close"):
-            self.opened.close()
-        if not isinstance(error, CommonplaceError):
-            return False
-        about = self.mended_as or (self._catalog, self.provider, self.model, self._table)
-        self.fields |= {"trouble": str(error), "remedy": _remedy(error, *about)}
-        return True
-
-    def result(self) -> Trial:
-        return Trial(self.provider, self.model, **self.fields)
 
 
 def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model: str, table: str) -> str:
