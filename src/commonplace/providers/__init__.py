@@ -1,1 +1,1 @@
-"""Models and services behind one door: addresses, costs, embeddings, language models, rerankers."""
+"""Models and services: embeddings, language models, rerankers; their costs and caches; one HTTP client."""

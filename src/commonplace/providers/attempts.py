@@ -54,7 +54,7 @@ def repeated(
 def within(provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "") -> _Result:
     """Run work and return its result, or raise Unanswered when the deadline comes first.
 
-    `server` is the address for that error, if there is one.
+    `server` is the address for that error; it may be empty.
     """
     return next(relayed(provider, lambda: iter([work()]), deadline, server))
 

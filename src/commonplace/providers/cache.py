@@ -34,11 +34,14 @@ MAX_BYTES = 64_000_000
 _SPARE = 0.1  # of the limit is free after the least recently used had to go, so that this comes seldom
 _BUSY_S = 2.0
 _AT_ONCE = 500  # parameters of one statement
-_TOUCH_S = {"vectors": 3600.0, "answers": 60.0}  # a use is noted this often at most: reading should not write
+_TOUCH_S = {
+    "vectors": 3600.0,
+    "answers": 60.0,
+}  # a use is written down this often at most: reading should not write
 
 
 class CacheStats(NamedTuple):
-    """What a cache on disk holds: entries, bytes on disk, its limit, entries by model.
+    """The size of a cache on disk: entries, bytes on disk, its limit, entries by model.
 
     `limit` is in vectors or in bytes of answers, models go by fingerprint or name. `oldest_s` is when the
     oldest was used or made, in seconds since 1970, 0 for none; `max_age_s` how long one stays.
@@ -62,7 +65,7 @@ class _DiskCache:
         self._database = Database(self.path, self._schema, busy_s=_BUSY_S)
 
     def stats(self) -> CacheStats:
-        """Count what is there; an empty count where there is no file. Raises NoteUnreadable."""
+        """Count the entries; an empty count without a file. Raises NoteUnreadable."""
         if not self.path.exists():
             return CacheStats(0, 0, self.limit, {})
         with self._opened.reading() as connection:
@@ -115,7 +118,7 @@ class _DiskCache:
                 self._database.remove()
 
     def _rows(self, keys: Sequence[bytes], column: str, used: str, since: float = -1.0) -> dict[bytes, Any]:
-        """A column of the rows with these keys, none older; their use is noted now and then."""
+        """A column of the rows with these keys that are newer than `since`; their use is recorded."""
         rows: dict[bytes, Any] = {}
         if not self.path.exists():
             return rows
@@ -256,7 +259,7 @@ CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
 class ScoreCache:
     """Scores of one process by model, question and text; the least recently used go first.
 
-    They are not kept on disk: few questions are asked twice by two processes.
+    They are not kept on disk: two processes rarely score the same question.
     """
 
     def __init__(self, entries: int = MAX_SCORES) -> None:
@@ -328,7 +331,7 @@ def vectors_file() -> Path:
 
 
 def vector_models() -> list[str]:
-    """Return the fingerprints of the models with vectors in the cache; none of a damaged one."""
+    """Return the fingerprints of the models with vectors in the cache; an empty list for a damaged one."""
     cache = VectorCache()
     try:
         return list(cache.stats().models) if paths.root_of(cache.path).is_file(cache.path) else []

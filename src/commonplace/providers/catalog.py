@@ -27,7 +27,7 @@ LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a model is made from, as the owner configured it; empty fields take the provider's defaults.
+    """A model as the owner configured it; empty fields take the provider's defaults.
 
     `base_url` is the address of an endpoint. `dimensions` asks for shorter vectors where a model can give
     them. `deadline_s` bounds one call for passages
@@ -48,7 +48,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it: `provider:model`."""
+        """The name for people: `provider:model`."""
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return how well each text answers the question, from 0 to 1, higher is better.

@@ -1,8 +1,8 @@
-"""What calls to models cost: prices, the record of every call, and the caps that hold them back.
+"""Costs of calls to models: prices, the record of every call, and caps on them.
 
 The ledger is one SQLite file in the workspace's derived folder. No prompt, answer or key is ever in it.
-Reservations of budgets lie beside the calls: what is checked, reserved, recorded and freed is in one file's
-transactions. Money is counted in billionths of a US dollar, so that sums of many small calls are exact.
+Reservations of budgets are in the same file as the calls, so that each check and record is one transaction.
+Money is counted in billionths of a US dollar, so that sums of many small calls are exact.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 class Prices(NamedTuple):
     """Prices in billionths of a dollar per million tokens, in and out, by provider and model.
 
-    `batches` are the percents of the price that batches of a provider cost, all of it where none are known.
+    `batches` are the percents of the price that batches of a provider cost, 100 where it is not in the table.
     """
 
     free: frozenset[str]
@@ -179,7 +179,7 @@ class Ledger:
 
     @property
     def prices(self) -> Prices:
-        """What calls cost, read when it is first needed. Raises ConfigError for unreadable prices."""
+        """The table of prices, read when it is first needed. Raises ConfigError if it is unreadable."""
         if self._prices is None:
             self._prices = load_prices()
         return self._prices
@@ -201,7 +201,7 @@ class Ledger:
     ) -> None:
         """Record a call; what a reservation held is free again. `outcome` is `ok` or one word for a failure.
 
-        What is `batched` costs what batches cost. Raises NoteUnreadable, ConfigError for unreadable prices.
+        A `batched` call has the price of batches. Raises NoteUnreadable, ConfigError for unreadable prices.
         """
         cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
         names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]
@@ -223,7 +223,7 @@ class Ledger:
             return ()
         group = _GROUPS[by]
         order = "1" if by == "day" else "price DESC, came + went DESC, 1"
-        # What an answer from the cache once took is no use of today.
+        # The tokens of an answer from the cache were used earlier.
         with self.database.reading() as connection:
             rows: list[Any] = list(
                 connection.execute(
@@ -260,7 +260,7 @@ GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
 
 class Caps(NamedTuple):
-    """The most that may be spent, in tokens (in and out together) and in US dollars; None is no cap."""
+    """The most that may be spent, in tokens (in and out together) and in US dollars; None: unlimited."""
 
     tokens_a_day: int | None = None
     tokens_a_run: int | None = None
@@ -294,8 +294,8 @@ class Budget:
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
         """Reserve the most that a call can take; return what to give to `Ledger.record`.
 
-        `cost` is in billionths of a dollar, None for an unknown price. Without caps nothing is reserved.
-        Raises BudgetExceeded, with nothing reserved.
+        `cost` is in billionths of a dollar, None for an unknown price. Without caps the call is not reserved.
+        Raises BudgetExceeded, without a reservation.
         """
         caps, kind = self.caps, self.kind
         if not caps:
@@ -352,7 +352,7 @@ class Accounts:
     """Budgets for the models of one workspace; safe to share between threads."""
 
     def __init__(self, workspace: Workspace, folder: Path | None = None) -> None:
-        """Name the workspace, or another folder for the ledger; nothing is made before a model is asked."""
+        """Name the workspace, or another folder for the ledger; the file is made with the first call."""
         self.folder = folder or workspace.derived
         self._workspace = None if folder else workspace
         self._lock = threading.Lock()

@@ -61,7 +61,7 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
 
 
 def is_missing(spec: Spec) -> bool:
-    """Whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
+    """Tell whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
     if spec.provider != fastembed.PROVIDER:
         return False
     return not fastembed.is_here(fastembed.find(spec.model))
@@ -247,7 +247,7 @@ class OllamaServer(Endpoint):
     def pull(self, name: str, progress: Callable[[int, int], None]) -> Kept:
         """Let the server fetch a model; `progress` takes bytes done and to do. Raises ProviderError.
 
-        What had come before an interruption the server keeps, and goes on from there.
+        After an interruption the server continues with the bytes that it has.
         """
         sizes: dict[str, tuple[int, int]] = {}
         finished = False

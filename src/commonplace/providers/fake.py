@@ -115,7 +115,7 @@ class FakeReranker:
         return [len(asked & set(_words(text))) / max(1, len(asked)) for text in texts]
 
     def close(self) -> None:
-        """Count that it was closed; nothing is open."""
+        """Count that it was closed."""
         self.closed += 1
 
 

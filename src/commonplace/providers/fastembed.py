@@ -41,7 +41,7 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
 _REACH_S = 10.0
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
-# What a tokenizer is made from, beside the weights; whichever of these a model has.
+# Files of a tokenizer; a model has some of them.
 _BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
 
@@ -51,7 +51,7 @@ def folder() -> Path:
 
 
 def default(kind: Kind) -> str:
-    """Return the model of a kind that is used where none is named."""
+    """Return the default model of a kind."""
     return (EMBEDDERS if kind == "embedding" else RERANKERS).rows[PROVIDER].model
 
 
@@ -78,7 +78,7 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
 
 
 def is_here(row: Mapping[str, Any]) -> bool:
-    """Whether the files of a model lie in `folder()`, whole."""
+    """Tell whether all files of a model are in `folder()`."""
     return _place(row) is not None
 
 
@@ -135,7 +135,7 @@ def opened(row: Mapping[str, Any], kind: Kind = "embedding", *, fetch: bool = Fa
     runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
     session: dict[str, Any] = {"threads": 1, "providers": ["CPUExecutionProvider"]}
     if ".onnx" not in row["model_file"]:
-        session = {}  # a static model has none, and warns of options for one
+        session = {}  # a static model has no session, and warns of options for it
     make = _class(kind)
 
     def work() -> Any:  # noqa: ANN401
@@ -230,14 +230,14 @@ class LocalEmbedder:
 
             def work(text: str) -> Floats:
                 prefixed = prefix + runtime.clean(text, characters)
-                # One text by itself, so that nothing is padded.
+                # One text at a time, so that it is not padded.
                 return unit(runtime.run(PROVIDER, lambda: next(iter(run([prefixed])))), self.dimensions)
 
             return np.stack(runtime.each(work, texts))
 
 
 def _identity(path: Path) -> tuple[str, str, int]:
-    """What tells a file from another one of its name: in the hub's cache it links to a blob named by hash."""
+    """The identity of a file: in the hub's cache it is a link to a blob that is named by its hash."""
     return path.name, Path(os.path.realpath(path)).name, path.stat().st_size
 
 
@@ -274,7 +274,7 @@ class LocalReranker:
     """
 
     def __init__(self, spec: Spec, name: str, load: Callable[[], Pairing]) -> None:
-        """Put a model together; nothing is loaded."""
+        """Prepare a model without loading it."""
         self.name, self.model, self.fingerprint = f"{PROVIDER}:{name}", name, f"{name}@"
         self.shared = Shared(load)
         self._timeout_s = spec.query_deadline_s
@@ -332,7 +332,7 @@ def load_reranker(spec: Spec) -> LocalReranker:
         tokenizer.enable_truncation(room, strategy="only_second")
 
         def score(question: str, text: str) -> float:
-            (logit,) = model.rerank(question, [text])  # one pair by itself, so that nothing is padded
+            (logit,) = model.rerank(question, [text])  # one pair at a time, so that it is not padded
             return sigmoid(float(logit))
 
         return Pairing(tokenizer, room, score)

@@ -114,14 +114,14 @@ class Guard(Generic[Request, Answer]):
 
     def record_known(self, purpose: str, tokens: int, tokens_out: int = 0) -> None:
         """Record a call that was not made, because the cache knew all of it."""
-        with suppress(ProviderError):  # nothing was spent, so the answer need not be lost for the ledger
+        with suppress(ProviderError):  # it cost 0, so a ledger that fails must not lose the answer
             self._record(purpose, tokens, tokens_out, OK, cached=True)
 
     @contextmanager
     def asking(self) -> Iterator[None]:
         """Around all requests of one call: refuse it while the provider is left alone, and note how it ends.
 
-        A question that is too long says nothing about its provider, nor does a cap. Raises ProviderError.
+        A text that is too long, or a cap, is not a failure of the provider. Raises ProviderError.
         """
         breaker, name = self._breaker, self._breaker_name
         if breaker is None:
@@ -160,7 +160,7 @@ class Guard(Generic[Request, Answer]):
 
         That is what the `Call` says in the end, or `about` so many. What was sent and not answered may be
         charged all the same. Raises BudgetExceeded before the request, ProviderError where the ledger cannot
-        be had: nothing is spent that is not written down.
+        be written: every cost must be recorded.
         """
         call, reservation, outcome = Call(), None, ABANDONED
         if self.budget is not None:

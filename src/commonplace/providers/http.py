@@ -70,7 +70,7 @@ class Answer(NamedTuple):
 
 
 class Endpoint:
-    """One provider's address and key; safe to use from several threads, and does nothing until it is used.
+    """One provider's address and key; safe to use from several threads; the first request connects.
 
     `remedy` is what to do where no server answers at the address.
     """
@@ -106,7 +106,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether requests stay on this machine."""
+        """True if requests stay on this machine."""
         return is_loopback(self._host)
 
     def reach(self, deadline: Deadline) -> Deadline:
@@ -224,7 +224,7 @@ class Endpoint:
         headers: Mapping[str, str],
         silence_s: float,
     ) -> Iterator[httpx.Response]:
-        """An answer of 2xx, to be read here. Raises ProviderError, permanent where asking again is no use."""
+        """An answer of 2xx, to be read here. Raises ProviderError, permanent if a retry is useless."""
         import httpx
 
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
@@ -351,7 +351,7 @@ def _key_fault(host: str, url: str, key: Secret) -> str:
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of a URL, or nothing if it has none; no user before the host."""
+    """Return scheme, host and port of a URL without a user; empty if it has no host."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -369,6 +369,6 @@ def _address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, written as a name or in figures, is this machine."""
+    """Tell whether a host, a name or an IP address, is this machine."""
     address = _address_of(host)
     return host == "localhost" or (address is not None and address.is_loopback)

@@ -54,8 +54,8 @@ class Choice(NamedTuple):
 def choose(settings: Embedding) -> Choice:
     """Return the embedding provider and model that settings name, or that the rest of them implies.
 
-    What is found on the machine implies nothing: a key that lies in the environment, or a server that happens
-    to run, is no leave to send notes there.
+    A key in the environment, or a server that happens to run, does not choose: that is no permission to send
+    notes there.
     """
     if settings.provider != AUTO:
         return Choice(settings.provider, settings.model)
@@ -65,7 +65,7 @@ def choose(settings: Embedding) -> Choice:
 
 
 def _named(model: str) -> Choice:
-    """What the name of a model alone implies."""
+    """The provider of a model by its name alone."""
     if not model:
         return Choice("builtin", "")
     owner, _, name = model.partition("/")
@@ -78,7 +78,7 @@ def _named(model: str) -> Choice:
 
 
 def _is_ollama(base_url: str) -> bool:
-    """Whether an address is that of an Ollama server, by its port."""
+    """Tell by the port whether an address is that of an Ollama server."""
     try:
         place = urlsplit(base_url)
         return place.port == _OLLAMA_PORT and place.path.strip("/") == ""
@@ -87,10 +87,10 @@ def _is_ollama(base_url: str) -> bool:
 
 
 def specs(settings: Embedding) -> list[Spec]:
-    """Return what settings ask for: the provider first, then those that stand in for it.
+    """Return the models of the settings: the chosen one first, then the fallbacks.
 
-    One that stands in is a provider's name, or `provider/model`; one of the same provider has its address and
-    key. Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
+    A fallback is a provider's name, or `provider/model`; with the same provider it has its address and key.
+    Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
     """
     chosen = choose(settings)
     first = Spec(
@@ -107,7 +107,7 @@ def specs(settings: Embedding) -> list[Spec]:
         named.append(Spec(provider, model, **place))  # type: ignore[arg-type]
     if settings.provider == AUTO:
         named.append(Spec("builtin"))
-    # The deadlines of the settings mean nothing to a model in this process.
+    # The deadlines of the settings do not apply to a model in this process.
     return [
         spec
         if is_local(spec)
@@ -117,7 +117,7 @@ def specs(settings: Embedding) -> list[Spec]:
 
 
 def is_local(spec: Spec) -> bool:
-    """Whether an embedding model runs in this process; a server may hang or be gone, here as well."""
+    """Tell whether an embedding model runs in this process; a local server counts as remote."""
     with suppress(ConfigError):
         row = EMBEDDERS.find(spec.provider)
         return bool(row.local) and not (row.base_url or spec.base_url)
@@ -127,7 +127,7 @@ def is_local(spec: Spec) -> bool:
 def models(settings: Embedding, accounts: Accounts | None = None) -> Iterator[Embedder | str]:
     """Make each embedding model that settings name, the first choice first; a text says why one is of no use.
 
-    What they take is recorded and capped by `accounts`, as one run. Raises ConfigError.
+    `accounts` records and caps their calls, as one run. Raises ConfigError.
     """
     return _made(specs(settings), settings, accounts)
 
@@ -135,7 +135,7 @@ def models(settings: Embedding, accounts: Accounts | None = None) -> Iterator[Em
 def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedder | None:
     """Make the model that an index was filled with, if questions may go to it: None otherwise.
 
-    One that the owner's settings name, another one at the very place that they name, or one that ships: an
+    It must be in the owner's settings, another model at the address that they name, or a bundled one: an
     index may have come with a folder, and what it says must not decide where questions are sent. Raises
     ConfigError.
     """
@@ -175,7 +175,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
     batches = None
     if accounts and settings.batch and batch.supports(model):
-        folder = accounts.folder  # where batches under way are noted
+        folder = accounts.folder  # for the batches under way
         store = batch.Store(folder / "batches.json", folder / "locks" / "batches.lock")
         batches = partial(batch.embed_each, model, store)
     return GuardedEmbedder(
@@ -191,7 +191,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
 
 def is_remote(model: Embedder) -> bool:
-    """Whether a model made here is behind a server, so that embedding may take long and cost money."""
+    """Tell whether a model made here is behind a server, so that embedding may take long and cost money."""
     return hasattr(model, "try_out")
 
 
@@ -248,11 +248,11 @@ def open_llm(
     run: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Client | None:
-    """Make the language model of the settings, or None where none is set, which is the default.
+    """Make the language model of the settings, or None without one, which is the default.
 
-    Answers are kept only where it can be told which of them hold a secret: `redaction.redact.holds_secret`.
+    Answers are cached only with `holds_secret`, which recognizes secrets (`redaction.redact.holds_secret`).
     `run` names what the caps of a run are for; each call of this function is a run of its own without it.
-    Nothing is asked yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    No request is made yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
     if settings.llm.provider == NONE:
         return None
@@ -283,7 +283,7 @@ def _llm(
     run: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Client:
-    """The language model that is set, over a ledger that is opened then; without one nothing is capped."""
+    """The language model that is set, over a ledger that is opened then; without it calls are not capped."""
     from commonplace.base.paths import user_cache_dir
     from commonplace.providers.cache import AnswerCache
     from commonplace.providers.costs import Budget, caps
@@ -304,12 +304,12 @@ def _llm(
 def open_reranker(
     settings: Settings, accounts: Accounts | None = None, *, run: str = "", trial: Breaker | None = None
 ) -> GuardedReranker | None:
-    """Make the reranker of the settings, or None where none is set, which is the default.
+    """Make the reranker of the settings, or None without one, which is the default.
 
-    What it takes is recorded in the ledger of `accounts`, held to the caps of its table (the language model
+    Its calls are recorded in the ledger of `accounts`, held to the caps of its table (the language model
     to those of [llm]); `run` names what the caps of a run are for. Scores are kept in memory, for all that
-    this process opens; a `trial` has no cache and a breaker of its own. Nothing is asked or loaded yet.
-    Raises ConfigError, MissingExtra, ProviderError for a missing key, an unfit address or an absent model.
+    this process opens; a `trial` has no cache and a breaker of its own. No request is made yet. Raises
+    ConfigError, MissingExtra, ProviderError for a missing key, an unfit address or an absent model.
     """
     chosen = settings.reranking
     if chosen.provider == NONE:

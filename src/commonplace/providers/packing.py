@@ -89,9 +89,9 @@ def ask_in_parts(
     texts: Sequence[str],
     shorten: Callable[[str], str] = lambda text: "",
 ) -> list[_Result]:
-    """Ask for what belongs to each text; what a provider finds too long is asked for in two halves.
+    """Call `ask` with texts and return a result for each; texts that are too long go in two halves.
 
-    A single text is asked for again as `shorten` makes it. Raises TooLarge where that gives nothing.
+    A single text is shortened instead. Raises TooLarge where `shorten` returns an empty text.
     """
     try:
         return ask(texts)

@@ -40,7 +40,7 @@ DEADLINE_S, LLM_DEADLINE_S = 30.0, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of trying a model.
+    """The result of trying a model.
 
     `seconds` is how long it took, loading included. `trouble` says why it did not answer, empty if it did;
     `remedy` is what mends that, where one is known beyond what `trouble` says. An embedding model has
@@ -63,14 +63,14 @@ class Trial:
 
     @property
     def answered(self) -> bool:
-        """Whether an answer came."""
+        """True if the model answered."""
         return not self.trouble
 
 
 def embedders(
     settings: Embedding, accounts: Accounts | None = None, *, measure: bool = False
 ) -> tuple[Trial, ...]:
-    """Try the embedding model that settings name and each that may stand in; empty where they name none.
+    """Try the embedding model that settings name and each fallback; empty without any.
 
     A key that cannot be read is the trouble of the first alone.
     """
@@ -125,7 +125,7 @@ def embedder(
 def llm(
     workspace: Workspace, settings: Settings, *, environ: Mapping[str, str] | None = None
 ) -> Trial | None:
-    """Try the language model of the settings, None where none is set; a failure is `trouble`."""
+    """Try the language model of the settings, None without one; a failure is `trouble`."""
     chosen = settings.llm
     if chosen.provider == NONE:
         return None
@@ -143,7 +143,7 @@ def llm(
 
 
 def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | None:
-    """Try the reranker of the settings, None where none is set; a failure is `trouble`."""
+    """Try the reranker of the settings, None without one; a failure is `trouble`."""
     chosen = settings.reranking
     if chosen.provider == NONE:
         return None
@@ -205,7 +205,7 @@ def _name(catalog: Catalog[Any], provider: str, model: str) -> str:
 
 
 def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model: str, table: str) -> str:
-    """What mends an error of a provider: a command or one line; empty if unknown."""
+    """The remedy for an error of a provider: a command or one line; empty if unknown."""
     if isinstance(error, MissingExtra):
         return error.remedy
     if not isinstance(error, ProviderError):

@@ -135,7 +135,7 @@ def _text(row: Mapping[str, object], key: str) -> str:
 
 
 def _program() -> str:
-    """The program, never one of the current folder. Raises ProviderError where there is none."""
+    """The program, never one of the current folder. Raises ProviderError where it is missing."""
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
     if found := shutil.which(NAME, path=path):
         return found

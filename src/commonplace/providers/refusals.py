@@ -51,7 +51,7 @@ class Unanswered(ProviderError):
 
 
 class Unreachable(ProviderError):
-    """No connection came about, so nothing was sent."""
+    """No connection was made, so the request was not sent."""
 
 
 class TooLarge(ProviderError):
@@ -109,7 +109,7 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
 def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:
     """Return the seconds before the next attempt: as asked, or longer each time, spread at random."""
     if error.retry_after_s is not None:
-        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, hides nothing
+        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, is not a secret
     longest = min(longest_s, first_s * 2 ** (attempt - 1))
     return random.uniform(longest / 2, longest)  # noqa: S311
 

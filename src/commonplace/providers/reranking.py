@@ -62,7 +62,7 @@ class RemoteReranker:
         self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
 
     def score(self, question: str, texts: Sequence[str], watcher: Watcher = unwatched) -> list[float]:
-        """Return the scores of texts before the deadline. Raises ProviderError; then none is returned."""
+        """Return the scores of texts before the deadline. Raises ProviderError if one is missing."""
         deadline = Deadline(self._timeout_s)
         limits = self.service.limits
         question = packing.cut(packing.clean(question), limits.input_tokens // 2)
@@ -107,7 +107,7 @@ class RemoteReranker:
 
 
 def are_logits(scores: Iterable[float]) -> bool:
-    """Whether scores are no probabilities: one at least lies outside 0 to 1."""
+    """Tell whether scores are logits: at least one lies outside 0 to 1."""
     return any(not -_ROUNDED <= score <= 1 + _ROUNDED for score in scores)
 
 
@@ -160,7 +160,7 @@ _AROUND = 8  # tokens that a tokenizer may put around a pair, generously
 class GuardedReranker:
     """Scores what the cache does not know, unless the provider is left alone or a cap would be passed.
 
-    A blank text answers nothing: it scores 0 without a request; so does every text where
+    A blank text scores 0 without a request; so does every text where
     the question is blank.
     """
 

@@ -130,7 +130,7 @@ def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
 
 def clean(text: str, characters: int) -> str:
     """Return a text that any tokenizer takes, no longer than so many characters."""
-    # Half a surrogate pair is no text; a tokenizer would refuse it.
+    # A tokenizer refuses half a surrogate pair.
     return text[:characters].encode("utf-8", "replace").decode("utf-8")
 
 
@@ -156,7 +156,7 @@ class Shared(Generic[T]):
     def __init__(
         self, load: Callable[[], T], idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Note how it is made; nothing is loaded yet."""
+        """Prepare it; `load` is called at the first use."""
         self._load = load
         self._idle_s = idle_s
         self._clock = clock
@@ -172,7 +172,7 @@ class Shared(Generic[T]):
 
     @property
     def loaded(self) -> bool:
-        """Whether it is in memory now."""
+        """True while it is in memory."""
         return self._held is not None
 
     @contextmanager

@@ -13,7 +13,7 @@ from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
 from commonplace.providers.opening import AUTO, NONE
 
-# What belongs to a provider and goes with it when another is chosen.
+# Settings of a provider, which go with it when another is chosen.
 _PLACE = ("base_url", "key_file", "keyring")
 OWN: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "dimensions", *_PLACE),
@@ -31,7 +31,7 @@ _TAKES: Mapping[tuple[str, str], tuple[str, ...]] = {
 def select(name: str, former: Embedding, flags: Mapping[str, object] | None = None) -> Embedding:
     """Return settings with another embedding model, by `PROVIDER` or `PROVIDER/MODEL`, and flags by name.
 
-    What belonged to the former provider is left out; with the same provider, its address and key stay, and
+    Settings of the former provider are left out; with the same provider, its address and key stay, and
     with the same model all of it. Raises ConfigError for an unknown provider, for what it does not take, and
     for what it lacks.
     """
@@ -64,7 +64,7 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
 def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[str, object]:
     """Return the settings that MODEL or PROVIDER/MODEL and an address stand for, by dotted key.
 
-    Neither sets nothing. One provider's model, address and key are not another's. Raises ConfigError, as
+    Without both the result is empty. A change of provider drops address and key. Raises ConfigError, as
     `select_llm` does.
     """
     if model is None and base_url is None:
@@ -99,7 +99,7 @@ def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
 
 
 def meanwhile(former: Embedding, chosen: Embedding) -> str:
-    """Say what answers until a sync has made the vectors of the chosen model; empty where nothing changes."""
+    """Say what answers until a sync has made the vectors of the chosen model; empty without a change."""
     active, other = opening.choose(former), opening.choose(chosen)
     same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
     if chosen.provider == NONE or (

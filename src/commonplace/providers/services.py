@@ -34,7 +34,7 @@ class Family(NamedTuple):
     """Embedding models that take their texts in the same way.
 
     `query` and `passage` are prefixes, `max_tokens` is the limit of one input with its prefix, `dimensions`
-    the length of a vector unless a shorter one is asked for (0: not known).
+    the length of a vector unless a shorter one is requested (0: unknown).
     """
 
     query: str = ""
@@ -48,13 +48,13 @@ class Family(NamedTuple):
         return self.query if kind == "query" else self.passage
 
 
-# Most models that are served today know both scripts, and full text answers beside a model that does not.
+# Most models that are served today know both scripts, and full text answers where a model does not.
 UNKNOWN = Family()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one embedding request asks for; `dimensions` is None unless shorter vectors are wanted."""
+    """The content of one embedding request; `dimensions` is None unless shorter vectors are wanted."""
 
     model: str
     inputs: Sequence[str]
@@ -229,7 +229,7 @@ def models(name: str, field: Literal["models", "suggested"] = "models") -> tuple
 
 
 def owner(model: str) -> str:
-    """Return the service whose embedding model has this name, "" for none."""
+    """Return the service whose embedding model has this name, or an empty string."""
     rows = _table()["embedding"].items()
     return next((name for name, row in rows if model.startswith(tuple(row.get("names", ())))), "")
 

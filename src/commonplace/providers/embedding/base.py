@@ -1,4 +1,4 @@
-"""What an embedding model is to the rest of the system, and vectors as they are kept.
+"""The interface of an embedding model, and vectors as they are kept.
 
 Kept are int8 rows, a quarter of the size; cosines stay above .9999 of the float ones.
 """
@@ -33,7 +33,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name for people."""
 
     @property
     def dimensions(self) -> int:
@@ -47,7 +47,7 @@ class Embedder(Protocol):
     def fingerprint(self) -> str:
         """Changes with anything that changes a vector; vectors of two fingerprints are never compared.
 
-        One that reads Chinese by a part of its own, or gives the vectors of words as well, joins these
+        A model that reads Chinese by a separate part, or gives the vectors of words as well, joins these
         (`joined`): a new part changes no other vector.
         """
 
@@ -60,7 +60,7 @@ class Batching(Embedder, Protocol):
 
     @property
     def by_batches(self) -> bool:
-        """Whether that is wanted."""
+        """True if the owner wants batches."""
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows as they come. Raises ProviderError, StillWorking."""
@@ -82,7 +82,7 @@ def gives_words(model: object) -> TypeGuard[WordEmbedder]:
 
 
 def joined(fingerprint: str, *, words: str, han: str) -> str:
-    """Join the fingerprints of a model, of its vectors of words, and of what reads Chinese beside it."""
+    """Join the fingerprints of a model, of its vectors of words, and of its Chinese reader."""
     return fingerprint + _WORDS + words + _HAN + han
 
 
@@ -144,7 +144,7 @@ def dots(rows: Floats, others: Floats) -> Floats:
     """Return the dot products of rows, (n, d), with a vector, (d,), or with rows, (m, d): (n,) or (n, m).
 
     On this thread alone: for less than a millisecond of work a matrix product wakes a thread on every core,
-    each of which then spins for tens of milliseconds beside whatever else is asked.
+    each of which then spins for tens of milliseconds and slows other requests.
     """
     import numpy as np
 
@@ -155,7 +155,7 @@ def dots(rows: Floats, others: Floats) -> Floats:
 def check_length(vectors: Floats, length: int, index: str) -> None:
     """Raise ProviderError where vectors, (…, d), are longer or shorter than those of an index.
 
-    Its `length` is 0 while it has none. A server can have another model behind the same name.
+    Its `length` is 0 while it is empty. A server can have another model behind the same name.
     """
     if length not in (0, vectors.shape[-1]):
         from commonplace.base import remedies

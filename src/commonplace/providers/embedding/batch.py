@@ -1,7 +1,7 @@
 """Many passages through the batch API of OpenAI or Gemini: half the price, within a day.
 
-Each request of a batch holds one text under a key of ours, and results come in any order. A batch is noted
-before it is waited for, so that a later process takes its results instead of paying twice. The direct API
+Each request of a batch holds one text under its own key, and results come in any order. A batch is recorded
+before the wait, so that a later process takes its results instead of paying twice. The direct API
 does what a batch refuses or leaves out.
 
 Protocols: platform.openai.com/docs/guides/batch and ai.google.dev/gemini-api/docs/batch-api
@@ -85,7 +85,7 @@ class Store:
 
 
 class Status(NamedTuple):
-    """Whether a batch is over, and the file of its results, empty where there is none."""
+    """The state of a batch: finished or not, and the file of its results, which may be empty."""
 
     over: bool
     file: str = ""
@@ -219,7 +219,7 @@ def embed_each(
     """Embed passages by batches of a model that `supports` accepts: yield places of texts and unit rows.
 
     The watcher wraps each start of a batch and each direct request. A result counts as kept when the next one
-    is asked for. Texts that no batch takes or brings are asked for directly. Raises StillWorking when time is
+    is requested. Texts that no batch takes or returns go to the direct API. Raises StillWorking when time is
     up before a batch is done, ProviderError when the direct API fails, and what the watcher raises.
     """
     api, prepared, places = _APIS[model.service.name](model), {}, _Places()
@@ -236,7 +236,7 @@ def embed_each(
             store.write([*store.read(), job])
             jobs.append(job)
     except ProviderError:
-        pass  # the rest is asked for directly
+        pass  # the direct API does the rest
     yield from _waited(api, model, store, jobs, places)
     held = {key for job in jobs for key in job.keys}
     left = [key for key in places if key not in held]

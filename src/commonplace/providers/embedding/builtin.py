@@ -1,8 +1,8 @@
-"""The bundled model: all-MiniLM-L6-v2 for English, with a lexicon and an encoder for Chinese beside it.
+"""The bundled model: all-MiniLM-L6-v2 for English, with a lexicon and an encoder for Chinese.
 
 int8, 384 dimensions, no download, no key; both languages share one space. Built by `tools/build_model.py`,
 which says how its weights are kept, and `tools/build_chinese`. Activations are quantised a token at a time
-and every text is run alone, so its vector depends on nothing but the text; two threads keep two cores busy
+and every text is run alone, so its vector depends on the text alone; two threads keep two cores busy
 without padding. What Chinese needs is read when the first Chinese text comes.
 
 The third of six layers of the English model gives a vector for every word of a text, for late interaction:
@@ -65,7 +65,7 @@ class _Loaded(NamedTuple):
     def words(self, text: str, start: int) -> tuple[Floats, Floats]:
         """The vector of a text, and those of its words from a character on.
 
-        Stop words and signs ask and say nothing; of a text of nothing else they count.
+        Stop words and punctuation are left out, unless the text has only those.
         """
         import numpy as np
 
@@ -93,8 +93,8 @@ class BuiltinEmbedder:
     def __init__(self, folder: Path = FOLDER, chinese_folder: Path = chinese.FOLDER) -> None:
         """See that files and libraries are there. Raises ProviderError if one is missing or cut short.
 
-        What only reading them shows, a file that was changed or a library that cannot be loaded, is raised
-        by the first text.
+        A changed file, or a library that cannot be loaded, is found when they are read: the first text
+        raises it.
         """
         Shipped(folder, FILES).check()
         chinese.shipped(chinese_folder).check()
@@ -143,7 +143,7 @@ class BuiltinEmbedder:
 
 
 def load(spec: Spec) -> BuiltinEmbedder:
-    """Make the bundled model; there is nothing to choose."""
+    """Make the bundled model; the specification has no effect."""
     return BuiltinEmbedder()
 
 
@@ -158,7 +158,7 @@ def with_output(model: bytes, name: str) -> bytes:
     """Return an ONNX model that also gives the value of this name inside its graph.
 
     A serialised message may come in parts: lists of a later one are added to those before. So this appends
-    a graph (field 7 of ModelProto) with nothing but one more output (field 12 of GraphProto, whose field 1
+    a graph (field 7 of ModelProto) with one more output only (field 12 of GraphProto, whose field 1
     is its name).
     """
     part = name.encode()

@@ -60,7 +60,7 @@ class Lexicon:
     """
 
     def __init__(self, data: bytes) -> None:
-        """Read the compressed file. Raises ProviderError if it is none."""
+        """Read the compressed file. Raises ProviderError if it is damaged."""
         self._words: dict[str, str] = {}
         word = ""
         try:

@@ -1,6 +1,6 @@
 """Embedding models behind HTTP: texts are prepared and packed, answers are checked.
 
-How a service is asked is data (`services.EmbeddingApi`). Making a model touches no network; its
+The form of requests is data (`services.EmbeddingApi`). Making a model touches no network; its
 vectors are as long as configured, or as in its first answer. `GuardedEmbedder` is such a model behind cache,
 breaker and budget, as the index and a search see it.
 """
@@ -145,7 +145,7 @@ class RemoteEmbedder:
     ) -> Floats:
         """Make (count, dimensions) float32 unit rows of vectors, as `unit_rows` does. Raises ProviderError.
 
-        Their length is the one that was asked for or is `expected`; otherwise the latest answer decides, and
+        Their length is the requested or the `expected` one; otherwise the latest answer decides, and
         an index refuses another length than its own.
         """
         rows = unit_rows(self.service.name, vectors, count, patch=patch)
@@ -201,7 +201,7 @@ def model_of(fingerprint: str) -> str:
 def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bool = False) -> Floats:
     """Return vectors as (count, dimensions) float32 rows of length 1.
 
-    A vector with a value that is no number, or of zeros (bge-m3 on Ollama gives them for some texts), is an
+    A vector with NaN or infinity in it, or of zeros (bge-m3 on Ollama gives them for some texts), is an
     error; with `patch` it becomes the first unit vector, unless all of several are bad. Raises ProviderError,
     also for another number of vectors or several lengths.
     """
@@ -237,7 +237,7 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bo
 
 
 def _several(vectors: Sequence[Sized]) -> str:
-    """Say that vectors have several lengths; nothing where they have one."""
+    """Name the lengths of vectors if there are several; empty if they are all the same."""
     lengths = sorted({len(vector) for vector in vectors})
     return f"gave vectors of several lengths: {', '.join(map(str, lengths))}" if len(lengths) > 1 else ""
 
@@ -336,7 +336,7 @@ class GuardedEmbedder:
     def _by_batches(
         self, texts: Sequence[str], keys: Sequence[bytes], rest: Sequence[int]
     ) -> Iterator[tuple[list[int], Floats]]:
-        """Ask for the texts at some places, and keep what comes before it is handed on."""
+        """Ask for the texts at some places, and cache each result before it is yielded."""
         assert self._batches is not None
         with self._guard.asking():
             watcher = partial(self._request, "embed", {})

@@ -1,4 +1,4 @@
-"""The model that embeds for one workspace: chosen when it is first needed, or the reason for none."""
+"""The model that embeds for one workspace: chosen at its first use, or why it cannot be used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CurrentModel:
         self._lock = threading.RLock()
 
     def load(self) -> Embedder | None:
-        """The model, made once; None if there is none, or none that can be used."""
+        """The model, made once; None if it is not wanted or cannot be used."""
         with self._lock:
             if self.model is None and self.trouble is None and self.wanted:
                 self._choose(lambda model: True)
@@ -79,7 +79,7 @@ class CurrentModel:
             self._accounts.close()
 
     def _choose(self, trusted: Callable[[Embedder], bool]) -> None:
-        """Take the first model of the settings that can be used, and remember why none before it can."""
+        """Take the first model of the settings that can be used, and remember why earlier ones cannot."""
         from commonplace.providers import opening
 
         chosen: Embedder | None = None

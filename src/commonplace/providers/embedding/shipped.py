@@ -12,7 +12,7 @@ from commonplace.base.tuples import NamedTuple
 
 
 class File(NamedTuple):
-    """What a file must be."""
+    """The expected size and hash of a file."""
 
     size: int  # bytes; one that was cut short is noticed at once
     sha256: str

@@ -1,7 +1,7 @@
-"""What a language model is to its callers, and what a provider has to bring.
+"""The interface of a language model for callers, and the one that a provider implements.
 
 Callers see an `Llm` (made by `providers.opening.open_llm`); a provider brings a `Model`, which answers one
-request at a time and knows nothing of caches, budgets and repairs.
+request at a time; caches, budgets and repairs are around it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ToolSpec:
 class ToolCall:
     """A call that a model asks for; `arguments` is JSON as the model wrote it, valid or not.
 
-    An `id` is there, also where a server gives none, and no two calls of an answer have the same.
+    Every call of an answer has its own `id`, also where a server omits it.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class TokenChance:
-    """A token of an answer, the natural logarithm of its probability, and the likeliest tokens beside it."""
+    """A token of an answer, the natural logarithm of its probability, and the likeliest alternatives."""
 
     token: str
     logprob: float
@@ -70,9 +70,9 @@ class TokenChance:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a model.
+    """A request to a model.
 
-    `logprobs` is how many likely tokens to tell at each place (0: none). `deadline_s` bounds the call with
+    `logprobs` is how many likely tokens to report at each place. `deadline_s` bounds the call with
     all its retries. `purpose` goes into the ledger and nowhere else.
     """
 
@@ -91,7 +91,7 @@ class Completion:
     """An answer. `data` is its JSON where a schema was given, `estimated` says that the tokens are a guess.
 
     `finish` is why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or what the provider says.
-    After a repair the token counts are those of both calls; `cached` answers cost nothing now.
+    After a repair the token counts are those of both calls; `cached` answers are free.
     """
 
     text: str
@@ -107,7 +107,7 @@ class Completion:
 
 
 class Model(Protocol):
-    """What a provider brings: one request, one answer."""
+    """A model of a provider: one request, one answer."""
 
     @property
     def provider(self) -> str:

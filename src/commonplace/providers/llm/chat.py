@@ -37,7 +37,7 @@ class Malformed(ValueError):
 
 
 class ChatModel:
-    """A model behind an address; safe to use from several threads, and does nothing until it is asked."""
+    """A model behind an address; safe to use from several threads; it connects with the first request."""
 
     def __init__(self, spec: Spec) -> None:
         """Check model, address and key. Raises ConfigError, ProviderError for an address no key may go to."""
@@ -190,7 +190,7 @@ def _turn(message: Message) -> dict[str, Any]:
 
 
 def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
-    """Return how to ask again after a refusal that names a parameter; None where nothing is left to try."""
+    """Return how to ask again after a refusal that names a parameter; None where no other way is left."""
     if dialect.limit == "max_tokens" and "max_completion_tokens" in refusal:
         return dialect._replace(limit="max_completion_tokens")
     if request.schema is not None and _OF_A_SCHEMA.search(refusal):
@@ -205,7 +205,7 @@ def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
 
 
 _OF_A_SCHEMA = re.compile(r"response_?format|json_?(?:schema|object)|structured|grammar", re.IGNORECASE)
-# What refusals name, and the parameters that are left out then.
+# Words of refusals, and the parameters that are left out then.
 _DISPENSABLE: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
     (frozenset({"logprobs", "top_logprobs"}), re.compile(r"logprobs", re.IGNORECASE)),
     (frozenset({"temperature"}), re.compile(r"temperature", re.IGNORECASE)),
@@ -243,7 +243,7 @@ class Collector:
     """Puts the chunks of a stream together."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start an empty answer."""
         self._texts: list[str] = []
         self._calls: list[ToolCall] = []
         self._places: dict[int, int] = {}  # index of a server → place of the call it means now
@@ -293,7 +293,7 @@ class Collector:
 
 
 def _begins(begun: ToolCall, piece: ToolCall) -> bool:
-    """Whether a piece begins another call under the index of one that is begun.
+    """Tell whether a piece begins another call under the index of an open call.
 
     Ollama and Gemini's endpoint have sent several whole calls under index 0, with and without ids; other
     servers give each piece of one call a new id, but its name only once.
@@ -306,7 +306,7 @@ def _begins(begun: ToolCall, piece: ToolCall) -> bool:
 
 
 def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """Give every call an id of its own, which some servers leave out, and arguments where there are none."""
+    """Give every call its own id and arguments, which some servers leave out."""
     finished: list[ToolCall] = []
     for call in calls:
         name = call.id

@@ -41,9 +41,9 @@ _ODD_REQUEST = frozenset({400, 422})
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a call would take: `tokens_in` about, `tokens_out` at most, `dollars` for both or None if unknown.
+    """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` for both (None: unknown).
 
-    `most_tokens` is what a budget reserves for it. A call that the cache answers takes nothing.
+    `most_tokens` is what a budget reserves for it. A call that the cache answers is free.
     """
 
     tokens_in: int
@@ -67,7 +67,7 @@ class Client:
         """Put the parts around a model; each of them can be left out."""
         self.model = model
         self.name = f"{model.provider}/{model.name}"  # for people
-        # What follows # is for telling apart, not for people: one name at two addresses is two models.
+        # The digits behind # tell two addresses with the same name apart.
         digest = hashlib.sha256(model.fingerprint.encode("utf-8", "surrogateescape")).hexdigest()[:12]
         self._guard: Guard[Request, Completion] = Guard(
             model.provider,
@@ -82,7 +82,7 @@ class Client:
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be offered; a provider that says nothing can take them."""
+        """True if tools can be offered, which is the default of a provider."""
         return bool(getattr(self.model, "calls_tools", True))
 
     def complete(
@@ -179,7 +179,7 @@ class Client:
         return Estimate(came, max_tokens, most_in(request) + max_tokens, dollars)
 
     def _known(self, request: Request) -> Completion | None:
-        """The answer in the cache, recorded as one that cost nothing."""
+        """The answer in the cache, recorded with a cost of 0."""
         key = answer_key(self.model.fingerprint, request) if self._guard.store is not None else b""
         completion = self._guard.known([key]).get(key)
         if completion is not None:
@@ -187,7 +187,7 @@ class Client:
         return completion
 
     def _keep(self, request: Request, completion: Completion) -> None:
-        # What was cut off or filtered may come out whole the next time.
+        # A cut or filtered answer may be complete the next time.
         if self._guard.store is not None and completion.finish in ("stop", "tool_calls"):
             self._guard.keep({answer_key(self.model.fingerprint, request): completion})
 

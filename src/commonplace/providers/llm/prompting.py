@@ -60,7 +60,7 @@ def own_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
-    """Read a prompt, the owner's if there is one. Raises ConfigError, naming the file that is wrong."""
+    """Read a prompt, the owner's if it exists. Raises ConfigError, naming the file that is wrong."""
     shipped = _read(name, SHIPPED / f"{name}.md")
     path = own_folder(environ) / f"{name}.md"
     if not os.path.lexists(path):
@@ -111,7 +111,7 @@ def _text(name: str, path: Path) -> str:
 
 
 def _parts(text: str) -> tuple[tuple[Role, str], ...]:
-    """The texts below `# system` and `# user`; none where something stands before the first of them."""
+    """The texts below `# system` and `# user`; empty if text comes before the first of them."""
     parts: list[tuple[Role, list[str]]] = []
     for line in text.split("\n"):
         role = _ROLES.get(line.rstrip(" \t"))

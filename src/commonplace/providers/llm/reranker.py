@@ -1,8 +1,8 @@
 """A language model as a reranker: does a text answer the question, yes or no, and how probably.
 
-Each text is asked about by itself, several at a time. p(yes) / (p(yes) + p(no)) of the first token is its
-score where the endpoint reports probabilities, else 1 for yes and 0 for no. Questions and texts stand in
-frames that they cannot close, and the prompt says that they are data.
+Each text has a request of its own, several at a time. p(yes) / (p(yes) + p(no)) of the first token is its
+score where the endpoint reports probabilities, else 1 for yes and 0 for no. Questions and texts are framed
+so that they cannot close the frame, and the prompt says that they are data.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Of JSON schema (https://json-schema.org/draft/2020-12) this knows types, objects, arrays, texts, numbers,
 `enum`, `const` and `anyOf`, checked by hand. The package `jsonschema` knows all of it and brings four more
-packages, one of them compiled; what models are asked for needs none of the rest. A schema with an unknown
+packages, one of them compiled; our requests do not need the rest. A schema with an unknown
 keyword is refused rather than half obeyed.
 """
 
@@ -129,7 +129,7 @@ def check(schema: Mapping[str, Any]) -> None:
 
 
 def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
-    """Return the first thing about a value that does not fit: its `place`, and `what`; empty for none."""
+    """Return the first thing about a value that does not fit: its `place`, and `what`; empty if it fits."""
     found = next(_problems(value, schema, "$"), None)
     if found is None:
         return messages.Message("", "", {})
@@ -137,7 +137,7 @@ def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
 
 
 def is_closed(schema: Mapping[str, Any]) -> bool:
-    """Whether every object names and requires all its properties, as OpenAI's strict mode demands."""
+    """Tell whether every object names and requires all its properties, as OpenAI's strict mode demands."""
     complete = set(schema.get("required", ())) == set(schema.get("properties", {}))
     open_ = schema.get("additionalProperties") is not False or not complete
     return not ("object" in _names(schema) and open_) and all(map(is_closed, _parts(schema)))
