@@ -89,46 +89,38 @@ def _read(path: Path) -> Prices:
     import tomllib
     from decimal import Decimal
 
+    shown = paths.shown(path)
     try:
         content = tomllib.loads(
             paths.read_contained(path, [path.resolve().parent]).decode("utf-8-sig"), parse_float=Decimal
         )
     except (CommonplaceError, ValueError) as error:
-        raise ConfigError(paths.shown(path), f"not readable: {str(error).splitlines()[0]}") from error
-    free = content.pop("free", [])
+        raise ConfigError(shown, f"not readable: {str(error).splitlines()[0]}") from error
+    free, batches = content.pop("free", []), content.pop("batches", {})
     if not isinstance(free, list) or not all(isinstance(name, str) for name in free):
-        raise ConfigError(paths.shown(path), "free must be a list of providers")
-    batches = content.pop("batches", {})
+        raise ConfigError(shown, "free must be a list of providers")
     percents = batches.values() if isinstance(batches, dict) else [None]
     if not all(type(percent) is int and 0 <= percent <= 100 for percent in percents):
-        raise ConfigError(paths.shown(path), "batches must be a table of percents, 0 to 100, by provider")
-    return Prices(frozenset(free), _prices_in(content, path), batches)
-
-
-def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str], tuple[int, int]]:
-    """The prices in the tables of a file, each `{ in = 0.4, out = 1.6 }`, by provider and model."""
-    from decimal import Decimal
-
+        raise ConfigError(shown, "batches must be a table of percents, 0 to 100, by provider")
     models = {}
     for provider, table in content.items():
         if not isinstance(table, Mapping):
-            raise ConfigError(paths.shown(path), f"{paths.shown(provider)} must be a table of models")
+            raise ConfigError(shown, f"{paths.shown(provider)} must be a table of models")
         for model, price in table.items():
             whole = isinstance(price, Mapping) and price.keys() == {"in", "out"}
             if not whole or not all(map(_is_price, price.values())):
                 name = paths.shown(f'{provider}."{model}"')
-                raise ConfigError(paths.shown(path), f"{name} must be {{ in = DOLLARS, out = DOLLARS }}")
+                raise ConfigError(shown, f"{name} must be {{ in = DOLLARS, out = DOLLARS }}")
             # Dollars per million tokens, times a billion: exact for any price of nine places.
             models[provider, model] = int(Decimal(price["in"]) * NANO), int(Decimal(price["out"]) * NANO)
-    return models
+    return Prices(frozenset(free), models, batches)
 
 
 def _is_price(value: object) -> bool:
     from decimal import Decimal
 
-    if not isinstance(value, int | Decimal) or isinstance(value, bool):
-        return False
-    return Decimal(value).is_finite() and 0 <= value < 1_000_000
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value)
+    return number is not False and number.is_finite() and 0 <= number < 1_000_000
 
 
 # --- the record of calls -------------------------------------------------------------------------------

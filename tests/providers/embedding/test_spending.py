@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,10 @@ from commonplace.base.paths import Workspace
 from commonplace.index import sync
 from commonplace.memory import estimate
 from commonplace.providers import attempts, opening
-from commonplace.providers.cache import VectorCache
-from commonplace.providers.catalog import EMBEDDERS, Spec
+from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.costs import Costs, open_ledger
 from commonplace.providers.embedding import batch
-from commonplace.providers.embedding.remote import GuardedEmbedder, RemoteEmbedder
+from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.search import confidence, query
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
@@ -218,46 +216,6 @@ def test_a_provider_that_is_killed_midway_costs_no_answer_and_nothing_twice(
         assert memory.sync().embedded == NOTES - done
         assert memory.search("walnut desk 7").level == 0
     assert not set(paid) & set(texts(server))
-
-
-def test_what_came_before_a_failure_in_the_same_call_is_kept(
-    server: Server, settings: dict[str, object], tmp_path: Path
-) -> None:
-    spec = Spec(
-        "openai", "text-embedding-3-small", f"{server.url}/v1", key=_key(), dimensions=apis.DIMENSIONS
-    )
-    model = RemoteEmbedder(spec, _service(inputs=4))
-    alive = server.answer
-
-    def dying(request: Request) -> Reply:
-        known = "one 7" in request.json["input"]
-        return Reply({"error": {"message": "invalid key"}}, 401) if known else alive(request)
-
-    server.answer = dying
-    store = VectorCache(str(tmp_path / "vectors.sqlite"))
-    guarded = GuardedEmbedder(model, store=store)
-    wanted = [f"one {number}" for number in range(8)]
-    with pytest.raises(ProviderError):
-        guarded.embed(wanted, "passage")
-    server.answer = alive
-    server.requests.clear()
-    rows = guarded.embed(wanted, "passage")
-    assert texts(server) == wanted[4:]
-    assert (rows == GuardedEmbedder(model, store=store).embed(wanted, "passage")).all()
-    model.close()
-
-
-def _key() -> object:
-    from commonplace.config.credentials import Secret
-
-    return Secret(apis.KEY)
-
-
-def _service(inputs: int) -> object:
-    from commonplace.providers import services
-
-    openai = services.embedding("openai")
-    return replace(openai, limits=openai.limits._replace(inputs=inputs, concurrency=1))
 
 
 class TestEstimate:

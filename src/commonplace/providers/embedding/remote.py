@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -168,8 +168,7 @@ class RemoteEmbedder:
                 vectors = list(service.vectors(answer))
             except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
                 raise ProviderError(service.name, "the answer holds no vectors") from error
-            request.answer = rows = self.checked(vectors, len(inputs), patch=kind == "passage")
-        return list(rows)
+            return list(self.checked(vectors, len(inputs), patch=kind == "passage"))
 
 
 def load(spec: Spec) -> RemoteEmbedder:
@@ -293,23 +292,19 @@ class GuardedEmbedder:
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError, BudgetExceeded.
 
-        The rows are those that the index would keep (int8), so it makes no difference who knew them. What
-        came before a failure is in the cache.
+        The rows are those that the index would keep (int8), cached or not.
         """
         import numpy as np
 
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         purpose, key = _PURPOSES[kind], partial(vector_key, self.fingerprint, kind)
-        if self._guard.store is None:
-            with self._guard.asking():
-                return self._ask(texts, kind, purpose)
 
         def ask(missing: list[str]) -> list[bytes]:
             return [row.tobytes() for row in quantize(self._ask(missing, kind, purpose))]
 
         stored: list[bytes] = []
-        for _ in range(2):  # what the cache has of another length is gone when the model has answered
+        for _ in range(2):  # cached vectors of another length are gone when the model has answered
             stored = self._guard(texts, key, ask, purpose, packing.tokens)
             if not _several(stored):
                 return unpack(stored)
@@ -330,20 +325,15 @@ class GuardedEmbedder:
                 guard.record_known("embed", sum(map(packing.tokens, texts)))
             places = [place for place, key in enumerate(keys) if key in known]
             yield places, unpack([known[keys[place]] for place in places])
-        if rest:
-            yield from self._by_batches(texts, keys, rest)
-
-    def _by_batches(
-        self, texts: Sequence[str], keys: Sequence[bytes], rest: Sequence[int]
-    ) -> Iterator[tuple[list[int], Floats]]:
-        """Ask for the texts at some places, and cache each result before it is yielded."""
+        if not rest:
+            return
         assert self._batches is not None
-        with self._guard.asking():
-            watcher = partial(self._request, "embed", {})
+        with guard.asking():
+            watcher = partial(self._request, "embed")
             for some, rows in self._batches([texts[place] for place in rest], watcher):
                 places = [rest[at] for at in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
-                self._guard.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
+                guard.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
                 yield places, unpack(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
@@ -384,32 +374,17 @@ class GuardedEmbedder:
         return [inner.prepare(t, kind) for t in texts] if isinstance(inner, RemoteEmbedder) else list(texts)
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
-        """Ask the model itself; what each request brings is kept at once, before a later one may fail."""
-        inputs = self._prepared(texts, kind)
-        keys: dict[str, list[bytes]] = {}
-        if self._guard.store is not None and purpose != "test":
-            for text, prepared in zip(texts, inputs, strict=True):
-                keys.setdefault(prepared, []).append(vector_key(self.fingerprint, kind, text))
+        """Ask the model itself."""
+        watcher = partial(self._request, purpose)
         if isinstance(self.inner, RemoteEmbedder):
-            return self.inner.embed_prepared(inputs, kind, partial(self._request, purpose, keys))
-        with self._request(purpose, {}, inputs) as request:
-            request.answer = rows = self.inner.embed(texts, kind)
-        return rows
+            return self.inner.embed(texts, kind, watcher)
+        with watcher(texts):
+            return self.inner.embed(texts, kind)
 
-    @contextmanager
     def _request(
-        self,
-        purpose: str,
-        keys: Mapping[str, Sequence[bytes]],
-        inputs: Sequence[str],
-        *,
-        batched: bool = False,
-    ) -> Iterator[Watched]:
-        """Around one request, or the start of a batch; `keys` name prepared texts in the cache."""
+        self, purpose: str, inputs: Sequence[str], *, batched: bool = False
+    ) -> AbstractContextManager[Watched]:
+        """Around one request, or the start of a batch."""
         about = sum(map(packing.tokens, inputs))
         most = sum(len(text.encode("utf-8", "replace")) + _AROUND for text in inputs)
-        with self._guard.request(purpose, about, most, self._deadline_s, batched=batched) as call:
-            yield call
-            if keys and call.answer is not None:
-                rows = zip(inputs, quantize(call.answer), strict=True)
-                self._guard.keep({key: row.tobytes() for text, row in rows for key in keys.get(text, ())})
+        return self._guard.request(purpose, about, most, self._deadline_s, batched=batched)

@@ -41,7 +41,7 @@ _ODD_REQUEST = frozenset({400, 422})
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` for both (None: unknown).
+    """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` or None if unknown.
 
     `most_tokens` is what a budget reserves for it. A call that the cache answers is free.
     """

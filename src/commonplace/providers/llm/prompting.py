@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -21,8 +21,7 @@ from commonplace.providers.llm.base import Message, Role
 SHIPPED = Path(__file__).with_name("prompts")
 MAX_BYTES = 64_000
 _MARKER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_HEADER = ("purpose", "variables")
-_ROLES: Mapping[str, Role] = {"# system": "system", "# user": "user"}
+_ROLE = re.compile(r"^# (system|user)[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,53 +74,32 @@ def _read(name: str, path: Path) -> Prompt:
     head, end, rest = _text(name, path).partition("\n---\n")
     if not head.startswith("---\n") or not end:
         _refuse(path, "must begin with a header between two lines of ---")
-    header = _header(path, head.splitlines()[1:])
-    variables = frozenset(header["variables"].replace(",", " ").split())
-    parts = _parts(rest)
-    if not parts or not all(part for _, part in parts):
+    rows = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
+    header = {key.strip(): value.strip() for key, _, value in rows}
+    if sorted(header) != ["purpose", "variables"]:
+        _refuse(path, f"the header must hold purpose, variables, not {_listed(header)}")
+    before, *parts = _ROLE.split(rest)
+    pairs = [(cast(Role, role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
+    if before.strip() or not pairs or not all(text for _, text in pairs):
         _refuse(path, "the text must stand under `# system` or `# user`")
-    used = {marker for _, part in parts for marker in _MARKER.findall(part)}
+    variables = frozenset(header["variables"].replace(",", " ").split())
+    used = {marker for _, text in pairs for marker in _MARKER.findall(text)}
     if used != variables:
         _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
-    return Prompt(name, path, header["purpose"], variables, parts)
-
-
-def _header(path: Path, lines: list[str]) -> dict[str, str]:
-    """The values of a header by their names, which must be those of `_HEADER`."""
-    rows = [line.partition(":") for line in lines if line.strip()]
-    header = {name.strip(): value.strip() for name, _, value in rows}
-    if tuple(sorted(header)) != _HEADER:
-        message = f"the header must hold {_listed(_HEADER)}, not {_listed(header)}"
-        _refuse(path, message)
-    return header
+    return Prompt(name, path, header["purpose"], variables, tuple(pairs))
 
 
 def _text(name: str, path: Path) -> str:
     try:
         data = paths.read_contained(path, [Path(path.resolve()).parent])
-        if len(data) > MAX_BYTES:
-            _refuse(path, f"larger than {MAX_BYTES:,} bytes")
+    except CommonplaceError as error:
+        raise ConfigError(f"prompt {name}", str(error)) from error
+    if len(data) > MAX_BYTES:
+        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
+    try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(paths.shown(path), "not UTF-8") from error
-    except ConfigError:
-        raise
-    except CommonplaceError as error:
-        raise ConfigError(f"prompt {name}", str(error)) from error
-
-
-def _parts(text: str) -> tuple[tuple[Role, str], ...]:
-    """The texts below `# system` and `# user`; empty if text comes before the first of them."""
-    parts: list[tuple[Role, list[str]]] = []
-    for line in text.split("\n"):
-        role = _ROLES.get(line.rstrip(" \t"))
-        if role:
-            parts.append((role, []))
-        elif parts:
-            parts[-1][1].append(line)
-        elif line.strip():
-            return ()
-    return tuple((role, "\n".join(lines).strip()) for role, lines in parts)
 
 
 def _listed(names: object) -> str:
