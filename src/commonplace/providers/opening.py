@@ -21,7 +21,7 @@ from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, S
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
-    from commonplace.config.settings import Embedding, Llm, Reranking
+    from commonplace.config.settings import Embedding, Reranking
     from commonplace.providers.cache import ScoreCache
     from commonplace.providers.catalog import Reranker
     from commonplace.providers.costs import Accounts, Ledger
@@ -223,9 +223,14 @@ def breaker() -> Breaker:
     return SHARED
 
 
-def left_alone() -> list[str]:
-    """Return the providers that this process does not ask now, and why, a line each."""
-    return list(map(str, breaker().opened()))
+def left_alone(settings: Settings | None = None) -> list[str]:
+    """Return the providers that this process does not ask now, a line each; with settings those they name."""
+    opened = breaker().opened()
+    if settings is not None:
+        named = [choose(settings.embedding).provider, settings.llm.provider, settings.reranking.provider]
+        named += [name.partition("/")[0] for name in settings.embedding.fallback]
+        opened = [one for one in opened if one.name.partition("#")[0].partition("/")[0] in named]
+    return list(map(str, opened))
 
 
 def breaker_name(spec: Spec) -> str:
@@ -263,17 +268,6 @@ def open_llm(
     )
 
 
-def llm_spec(chosen: Llm, environ: Mapping[str, str] | None = None) -> Spec:
-    """Return what settings ask for. Raises ConfigError for a key that cannot be read."""
-    key = credentials.from_environment([LLM_KEY], environ)
-    return Spec(
-        chosen.provider,
-        chosen.model,
-        chosen.base_url,
-        key or credentials.named(chosen.key_file, chosen.keyring, "llm"),
-    )
-
-
 def _llm(
     settings: Settings,
     ledger: Callable[[], Ledger] | None,
@@ -290,7 +284,9 @@ def _llm(
     from commonplace.providers.llm.client import Client
 
     chosen = settings.llm
-    model = LLMS.create(llm_spec(chosen, environ))
+    key = credentials.from_environment([LLM_KEY], environ)
+    key = key or credentials.named(chosen.key_file, chosen.keyring, "llm")
+    model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
     budget = None if ledger is None else Budget(ledger(), caps(chosen), run)
     cache = None
     if chosen.cache and holds_secret is not None:
@@ -331,7 +327,9 @@ def open_reranker(
         client = _llm(settings, ledger, state, None if trial else redact.holds_secret, run=run)
         language = LlmReranker(client, chosen.timeout_s)
         return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
-    inner = RERANKERS.create(reranker_spec(chosen))
+    key = credentials.named(chosen.key_file, chosen.keyring, "reranking")
+    spec = Spec(chosen.provider, chosen.model, chosen.base_url, key, query_deadline_s=chosen.timeout_s)
+    inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):
         return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
     return GuardedReranker(
@@ -341,17 +339,6 @@ def open_reranker(
         breaker_name=reranker_breaker_name(chosen, inner),
         budget=accounts.budget("reranking", chosen, run) if accounts else None,
         timeout_s=chosen.timeout_s,
-    )
-
-
-def reranker_spec(chosen: Reranking) -> Spec:
-    """Return what settings ask for. Raises ConfigError for a key that cannot be read, MissingExtra."""
-    return Spec(
-        chosen.provider,
-        chosen.model,
-        chosen.base_url,
-        credentials.named(chosen.key_file, chosen.keyring, "reranking"),
-        query_deadline_s=chosen.timeout_s,
     )
 
 

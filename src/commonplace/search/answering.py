@@ -158,7 +158,7 @@ class Answerer:
                 *store.unread(),
                 *store.notices,
                 *_copies(store),
-                *opening.left_alone(),
+                *opening.left_alone(settings),
                 *self.model.advice(),
                 *filter(None, [paths.closed(self._workspace)]),
             ),

@@ -24,7 +24,7 @@ from commonplace.upkeep.summaries import NAMES, compose, extract
 if TYPE_CHECKING:
     from commonplace.config.settings import Compaction as Settings
     from commonplace.memory import Memory
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
 
 PURPOSE = "compaction"
 TAG = "conversation-summary"

@@ -29,7 +29,7 @@ from commonplace.upkeep.summaries import NAMES, day_note
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
     from commonplace.types import Written
 
 PURPOSE = "flush"

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Summary as Settings
     from commonplace.markdown.document import Document
     from commonplace.memory import Memory
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
     from commonplace.types import Written
 
 PURPOSE = "summary"

@@ -10,7 +10,7 @@ from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.providers.cache import AnswerCache
 from commonplace.providers.costs import Budget, Caps, Ledger
 from commonplace.providers.fake import Answer, FakeModel
-from commonplace.providers.llm.base import Completion, Llm, Message, Model, Request, ToolCall, ToolSpec
+from commonplace.providers.llm.base import Completion, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
 from commonplace.providers.refusals import TooLarge, Unanswered
 from tests.providers.conftest import PRICES
@@ -64,7 +64,7 @@ def made(ledger: Ledger, *answers: Answer, **more: object) -> tuple[Client, Fake
 
 def test_it_is_what_the_protocols_say(ledger: Ledger) -> None:
     model: Model = FakeModel(["x"])
-    llm: Llm = Client(model)
+    llm = Client(model)
     assert llm.complete(QUESTION).text == "x"
 
 

@@ -1,13 +1,13 @@
-"""The interface of a language model for callers, and the one that a provider implements.
+"""Requests to language models, their answers, and the interface that a provider implements.
 
-Callers see an `Llm` (made by `providers.opening.open_llm`); a provider brings a `Model`, which answers one
-request at a time; caches, budgets and repairs are around it.
+Callers use a `client.Client` (made by `providers.opening.open_llm`), with cache, budget and repairs around a
+`Model`, which answers one request at a time.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -126,42 +126,6 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Yield the answer in pieces and return it whole. Raises ProviderError, between pieces too."""
-
-
-class Llm(Protocol):
-    """A language model as callers see it."""
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        schema: Schema | None = None,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        max_tokens: int = MAX_TOKENS,
-        temperature: float = 0.0,
-        logprobs: int = 0,
-        deadline_s: float = DEADLINE_S,
-        purpose: str = "",
-    ) -> Completion:
-        """Answer messages, with JSON that fits the schema where one is given.
-
-        Raises ProviderError, BudgetExceeded.
-        """
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        max_tokens: int = MAX_TOKENS,
-        temperature: float = 0.0,
-        deadline_s: float = DEADLINE_S,
-        purpose: str = "",
-    ) -> Generator[str, None, Completion]:
-        """Yield the text in pieces and return the answer whole, with the calls it asks for.
-
-        Raises ProviderError, BudgetExceeded.
-        """
 
 
 def about_in(request: Request) -> int:

@@ -54,7 +54,7 @@ class Estimate:
 
 
 class Client:
-    """A language model as callers see it (`base.Llm`); safe to share between threads."""
+    """A language model as callers see it; safe to share between threads."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from commonplace.upkeep import dialogue, prose
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Consolidate
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
     from commonplace.upkeep.consolidation.page import Entry, Page
     from commonplace.upkeep.consolidation.sources import Source
 

@@ -25,7 +25,7 @@ from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
 
 MOST_REPAIRED = 40  # refused operations that a model is asked about once more
 UNCHANGED = "nothing has changed since the last consolidation"

@@ -15,7 +15,7 @@ from commonplace.upkeep.consolidation.evidence import Said
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Consolidate
-    from commonplace.providers.llm.base import Llm
+    from commonplace.providers.llm.client import Client as Llm
     from commonplace.upkeep.consolidation.page import Page
 
 PURPOSE = "verify"
