@@ -124,16 +124,13 @@ def test_batches_keep_the_limit_on_bytes(ask: Ask, batches: Batches, monkeypatch
     assert max(sizes) <= 700
 
 
-def test_refused_and_lost_requests_are_asked_for_directly(
-    ask: Ask, model: RemoteEmbedder, batches: Batches
-) -> None:
+def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
     batches.refused, batches.lost = {TEXTS[1], TEXTS[2]}, {TEXTS[5]}
     store = MemoryStore()
     found = ask(TEXTS, store)
     check(found, TEXTS, model)
-    assert len(found) == len(TEXTS)
-    assert batches.direct == 1
-    assert store.jobs == ()
+    assert sorted({*range(len(TEXTS))} - found.keys()) == [1, 2, 5]
+    assert (batches.direct, store.jobs) == (0, ())
 
 
 @pytest.mark.parametrize("end", ["failed", "expired", "cancelled"])
@@ -144,8 +141,8 @@ def test_what_an_unfinished_batch_has_done_is_kept(
     batches.lost = {TEXTS[7]}
     found = ask(TEXTS)
     check(found, TEXTS, model)
-    assert len(found) == len(TEXTS)
-    assert (len(batches.batches), batches.direct) == (1, 1)
+    assert len(found) == (0 if end == "failed" else len(TEXTS) - 1)
+    assert (len(batches.batches), batches.direct) == (1, 0)
 
 
 UNTOLD = [
@@ -176,7 +173,7 @@ def test_a_state_that_nobody_knows_ends_no_batch(
 
 
 @pytest.mark.parametrize("status", [400, 403, 500])
-def test_a_provider_without_batches_is_asked_directly(
+def test_a_provider_without_batches_gives_no_vector(
     ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches, status: int
 ) -> None:
     def answer(request):
@@ -184,9 +181,7 @@ def test_a_provider_without_batches_is_asked_directly(
         return batches(request) if direct else Reply({"error": "no batches for you"}, status)
 
     server.answer = answer
-    found = ask(TEXTS)
-    check(found, TEXTS, model)
-    assert len(found) == len(TEXTS)
+    assert ask(TEXTS) == {}
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
@@ -198,9 +193,8 @@ def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
         return Reply(b'{"id', cut=4, headers={"Content-Length": "400"}) if creates else reply
 
     server.answer = answer
-    found = ask(TEXTS)
-    check(found, TEXTS, model)
-    assert (len(found), len(batches.batches), batches.direct) == (len(TEXTS), 1, 1)
+    assert ask(TEXTS) == {}
+    assert (len(batches.batches), batches.direct) == (1, 0)
 
 
 def test_a_restart_takes_the_results_and_pays_nothing_twice(
@@ -248,19 +242,19 @@ def test_only_texts_that_are_still_wanted_are_handed_over(
     assert len(found) == len(TEXTS) - 5
 
 
-def test_a_batch_that_the_provider_does_not_know_is_asked_for_directly(
+def test_a_batch_that_the_provider_does_not_know_is_forgotten(
     ask: Ask, batches: Batches, model: RemoteEmbedder
 ) -> None:
     keys = keys_of(model, TEXTS)
     name = "batches/gone" if model.service.name == "gemini" else "gone"
-    store = MemoryStore(Job(name, model.fingerprint, keys, time.time()))
-    assert len(ask(TEXTS, store)) == len(TEXTS)
-    assert (batches.direct, store.jobs) == (1, ())
+    store = MemoryStore(Job(name, keys, time.time()))
+    assert ask(TEXTS, store) == {}
+    assert (batches.direct, store.jobs) == (0, ())
 
 
 def test_a_refused_key_forgets_no_batch(ask: Ask, server: Server, model: RemoteEmbedder) -> None:
     keys = keys_of(model, TEXTS)
-    store = MemoryStore(Job("batch-9", model.fingerprint, keys, time.time()))
+    store = MemoryStore(Job("batch-9", keys, time.time()))
     server.answer = lambda request: Reply({"error": "invalid key"}, 401)
     with pytest.raises(ProviderError, match="invalid key"):
         ask(TEXTS, store)
@@ -284,7 +278,7 @@ def test_results_that_cannot_be_had_just_now_are_asked_for_again(
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
-def test_vectors_that_are_none_are_asked_for_directly(
+def test_vectors_that_cannot_be_used_are_left_out(
     ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches
 ) -> None:
     def answer(request):
@@ -302,8 +296,8 @@ def test_vectors_that_are_none_are_asked_for_directly(
     server.answer = answer
     found = ask(TEXTS)
     check(found, TEXTS, model)
-    assert len(found) == len(TEXTS)
-    assert batches.direct == direct + 1
+    assert len(found) == len(TEXTS) - 2
+    assert batches.direct == direct
 
 
 def test_which_models_have_batches(model: RemoteEmbedder) -> None:
@@ -324,8 +318,7 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
     server = Server(answer)
     model = EMBEDDERS.create(Spec("gemini", base_url=server.url + "/v1", key=Secret(apis.KEY)))
     try:
-        found = [place for places, _ in embed_each(model, MemoryStore(), TEXTS) for place in places]
-        assert len(found) == len(TEXTS)
+        assert list(embed_each(model, MemoryStore(), TEXTS)) == []
         assert other.requests == []
     finally:
         model.close()
@@ -334,7 +327,7 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
 
 
 class TestStore:
-    JOBS = (Job("b", "f", ("k1", "k2"), time.time()), Job("c", "f", ("k3",), time.time()))
+    JOBS = (Job("b", ("k1", "k2"), time.time()), Job("c", ("k3",), time.time()))
 
     def store(self, folder: Path) -> Store:
         return Store(folder / "batches.json", folder / "batches.lock")
@@ -348,7 +341,7 @@ class TestStore:
         assert store.read() == self.JOBS[:1]
 
     def test_an_old_batch_is_forgotten(self, tmp_path: Path) -> None:
-        self.store(tmp_path).write([*self.JOBS, Job("old", "f", ("k",), time.time() - 1e6)])
+        self.store(tmp_path).write([*self.JOBS, Job("old", ("k",), time.time() - 1e6)])
         assert self.store(tmp_path).read() == self.JOBS
 
     @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Many passages through the batch API of OpenAI or Gemini: half the price, within a day.
 
 Each request of a batch holds one text under its own key, and results come in any order. A batch is recorded
-before the wait, so that a later process takes its results instead of paying twice. The direct API
-does what a batch refuses or leaves out.
+before the wait, so that a later process takes its results instead of paying twice. The caller
+embeds directly what a batch refuses or leaves out.
 
 Protocols: platform.openai.com/docs/guides/batch and ai.google.dev/gemini-api/docs/batch-api
 (asyncBatchEmbedContent).
@@ -50,10 +50,9 @@ class StillWorking(CommonplaceError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A batch under way: its name, the fingerprint of its model, the keys of its texts, its start (epoch)."""
+    """A batch under way: its name, the keys of its texts, its start (seconds since 1970)."""
 
     name: str
-    fingerprint: str
     keys: tuple[str, ...]
     started: float
 
@@ -69,10 +68,7 @@ class Store:
         """Return the batches; none if the file is missing, foreign or damaged."""
         try:
             rows = records.read(paths.root_of(self._path), self._path, KIND)["jobs"]
-            jobs = (
-                Job(str(j["name"]), str(j["fingerprint"]), tuple(map(str, j["keys"])), float(j["started"]))
-                for j in rows
-            )
+            jobs = (Job(str(j["name"]), tuple(map(str, j["keys"])), float(j["started"])) for j in rows)
             return tuple(job for job in jobs if time.time() - job.started < FORGOTTEN_S)
         except (OSError, ValueError, TypeError, KeyError, records.Foreign):
             return ()
@@ -218,9 +214,9 @@ def embed_each(
 ) -> Iterator[tuple[list[int], Floats]]:
     """Embed passages by batches of a model that `supports` accepts: yield places of texts and unit rows.
 
-    The watcher wraps each start of a batch and each direct request. A result counts as kept when the next one
-    is requested. Texts that no batch takes or returns go to the direct API. Raises StillWorking when time is
-    up before a batch is done, ProviderError when the direct API fails, and what the watcher raises.
+    The watcher wraps each start of a batch. A result counts as kept when the next one is requested. The
+    caller embeds directly what no batch takes or returns. Raises StillWorking when time is
+    up before a batch is done, ProviderError for a refused key, and what the watcher raises.
     """
     api, prepared, places = _APIS[model.service.name](model), {}, _Places()
     for place, text in enumerate(texts):
@@ -232,20 +228,15 @@ def embed_each(
     held = {key for job in jobs for key in job.keys}
     waiting = {key: text for key, text in prepared.items() if key not in held}
     try:
-        for job in _started(api, model.fingerprint, waiting, watcher):
+        for job in _started(api, waiting, watcher):
             store.write([*store.read(), job])
             jobs.append(job)
     except ProviderError:
-        pass  # the direct API does the rest
+        pass  # the caller embeds the rest
     yield from _waited(api, model, store, jobs, places)
-    held = {key for job in jobs for key in job.keys}
-    left = [key for key in places if key not in held]
-    for start in range(0, len(left), _GROUP):
-        keys = left[start : start + _GROUP]
-        vectors = model.embed_prepared([prepared[key] for key in keys], "passage", watcher)
-        yield places.taken(dict(zip(keys, vectors, strict=True)))
-    if places:
-        message = f"batches are still being worked on: {len(places)} texts wait for a later sync"
+    if jobs:
+        count = len(places.keys() & {key for job in jobs for key in job.keys})
+        message = f"batches are still being worked on: {count} texts wait for a later sync"
         raise StillWorking(f"{model.service.name}: {message}")
 
 
@@ -285,7 +276,7 @@ class _Places(dict[str, list[int]]):
         return [place for some in places for place in some], np.stack(whole)
 
 
-def _started(api: OpenAIBatches, fingerprint: str, texts: dict[str, str], watcher: Watcher) -> Iterator[Job]:
+def _started(api: OpenAIBatches, texts: dict[str, str], watcher: Watcher) -> Iterator[Job]:
     """Start batches of texts by key, each as large as it may be."""
     keys = list(texts)
     while keys:
@@ -300,7 +291,7 @@ def _started(api: OpenAIBatches, fingerprint: str, texts: dict[str, str], watche
         some, keys = keys[: len(lines)], keys[len(lines) :]
         with watcher([texts[key] for key in some], batched=True):
             name = api.submit(lines, Deadline(TRANSFER_S))
-        yield Job(name, fingerprint, tuple(some), time.time())
+        yield Job(name, tuple(some), time.time())
 
 
 def _status(api: OpenAIBatches, job: Job) -> Status:

@@ -107,12 +107,7 @@ class RemoteEmbedder:
 
         if not texts:
             return np.zeros((0, self.learned or self.family.dimensions), np.float32)
-        return self.embed_prepared([self.prepare(text, kind) for text in texts], kind, watcher)
-
-    def embed_prepared(self, inputs: Sequence[str], kind: Kind, watcher: Watcher = unwatched) -> Floats:
-        """Embed what `prepare` made of texts, one at least; otherwise as `embed`."""
-        import numpy as np
-
+        inputs = [self.prepare(text, kind) for text in texts]
         spec, limits = self._spec, self.service.limits
         prefix = self.family.prefix(kind)
         deadline = Deadline(spec.query_deadline_s if kind == "query" else spec.deadline_s)
