@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.qmd import Home
-    from commonplace.render.screen import Flowing
     from commonplace.search.generation import Writer
     from commonplace.types import (
         Answer,
@@ -1111,13 +1110,6 @@ def passage_text(text: str) -> str:
     from commonplace.markdown import structure
 
     return structure.unbroken(text)
-
-
-def flowing_lines(lines: Sequence[str]) -> Sequence[Flowing]:
-    """Return lines as a screen should break them: joined again where an editor broke them at its margin."""
-    from commonplace.markdown import flow
-
-    return flow.flow(lines)
 
 
 def framed(text: str) -> str:

@@ -77,8 +77,6 @@ def recall(
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
-    from commonplace.memory import flowing_lines
-
     memory = session.open_memories(ctx)
     recalled = memory.recall(session.text_argument(message), **options)
     if form == "text" and session.is_terminal(sys.stdout):
@@ -88,7 +86,7 @@ def recall(
     width = session.screen_of(sys.stdout).width
     block = recalled.text
     if width is not None:  # a person reads it
-        block = "\n".join(row for _, row in screen.laid_out(flowing_lines(block.split("\n")), width))
+        block = "\n".join(row for _, row in screen.laid_out(block.split("\n"), width))
     session.write(block if form == "text" else render.to_json(reports.recall_data(recalled)))
     sys.stdout.flush()
     if form == "text":
@@ -111,15 +109,13 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
     Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block". At a
     terminal a number is that row of the last search, timeline or `ls`; a note called 2 is ./2.
     """
-    from commonplace.memory import flowing_lines
-
     memory = session.open_memories(ctx)
     excerpt = picks.read(session.asking(ctx), memory, reference)
     if form == "json":
         session.write(render.to_json(excerpt))
         return
     look = session.look(memory.settings)
-    if text := reports.excerpt_text(excerpt, numbers=not no_numbers, look=look, flow=flowing_lines):
+    if text := reports.excerpt_text(excerpt, numbers=not no_numbers, look=look):
         session.write_recalled(text, memory.settings)
     elif excerpt.lines:
         click.echo()  # a blank line is one too

@@ -53,9 +53,7 @@ def open_(ctx: click.Context, reference: str) -> None:
     note = _found(ctx, reference)
     if reason := _fixed(note):
         session.note(f"{screen.name(note.excerpt.path)}: {reason}, so it is only shown")
-        text = reports.excerpt_text(
-            note.excerpt, look=session.look(note.memory.settings), flow=memories.flowing_lines
-        )
+        text = reports.excerpt_text(note.excerpt, look=session.look(note.memory.settings))
         click.echo_via_pager(session.shown(text, sys.stdout) + "\n")
     else:
         ctx.exit(_edit(note))

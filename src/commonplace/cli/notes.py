@@ -113,7 +113,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
     was asked about is marked. A note without a date has no place in it. At a terminal each has a
     number, which `get`, `open` and `edit` take.
     """
-    from commonplace.memory import flowing_lines, names
+    from commonplace.memory import names
 
     memory = session.open_memories(ctx)
     around = memory.timeline(anchor, before=before, after=after)
@@ -125,7 +125,7 @@ def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str
         look = session.look(memory.settings)
         if look.width is not None:
             picks.keep(session.asking(ctx), picks.of_moments(around.moments, names(memory)))
-        session.write_recalled(reports.timeline_text(around, look, flowing_lines), memory.settings)
+        session.write_recalled(reports.timeline_text(around, look), memory.settings)
     else:
         session.write(to_json(around))
     if not around.moments:
@@ -178,13 +178,11 @@ def multi_get(
     What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
     1.
     """
-    from commonplace.memory import flowing_lines
-
     memory = session.open_memories(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
     if form == "text":
-        text = reports.gathered_text(notes, numbers=not no_numbers, look=look, flow=flowing_lines)
+        text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
         session.write_recalled(text, memory.settings)
     else:
         session.write(to_json(notes))

@@ -136,7 +136,7 @@ def _passages(
 
     Returns about how many tokens are shown of them as well.
     """
-    from commonplace.memory import flowing_lines, passage_text, question_words
+    from commonplace.memory import passage_text, question_words
     from commonplace.render import hits
 
     if form in ("text", "md"):  # data keep the lines that they cite
@@ -146,11 +146,6 @@ def _passages(
         return hits.in_form(result.hits, form, explain=explain), result.tokens
     if not result.hits:
         return "", result.tokens
-    if look.width is not None:
-        joined = (
-            ("\n".join(one.text for one in flowing_lines(hit.text.split("\n"))), hit) for hit in result.hits
-        )
-        result = replace(result, hits=tuple(replace(hit, text=text) for text, hit in joined))
     rows = None if whole else hits.PASSAGE_ROWS
     words = question_words(question) if look.color or rows else ()
     locate = session.locator(memory) if look.links else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, numbers, passage, undated
-from commonplace.render.screen import PLAIN, Flowing, Look
+from commonplace.render.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
         Usage,
         Written,
     )
-
-Flow = Callable[[Sequence[str]], Sequence[Flowing]]
 
 ANCHOR = "▶ "
 NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
@@ -159,17 +157,12 @@ def answer_footer(answer: Answer) -> str:
     return " · ".join(parts)
 
 
-def excerpt_text(
-    excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
-) -> str:
-    """Render lines of a note, numbered unless that is not wanted.
-
-    On a terminal `flow` joins the lines that an editor broke, and they are wrapped as wide as it is.
-    """
+def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
+    """Render lines of a note, with their numbers if wanted; on a terminal they are wrapped."""
     width = len(str(excerpt.end_line))
     rows: Iterable[tuple[int | None, str]] = enumerate(map(screen.clean, excerpt.lines))
-    if flow is not None and look.width is not None:
-        rows = screen.laid_out(flow(excerpt.lines), look.width - (width + 2 if numbers else 0))
+    if look.width is not None:
+        rows = screen.laid_out(excerpt.lines, look.width - (width + 2 if numbers else 0))
     if not numbers:
         return "\n".join(row for _, row in rows)
     leads = (("" if at is None else str(excerpt.start_line + at), row) for at, row in rows)
@@ -207,22 +200,20 @@ def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN, *, numbered: int =
     return "\n".join(map("".join, zip_longest(lead, table, fillvalue=" " * beside)))
 
 
-def gathered_text(
-    gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN, flow: Flow | None = None
-) -> str:
+def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
     """Render several notes, each below a line with its path and its first and last line."""
     blocks = []
     for one in gathered.excerpts:
         head = f"==> {screen.name(one.path)}:{one.start_line}-{one.end_line} <=="
-        text = excerpt_text(one, numbers=numbers, look=look, flow=flow)
+        text = excerpt_text(one, numbers=numbers, look=look)
         blocks.append(f"{look.style(head, 'cyan')}\n{text}".rstrip())
     return "\n\n".join(blocks)
 
 
-def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = None) -> str:
-    """Render what surrounds an anchor, in order, below a line for each day; the anchor is marked.
+def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
+    """Render the passages around an anchor in order, below a line for each day; the anchor is marked.
 
-    On a terminal each passage has its number, and `flow` joins the lines that an editor broke.
+    On a terminal each passage has its number.
     """
     lines: list[str] = []
     day = ""
@@ -234,10 +225,7 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN, flow: Flow | None = No
         headings = undated(moment.headings, moment.date, moment.path)
         below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
-        text = moment.text
-        if flow and look.width is not None:
-            text = "\n".join(line.text for line in flow(text.split("\n")))
-        rows = passage(text, look, None, None)
+        rows = passage(moment.text, look, None, None)
         lines += [
             f"{number}{mark}{where}{'  ' * bool(below)}{below}",
             *(INDENT + row for row in rows if row.strip()),

@@ -47,14 +47,6 @@ _BETWEEN = r"[ .()/-]{0,3}"  # two digits of a telephone number
 Span = tuple[int, int]  # half-open range of characters
 
 
-class Flowing(NamedTuple):
-    """A line of a text, joined where an editor broke it: its first line (from 0), and whether it wraps."""
-
-    first: int
-    text: str
-    wraps: bool
-
-
 class Look(NamedTuple):
     """How a stream may be written to; `width` is None where nothing should be wrapped or cut."""
 
@@ -223,13 +215,13 @@ def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
     yield start, max(start, end)
 
 
-def laid_out(lines: Iterable[Flowing], width: int) -> Iterator[tuple[int | None, str]]:
-    """Yield the rows of lines, cleaned, each with its first line; None for further rows of the same."""
-    for line in lines:
-        text = clean(line.text).expandtabs(4).rstrip()
+def laid_out(lines: Iterable[str], width: int) -> Iterator[tuple[int | None, str]]:
+    """Yield the rows of cleaned lines, each with the number of its line (from 0); None for further rows."""
+    for number, line in enumerate(lines):
+        text = clean(line).expandtabs(4).rstrip()
         indent = hang(text)
-        for start, end in rows(text, width if line.wraps else None, indent):
-            yield (None, " " * indent + text[start:end]) if start else (line.first, text[start:end])
+        for start, end in rows(text, width, indent):
+            yield (None, " " * indent + text[start:end]) if start else (number, text[start:end])
 
 
 def hang(line: str) -> int:
