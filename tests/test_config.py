@@ -61,14 +61,14 @@ def test_no_file_costs_no_parser(root: Path) -> None:
 
 def test_precedence(root: Path) -> None:
     variable = {"COMMONPLACE_SEARCH_LIMIT": "4"}
-    user("[search]\nlimit = 2\n[recall]\nbudget = 200\n[watch]\ninterval_s = 60")
+    user("[search]\nlimit = 2\n[recall]\nbudget = 200\n[limits]\nwait_s = 60")
     assert config.load(root).search.limit == 2
     own(root, "[search]\nlimit = 3\n[recall]\nbudget = 300")
     assert config.load(root).search.limit == 3
     environ = {"XDG_CONFIG_HOME": str(config.user_file().parent.parent), **variable}
     assert config.load(root, environ).search.limit == 4
     settings = config.load(root, environ, {"search.limit": 5, "recall.budget": None})
-    assert (settings.search.limit, settings.recall.budget, settings.watch.interval_s) == (5, 300, 60)
+    assert (settings.search.limit, settings.recall.budget, settings.limits.wait_s) == (5, 300, 60)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_environment(root: Path, variable: str, text: str, key: str, value: obje
 
 
 def test_flags_may_be_text(root: Path) -> None:
-    settings = config.load(root, None, {"search.limit": "7", "output.links": "off", "index.ignore": ["a/**"]})
-    assert (settings.search.limit, settings.output.links, settings.index.ignore) == (7, False, ("a/**",))
+    settings = config.load(root, None, {"search.limit": "7", "usage.record": "off", "index.ignore": ["a/**"]})
+    assert (settings.search.limit, settings.usage.record, settings.index.ignore) == (7, False, ("a/**",))
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,8 @@ def test_the_numbers_of_an_expansion_are_on_the_page() -> None:
     text = (DOCS / "search.md").read_text("utf-8").split("### Questions widened")[1].split("\n## ")[0]
     assert f"a relevance of {expansion.CLEAR}, and {expansion.LEAD} more" in text
     assert f"counts {query.TYPED:g}, each further line {query.EXPANDED}" in text
-    assert f"{keys.find('search.expand_deadline_ms').default:,} milliseconds" in text
+    assert keys.find("limits.wait_s").default == 5
+    assert "A search waits five seconds (`limits.wait_s`)" in text
     assert [most for most, _ in expansion.MOST.values()] == [4, 2, 1]
     assert query_document.MOST_LINES == 16
 

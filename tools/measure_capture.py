@@ -56,8 +56,7 @@ def measure(count: int, embedding: str = "auto") -> Capture:
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "memory").mkdir()
-        overrides = {"embedding.provider": embedding, "hooks.capacity": max(1000, count)}
-        with Memory.open(folder, overrides=overrides) as memory:
+        with Memory.open(folder, overrides={"embedding.provider": embedding}) as memory:
             return _measured(memory, count)
 
 
@@ -78,7 +77,7 @@ def _measured(memory: Memory, count: int) -> Capture:
         for number in range(2 * count)
     ]
     rows = []
-    worker = IndexWorker(memory)
+    worker = IndexWorker(memory, capacity=max(1000, count))
     for name, part, pause in (("at once", entries[:count], 0.0), ("2 ms apart", entries[count:], APART_S)):
         _, idle = asyncio.run(_turn(part, lambda entry: None, pause))
         submits, late = asyncio.run(_turn(part, worker.submit, pause))

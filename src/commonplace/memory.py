@@ -165,7 +165,7 @@ class Memory:
             self._chunks,
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
-            self.settings.sessions[2:],
+            self.settings.sessions[1:],
             self._like,
         )
 
@@ -1034,19 +1034,16 @@ def watch(
     *,
     stop: threading.Event,
     state: Callable[[str], None] = lambda _: None,
-    debounce_s: float | None = None,
+    debounce_s: float = 1.5,
 ) -> None:
     """Call `changed` whenever files of the notes change, until `stop` is set.
 
-    `state` is told how they are watched, when that changes; the settings of `watch` give the intervals, but
-    for a `debounce_s` of who shows changes as they come.
+    `state` is told how they are watched, when that changes; `debounce_s` is how long files must rest.
     """
     from commonplace.notes import watch
 
-    settings, roots = memory.settings.watch, [*map(Path, scan.places(sources(memory)))]
-    debounce_s = settings.debounce_s if debounce_s is None else debounce_s
-    waits = {"debounce_s": debounce_s, "interval_s": settings.interval_s}
-    watch.watch(roots, changed, **waits, stop=stop, on_state=state)
+    roots = [*map(Path, scan.places(sources(memory)))]
+    watch.watch(roots, changed, debounce_s=debounce_s, stop=stop, on_state=state)
 
 
 def days(memory: Memory) -> dict[str, int]:

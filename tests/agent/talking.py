@@ -64,7 +64,7 @@ def begin(root: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def own(model: Model) -> dict[str, object]:
     """The settings of a workspace without vectors and of the scripted model, for machines that are busy."""
     llm = {"llm.provider": "compatible", "llm.model": "scripted", "llm.base_url": model.url}
-    return {"embedding.provider": "none", "chat.recall_wait_s": 30, **llm}
+    return {"embedding.provider": "none", "limits.wait_s": 30, **llm}
 
 
 def aside(asked: Asked) -> Say:

@@ -16,6 +16,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.agent import hooks
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.paths import Workspace
@@ -65,10 +66,14 @@ class Flooding:
             self.worker.submit(Entry(f"flood {number} of {self.messages}", datetime.now(), "Flood"))
 
 
-def test_hooks_that_raise_hang_and_flood_hold_nothing_up(begin: Begin, model: Model, root: Path) -> None:
+def test_hooks_that_raise_hang_and_flood_hold_nothing_up(
+    begin: Begin, model: Model, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hanging = Hanging()
-    settings = {"hooks.deadline_s": 0.05, "hooks.capacity": 50}
-    loop = begin(hooks=[Raising(), hanging], tools=TOOLS, settings=settings)
+    limits = hooks.Limits
+    monkeypatch.setattr(hooks, "Limits", lambda _, *rest: limits(0.05, *rest))
+    loop = begin(hooks=[Raising(), hanging], tools=TOOLS)
+    loop._worker._capacity = 50
     loop._hooks.add(Flooding(loop._worker))
     model.rule = lambda asked: (
         call("exec", command="make") if asked["messages"][-1]["role"] == "user" else Say("Ok.")
@@ -88,7 +93,8 @@ def test_hooks_that_raise_hang_and_flood_hold_nothing_up(begin: Begin, model: Mo
 def test_a_full_queue_spools_to_disk_and_the_next_start_writes_it(
     begin: Begin, model: Model, root: Path
 ) -> None:
-    loop = begin(tools=TOOLS, settings={"hooks.capacity": 5000})
+    loop = begin(tools=TOOLS)
+    loop._worker._capacity = 5000
     lock = Workspace(root).locks / "notes.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     from commonplace.base.atomic import locked
@@ -116,7 +122,7 @@ def test_a_locked_index_leaves_the_answer(begin: Begin, model: Model, root: Path
     holder = apsw.Connection(str(Workspace(root).index))
     holder.execute("BEGIN EXCLUSIVE")
     try:
-        loop = begin(settings={"chat.recall_wait_s": 0.5})
+        loop = begin(settings={"limits.wait_s": 0.5})
         model.script = [call("memory_search", query="which tea"), Say("White tea.")]
         assert loop.respond("Which tea after lunch?").text == "White tea."
     finally:

@@ -29,7 +29,7 @@ EVIDENCE = "17:45"
 @pytest.fixture
 def memory(folder: Path) -> Iterator[Memory]:
     """One whose recalls are waited for, however busy the machine is."""
-    overrides = {"embedding.provider": "none", "usage.record": False, "chat.recall_wait_s": 60}
+    overrides = {"embedding.provider": "none", "usage.record": False, "limits.wait_s": 60}
     with Memory.open(folder, overrides=overrides) as opened:
         yield opened
 
@@ -81,7 +81,7 @@ def test_a_recall_that_hangs_is_left_behind_and_threads_do_not_pile_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = threading.Event()
-    overrides = {"embedding.provider": "none", "chat.recall_wait_s": 0.05}
+    overrides = {"embedding.provider": "none", "limits.wait_s": 0.05}
     with Memory.open(folder, overrides=overrides) as memory:
         monkeypatch.setattr(memory, "recall", lambda *arguments, **named: hanging.wait(60))
         attachment = Attachment(memory)

@@ -519,11 +519,11 @@ def test_settings_say_what_is_loaded(
 ) -> None:
     (tmp_path / "commonplace.toml").write_text("")
     environ = {"HOME": str(private_home)}
-    settings = load(tmp_path, environ, {"hooks.load": False, "hooks.deadline_s": 2.0}).hooks
+    settings = load(tmp_path, environ, {"hooks.load": False}).hooks
     manager = HookManager.configured(settings, [Listener()])
     manager.emit("on_session_start", EVENT)
     assert "plugin_of_a_test" not in sys.modules
-    assert [lane.deadline_s for lane in manager._listeners("on_session_start")] == [2.0]
+    assert len([*manager._listeners("on_session_start")]) == 1
     manager.close()
 
 

@@ -142,7 +142,7 @@ def test_tools_of_the_host_are_offered_too(begin: Begin, model: Model) -> None:
 def test_a_failing_provider_leaves_the_message_and_the_session(
     begin: Begin, model: Model, root: Path, more: dict[str, object], match: str
 ) -> None:
-    loop = begin(settings={"chat.deadline_s": 2})
+    loop = begin(settings={"limits.deadline_s": 2})
     model.rule = lambda asked: Say("no", more=more)
     reply = loop.respond("Which tea after lunch?")
     assert match in reply.error

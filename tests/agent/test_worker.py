@@ -107,9 +107,8 @@ def test_nothing_secret_comes_to_disk(memory: Memory, worker: Make) -> None:
 
 def test_vectors_are_made_as_well(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    overrides = {"embedding.provider": "fake", "hooks.sync_after_s": 0.0}
-    with Memory.open(tmp_path, overrides=overrides) as memory:
-        one = IndexWorker(memory)
+    with Memory.open(tmp_path, overrides={"embedding.provider": "fake"}) as memory:
+        one = IndexWorker(memory, sync_after_s=0.0)
         one.submit(entry("the walrus"))
         until(lambda: memory.workspace.index.exists() and memory.status().vectors == 1)
         assert one.stop(60)
@@ -231,8 +230,9 @@ def test_a_spool_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
 
 def test_a_full_spool_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "memory").mkdir()
-    with Memory.open(tmp_path, overrides={"embedding.provider": "none", "hooks.spool_mb": 0.01}) as memory:
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         one = IndexWorker(memory)
+        one._spool = Spool(memory.workspace, max_bytes=10_000)
         with locked(paths.lock_file(memory.workspace, "notes")):
             for number in range(30):
                 one.submit(entry(f"entry {number} " + "x" * 1000))

@@ -68,7 +68,7 @@ def test_every_value_is_listed_with_what_set_it(
     assert rows["recall.budget"] == ["700", str(config.user_file())]
     assert rows["search.limit"] == ["4", str(workspace / "commonplace.toml")]
     assert rows["embedding.provider"] == ["none", "COMMONPLACE_EMBEDDING_PROVIDER"]
-    assert rows["watch.interval_s"] == ["300", "default"]
+    assert rows["limits.wait_s"] == ["5", "default"]
     data = json.loads(run("config", "list", "--format", "json").stdout)
     assert data["recall.budget"]["default"] == 1000
     assert data["recall.budget"]["from"] == str(config.user_file())
@@ -87,7 +87,7 @@ def test_a_value_equal_to_the_default_still_has_its_origin(run: Run) -> None:
     ("values", "said"),
     [
         (("search.limit", "7"), "7"),
-        (("output.links", "off"), "false"),
+        (("usage.record", "off"), "false"),
         (("index.ignore", "a/**", "b/**"), "a/**\nb/**"),
         (("embedding.fallback", '["builtin"]'), "builtin"),
         (("embedding.fallback", "ollama/bge-m3"), "ollama/bge-m3"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import loading
+from commonplace.config import files
 from tests.cli.conftest import called
 
 
@@ -105,9 +105,9 @@ def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pyt
 def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path: Path) -> None:
     team = tmp_path / "our team"
     assert called("init", team).returncode == 0
-    loading.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
+    files.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
     told = error("--agent", "scout", "search", "harbour")
-    assert f"'our-team' in {loading.user_file()} is neither a full path nor a name" in told
+    assert f"'our-team' in {files.user_file()} is neither a full path nor a name" in told
     assert "`commonplace workspaces add DIR --name our-team`" in told
     assert str(team) not in told  # an agent learns no path of a workspace that it cannot open
     assert out("workspaces", "add", team, "--name", "our-team") == f"our-team: {team}\n"
@@ -117,7 +117,7 @@ def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path
 def test_an_agent_learns_of_no_workspace_around_a_folder(folders: list[Path]) -> None:
     inner = folders[1] / "memory"
     inner.mkdir(exist_ok=True)
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n')
     told = error("--agent", "guest", "-w", inner, "search", "x")
@@ -136,7 +136,7 @@ def test_what_changes_a_memory_takes_one(folders: list[Path], line: str) -> None
 
 def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
     out("workspaces", "add", folders[1], "--name", "team")
-    path = loading.user_file()
+    path = files.user_file()
     path.write_text(path.read_text() + '[agents.guest]\nreads = ["team"]\nwrites = "none"\n')
     assert json.loads(out("--agent", "guest", "workspaces", "list", "--format", "json")) == [
         {"name": "team", "folder": str(folders[1]), "use": "reads"}
@@ -156,7 +156,7 @@ def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
 
 
 def test_an_agent_that_no_table_names_gives_itself_none(folders: list[Path]) -> None:
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n')
     before = path.read_bytes()
@@ -174,7 +174,7 @@ def test_an_agent_that_no_table_names_gives_itself_none(folders: list[Path]) -> 
 
 
 def test_doctor_tells_no_agent_what_keeps_the_settings_from_being_read(folders: list[Path]) -> None:
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('[agents.guest]\nreads = ["here"]\n' + '[workspaces."/secretword"]\n' * 2)
     assert "secretword" in called("doctor", "--offline").stdout.decode()
@@ -183,7 +183,7 @@ def test_doctor_tells_no_agent_what_keeps_the_settings_from_being_read(folders: 
 
 
 def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n[agents.other]\nwrites = "{folders[1]}"\n')
     every = called("doctor", "--offline", "-v").stdout.decode()
@@ -196,7 +196,7 @@ def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
 
 
 def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Path], tmp_path: Path) -> None:
-    file = loading.user_file()
+    file = files.user_file()
     file.write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
     before = file.read_bytes()
     for arguments in (
@@ -217,7 +217,7 @@ def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Pat
 
 def test_a_collection_that_leads_into_a_known_workspace_is_closed_to_agents(folders: list[Path]) -> None:
     assert called("collection", "add", folders[1], "--name", "x").returncode == 0
-    file = loading.user_file()
+    file = files.user_file()
     file.write_text(file.read_text() + f'\n[agents.mira]\nreads = ["{folders[0]}"]\n')
     told = error("--agent", "mira", "search", "harbour")
     assert "overlaps" in told
@@ -234,8 +234,8 @@ def test_one_that_is_named_must_be_there(folders: list[Path], tmp_path: Path) ->
 
 
 def test_a_list_that_cannot_be_read_opens_nothing(folders: list[Path], tmp_path: Path) -> None:
-    loading.user_file().write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
-    place = loading.user_file().with_name("workspaces")
+    files.user_file().write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
+    place = files.user_file().with_name("workspaces")
     place.rename(tmp_path / "moved")
     place.symlink_to(tmp_path / "moved")
     assert "a symlink" in error("--agent", "mira", "search", "harbour")

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base.errors import AccessDenied, ConfigError
-from commonplace.config import access, loading
+from commonplace.config import access, files
 from commonplace.config.access import HERE, NOWHERE, Access
 
 
@@ -28,14 +28,14 @@ def other(tmp_path: Path) -> Path:
 
 
 def write(text: str) -> None:
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
 def of(agent: str) -> Access:
-    path = loading.user_file()
-    return loading.access_of(loading.File(path, True, loading.read(path)), agent)
+    path = files.user_file()
+    return access.access_of(files.File(path, True, files.read(path)), agent)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from commonplace import config
 from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.config import editing
-from commonplace.config.loading import user_file
+from commonplace.config.files import user_file
 
 PULL = ("git", "pull", "-q")
 
@@ -34,13 +34,13 @@ def of_workspace(root: Path) -> dict[str, object]:
 @pytest.mark.parametrize("name", ["inner", "outer"])
 def test_a_collection_is_left_out_and_taken_in_again(root: Path, name: str) -> None:
     before = config.load(root).collections
-    assert not config.set_by_default(root, name, False).by_default
+    assert not config.set_collection(root, name, by_default=False).by_default
     assert not config.load(root).collections[name].by_default
-    assert config.set_by_default(root, name, True).by_default
+    assert config.set_collection(root, name, by_default=True).by_default
     assert config.load(root).collections == before
     assert "include_by_default" not in user_file().read_text() + (root / "commonplace.toml").read_text()
     with pytest.raises(UnknownCollection):
-        config.set_by_default(root, "none", False)
+        config.set_collection(root, "none", by_default=False)
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,19 @@ def test_what_lies_outside_is_reference_unless_it_is_said(
     root: Path, tmp_path: Path, name: str, usual: str, other: str
 ) -> None:
     assert config.load(root).collections[name].weight == usual
-    assert config.set_weight(root, name, other).weight == config.load(root).collections[name].weight == other
+    assert (
+        config.set_collection(root, name, weight=other).weight
+        == config.load(root).collections[name].weight
+        == other
+    )
     assert config.reference(config.load(root)) == {
         each for each, found in config.load(root).collections.items() if found.weight == "reference"
     }
-    assert config.set_weight(root, name, usual).weight == usual
+    assert config.set_collection(root, name, weight=usual).weight == usual
     with pytest.raises(ConfigError, match=r"weight.*own, reference"):
-        config.set_weight(root, name, "heavy")
+        config.set_collection(root, name, weight="heavy")
     with pytest.raises(UnknownCollection):
-        config.set_weight(root, "none", "own")
+        config.set_collection(root, "none", weight="own")
 
 
 def test_a_weight_is_said_when_a_folder_is_added(root: Path, tmp_path: Path) -> None:
@@ -149,8 +153,8 @@ def test_what_another_did_meanwhile_to_a_name_counts(tmp_path: Path, monkeypatch
         config.add_collection(root, "z", str(one))
     assert config.load(root).collections["z"].path == str(other)
     for change in (
-        lambda: config.set_by_default(root, "z", False),
-        lambda: config.set_weight(root, "z", "own"),
+        lambda: config.set_collection(root, "z", by_default=False),
+        lambda: config.set_collection(root, "z", weight="own"),
         lambda: config.rename_collection(root, "z", "y"),
     ):
         meanwhile(lambda: config.remove_collection(root, "z"))

@@ -85,10 +85,10 @@ def test_a_text_from_outside_is_taken_or_refused(kind: str, data: st.DataObject,
 def test_ways_to_say_yes_and_no() -> None:
     for value, texts in ((True, "1 true YES On"), (False, "0 False no OFF")):
         for text in texts.split():
-            assert keys.from_text(BY_NAME["output.links"], text, "here") is value, text
+            assert keys.from_text(BY_NAME["index.sync_on_search"], text, "here") is value, text
     for text in ("", "2", "maybe", "ja", "truee"):
         with pytest.raises(ConfigError, match="true or false"):
-            keys.from_text(BY_NAME["output.links"], text, "here")
+            keys.from_text(BY_NAME["index.sync_on_search"], text, "here")
 
 
 def test_a_list_may_come_as_toml_writes_it() -> None:

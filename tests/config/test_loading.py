@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import ConfigError
-from commonplace.config import loading
+from commonplace.config import files
 
 
 def test_a_file_that_is_replaced_all_the_time_is_read_whole(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_file_that_is_replaced_all_the_time_is_read_whole(tmp_path: Path) -> N
     writer = threading.Thread(target=replace)
     writer.start()
     try:
-        assert {loading.content(file) for _ in range(5000)} <= set(texts)
+        assert {files.content(file) for _ in range(5000)} <= set(texts)
     finally:
         enough.set()
         writer.join()
@@ -35,8 +35,8 @@ def test_a_file_that_is_replaced_all_the_time_is_read_whole(tmp_path: Path) -> N
 
 def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a folder, not a regular file"):
-        loading.content(tmp_path)
+        files.content(tmp_path)
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="no such note"):
-        loading.content(tmp_path / "link")
-    assert loading.content(tmp_path / "missing") == b""
+        files.content(tmp_path / "link")
+    assert files.content(tmp_path / "missing") == b""

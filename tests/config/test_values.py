@@ -142,13 +142,13 @@ def test_every_key_is_set_and_comes_back() -> None:
 
 def test_processes_that_set_at_the_same_time_lose_nothing(root: Path) -> None:
     program = "import sys; from commonplace import config; config.set_values({sys.argv[1]: sys.argv[2]})"
-    wanted = {"search.limit": "7", "recall.budget": "700", "watch.debounce_s": "2", "llm.model": "m",
+    wanted = {"search.limit": "7", "recall.budget": "700", "limits.wait_s": "2", "llm.model": "m",
               "embedding.model": "e", "output.color": "never"}  # fmt: skip
     running = [subprocess.Popen([sys.executable, "-c", program, *pair]) for pair in wanted.items()]
     assert [process.wait(60) for process in running] == [0] * len(wanted)
     settings = config.load(root)
     assert (settings.search.limit, settings.recall.budget, settings.llm.model) == (7, 700, "m")
-    assert (settings.watch.debounce_s, settings.embedding.model, settings.output.color) == (2, "e", "never")
+    assert (settings.limits.wait_s, settings.embedding.model, settings.output.color) == (2, "e", "never")
 
 
 def test_removing_what_is_not_there_makes_no_file(root: Path) -> None:
@@ -181,7 +181,7 @@ class TestValuesOfAnAgent:
         [
             "",
             "# mine\n[search] # everybody\nlimit = 2\n\n# last\n",
-            "[agents.scout.recall]\nbudget = 300 # less\n[search]\nlimit = 2\n[agents.scout.watch]\ninterval_s = 9\n",
+            "[agents.scout.recall]\nbudget = 300 # less\n[search]\nlimit = 2\n[agents.scout.usage]\nkeep_days = 9\n",
             "[agents.scout]\nsearch = {limit = 4}\nrecall = {budget = 300}\n",
             "agents = {scout = {recall = {budget = 300}}}\n",
         ],
@@ -203,10 +203,10 @@ class TestValuesOfAnAgent:
         config.set_values({"search.limit": None, "recall.budget": None}, agent="scout")
         assert config.load(root) == everybody
         emptied = config.load(root, agent="scout")
-        assert (emptied.search, emptied.recall, emptied.watch) == (
+        assert (emptied.search, emptied.recall, emptied.usage) == (
             everybody.search,
             everybody.recall,
-            before.watch,
+            before.usage,
         )
 
     def test_dotted_keys_are_left_to_their_owner(self) -> None:
@@ -220,8 +220,8 @@ class TestValuesOfAnAgent:
     def test_a_table_that_is_empty_goes_with_its_last_key(self) -> None:
         config.set_values({"search.limit": 7})
         before = config.user_file().read_text()
-        config.set_values({"recall.budget": 70, "watch.interval_s": 7}, agent="scout")
-        config.set_values({"recall.budget": None, "watch.interval_s": None}, agent="scout")
+        config.set_values({"recall.budget": 70, "limits.wait_s": 7}, agent="scout")
+        config.set_values({"recall.budget": None, "limits.wait_s": None}, agent="scout")
         assert config.user_file().read_text().strip() == before.strip()
 
     def test_one_in_a_workspace_stays_harmless(self, root: Path) -> None:

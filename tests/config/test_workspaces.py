@@ -10,7 +10,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base.errors import AccessDenied, WorkspaceNotFound
-from commonplace.config import loading, workspaces
+from commonplace.config import files, workspaces
 
 NAMES = ("alice", "bob", "team", "here")
 
@@ -22,7 +22,7 @@ def roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
         (root / "memory").mkdir(parents=True)
         (root / "MEMORY.md").write_text("# Memory\n")
     monkeypatch.chdir(found["here"])
-    path = loading.user_file()
+    path = files.user_file()
     path.parent.mkdir(parents=True)
     path.write_text(
         "\n".join(f'[workspaces."{found[name]}"]\nname = "{name}"' for name in NAMES)
@@ -150,7 +150,7 @@ def test_the_list_holds_each_once_and_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_list_of_anything_is_read(tmp_path: Path) -> None:
-    place = loading.user_file().with_name("workspaces")
+    place = files.user_file().with_name("workspaces")
     place.parent.mkdir(parents=True)
     place.write_bytes(b"relative\n\n\xff\0\n/\xff/nowhere\n" + os.fsencode(tmp_path) + b"\n" + b"x" * 100_000)
     assert workspaces.known() == [os.path.realpath(tmp_path)]

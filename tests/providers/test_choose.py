@@ -73,8 +73,8 @@ def named(url: str) -> dict[str, object]:
     return {
         "embedding.base_url": f"{url}/v1",
         "embedding.model": "words",
-        "embedding.deadline_s": 2,
-        "embedding.query_deadline_s": 1,
+        "limits.deadline_s": 2,
+        "limits.wait_s": 1,
     }
 
 

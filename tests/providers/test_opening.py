@@ -243,7 +243,7 @@ def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
 ) -> None:
     with Memory.open(root, overrides=settings) as memory:
         memory.sync()
-    gone = settings | {"embedding.base_url": "http://127.0.0.1:9/v1", "embedding.query_deadline_s": 1}
+    gone = settings | {"embedding.base_url": "http://127.0.0.1:9/v1", "limits.wait_s": 1}
     gone["embedding.provider"] = "openai"
     first = settings | {"embedding.provider": "openai"}
     with Memory.open(root, overrides=first) as memory:
@@ -255,7 +255,7 @@ def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
             assert found.level == 2
         assert "cannot be reached" in " ".join(found.warnings)
     (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
-    with Memory.open(root, overrides=gone | {"embedding.deadline_s": 1}) as memory:
+    with Memory.open(root, overrides=gone | {"limits.deadline_s": 1}) as memory:
         raises = pytest.raises(ProviderError, match=r"left alone|cannot be reached")
         with raises:
             memory.sync()
@@ -265,7 +265,7 @@ def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
 def test_whatever_is_behind_a_server_has_deadlines_and_a_breaker(
     root: Path, settings: dict[str, object], provider: str
 ) -> None:
-    given = settings | {"embedding.provider": provider, "embedding.query_deadline_s": 2}
+    given = settings | {"embedding.provider": provider, "limits.wait_s": 2}
     if provider == "ollama":
         given["embedding.base_url"] = ""  # its own address is on this machine, and the server may be gone
     with Memory.open(root, overrides=given) as memory:

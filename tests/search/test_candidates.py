@@ -39,7 +39,7 @@ def memory(root: Path, server: Server) -> Iterator[Memory]:
         "embedding.provider": "compatible",
         "embedding.model": "m",
         "embedding.base_url": f"{server.url}/v1",
-        "embedding.query_deadline_s": 0.3,
+        "limits.wait_s": 0.3,
         "embedding.cache_entries": 0,
     }
     with Memory.open(root, overrides=overrides) as made:

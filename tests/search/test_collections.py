@@ -66,7 +66,7 @@ def test_a_collection_that_is_named_stands_behind_nothing(opened: Callable[[], M
 
 def test_a_weight_counts_at_once(opened: Callable[[], Memory]) -> None:
     memory = opened()
-    config.set_weight(Path(memory.status().workspace), "shelf", "own")
+    config.set_collection(Path(memory.status().workspace), "shelf", weight="own")
     hits = opened().search("were the quinces by the wall pruned?").hits
     assert "collection" not in {factor.name for hit in hits for factor in hit.factors}
 

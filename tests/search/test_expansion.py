@@ -60,7 +60,7 @@ def opened(root: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Itera
         model = {"llm.provider": "compatible", "llm.model": "m", "llm.base_url": f"{server.url}/v1"}
         embedder = named.pop("embedder", None)
         without = {} if embedder else {"embedding.provider": "none"}
-        overrides = {**model, **without, "search.expand_deadline_ms": 20_000, **named}
+        overrides = {**model, **without, "limits.wait_s": 20, **named}
         memories.append(Memory.open(root, overrides=overrides, embedder=embedder))  # type: ignore[arg-type]
         return memories[-1]
 
@@ -294,7 +294,7 @@ def searched_anyway(memory: Memory, question: str = QUESTION) -> str:
 
 def test_a_slow_model_is_not_waited_for(opened: Open, server: Server) -> None:  # noqa: F811
     server.answer = lambda request: Reply(answer(WIDER), delay_s=30)
-    memory = opened(search__expand="auto", search__expand_deadline_ms=200)
+    memory = opened(search__expand="auto", limits__wait_s=0.2)
     assert "did not answer within 0.2 s" in searched_anyway(memory)
 
 
@@ -311,7 +311,7 @@ def test_a_slow_model_is_not_waited_for(opened: Open, server: Server) -> None:  
 )
 def test_a_failing_provider_is_a_warning(opened: Open, server: Server, reply: Reply, told: str) -> None:  # noqa: F811
     server.answer = lambda request: reply
-    assert told in searched_anyway(opened(search__expand="auto", search__expand_deadline_ms=2000))
+    assert told in searched_anyway(opened(search__expand="auto", limits__wait_s=2))
 
 
 def test_a_provider_that_refuses_for_good_is_left_alone(opened: Open, server: Server) -> None:  # noqa: F811

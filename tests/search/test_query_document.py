@@ -266,8 +266,9 @@ def test_intent_chooses_the_sentence_of_a_snippet(tmp_path: Path) -> None:
         f"The plan of the house came on Monday. {far}{far}The plan of the sprint came on Tuesday. {far}{far}"
     )
     (tmp_path / "memory" / "a.md").write_text(f"# A\n\n{said}\n", "utf-8")
-    overrides = {"embedding.provider": "none", "recall.snippet_score": 0.0, "recall.full_count": 0}
-    with Memory.open(tmp_path, overrides=overrides) as memory:
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        layers = memory.settings.recall._replace(snippet_score=0.0, full_count=0)
+        memory.settings = memory.settings._replace(recall=layers)
         house, sprint = (
             memory.recall(f"lex: plan\nintent: {what}", layer="mixed").text for what in ("house", "sprint")
         )

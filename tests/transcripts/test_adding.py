@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from commonplace.base.errors import ConfigError
-from commonplace.config.loading import check_format
+from commonplace.config.collections import FORMAT, option
 from commonplace.config.settings import TRANSCRIPTS
 from commonplace.transcripts import content, formats
 from commonplace.transcripts.content import Value
@@ -39,12 +39,12 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("row")
 @pytest.mark.parametrize("name", ["auto", "acme-chat"])
 def test_a_format(name: str) -> None:
-    assert check_format(name) == name
+    assert option(FORMAT, name) == name
     note = formats.note(io.BytesIO(b'{"acme": "Where is the kestrel?"}\n'), "a.jsonl", name)
     assert note.lines == ("**User:** Where is the kestrel?",)
 
 
 def test_one_without_a_row_is_none() -> None:
     with pytest.raises(ConfigError, match="one of auto, claude-code"):
-        check_format("acme-chat")
+        option(FORMAT, "acme-chat")
     assert formats.find("acme-chat") is None

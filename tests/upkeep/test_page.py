@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commonplace.config import keys
+from commonplace.config.settings import Compaction, Summary
 from commonplace.upkeep import compaction, flush, summaries
 from commonplace.upkeep.compaction import Window
 from tests.cli.conftest import environment
@@ -35,12 +35,11 @@ def test_the_table_of_windows_is_the_formula() -> None:
 
 
 def test_the_numbers_are_those_of_the_settings() -> None:
-    assert f"`summary.min_user_turns` ({keys.find('summary.min_user_turns').default})" in PAGE
-    assert f"`summary.max_words` ({keys.find('summary.max_words').default})" in PAGE
-    assert keys.find("summary.idle_s").default == 600
-    assert (
-        f"{keys.find('compaction.reserve').default:,} and {keys.find('compaction.margin').default:,})" in PAGE
-    )
+    assert Summary().min_user_turns == 3
+    assert "At least three messages of the user are new" in PAGE
+    assert f"at most {Summary().max_words} words" in PAGE
+    assert Summary().idle_s == 600
+    assert f"{Compaction().reserve:,} and {Compaction().margin:,})" in PAGE
     assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
     assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
     assert f"## {summaries.HEADINGS['en']}" in PAGE

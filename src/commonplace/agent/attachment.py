@@ -187,7 +187,7 @@ class Attachment:
             self._hooks.emit("on_session_end", event)
 
     def settle(self, deadline_s: float | None = None) -> bool:
-        """Wait for summaries under way, `summary.wait_s` if no deadline is given; tell whether all are done.
+        """Wait for summaries under way, 10 s if no deadline is given; tell whether all are done.
 
         For a host whose process ends with the answer.
         """

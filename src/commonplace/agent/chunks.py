@@ -17,7 +17,7 @@ from pathlib import Path
 from commonplace.agent.pieces import Piece, newness_of
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.config import loading
+from commonplace.config import collections
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.language import dates
 from commonplace.markdown import statements, struck, structure
@@ -46,7 +46,7 @@ def read(memory: Memory, path: str) -> Note:
         raise NoteNotFound(path, reason="left out by index.ignore")
     roots = [memory.workspace.root]
     real = os.path.relpath(paths.contain(Path(path), roots), os.path.realpath(roots[0]))
-    if loading.is_hidden(real) and not loading.is_hidden(path):
+    if collections.is_hidden(real) and not collections.is_hidden(path):
         raise OutsideRoots(path, "a link to a hidden file")
     return parse(decode(paths.read_contained(Path(path), roots)), path)
 

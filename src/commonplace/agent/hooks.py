@@ -96,15 +96,8 @@ class HookManager:
 
     @classmethod
     def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
-        """Make one as the owner set it: limits, and which hooks of other packages are loaded."""
-        return cls(
-            hooks,
-            deadline_s=settings.deadline_s,
-            suspend_after=settings.suspend_after,
-            resume_after_s=settings.resume_after_s,
-            entry_points=settings.load,
-            disabled=settings.disabled,
-        )
+        """Make one with those hooks of other packages that the owner's settings load."""
+        return cls(hooks, entry_points=settings.load, disabled=settings.disabled)
 
     def add(self, hook: object) -> None:
         """Take one more hook, which is called after the others."""

@@ -92,7 +92,7 @@ class AgentLoop:
         self.history: list[Turn] = []
         settings = memory.settings
         self._chat = settings.chat
-        self._transcript = Transcript.open(memory.workspace, self.session, fsync=settings.sessions.fsync)
+        self._transcript = Transcript.open(memory.workspace, self.session)
         self._context = ContextBuilder(memory)
         offered = [*TOOLS, *([READ_FILE] if self._chat.read_files else []), *tools]
         self._toolbox = Toolbox(

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Entry
 
-MEGABYTE = 1_000_000
 _AT_ONCE = 100  # entries that one append to the spool takes
 # What comes within this time is appended at once. A process that is killed loses what came later than this
 # before it, and what the append takes.
@@ -155,20 +154,18 @@ class IndexWorker:
         self,
         memory: Memory,
         *,
-        capacity: int | None = None,
-        sync_after_s: float | None = None,
+        capacity: int = 1000,
+        sync_after_s: float = 1.0,
         spool_only: bool = False,
     ) -> None:
-        """Start on a memory, with what its spool holds; the limits are those of its settings.
+        """Start on a memory, with what its spool holds; `capacity` entries wait in memory if the disk fails.
 
         With `spool_only` what is submitted is put into the spool alone, for whoever syncs the workspace: a
         host's process writes no notes then and embeds nothing.
         """
-        settings = memory.settings.hooks
         self._memory = memory
-        self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
-        self._capacity = settings.capacity if capacity is None else capacity
-        self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
+        self._spool = Spool(memory.workspace)
+        self._capacity, self._sync_after_s = capacity, sync_after_s
         self._written = 0
         self._troubles: dict[str, str] = {}
         self._spool_only, self._leaving = spool_only, False

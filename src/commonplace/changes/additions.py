@@ -10,8 +10,8 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.changes import receipts, runs
+from commonplace.config.collections import check_name, normal_prefix
 from commonplace.config.editing import check_foreign, no_folder
-from commonplace.config.loading import check_name, normal_prefix
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.notes import scan
 from commonplace.types.changes import Run
@@ -83,7 +83,7 @@ def _collected(
             root, name, real, glob=globs, ignore=folder.ignore, format=folder.format, weight=folder.weight
         )
         if not folder.by_default:
-            config.set_by_default(root, name, False)
+            config.set_collection(root, name, by_default=False)
     taken[name] = Collection(name, real, globs)
     return ImportedSetting("collection", name, real, "new")
 

@@ -15,7 +15,7 @@ from commonplace import config
 from commonplace.base.errors import UnknownCollection
 from commonplace.cli import session
 from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config.loading import WEIGHTS
+from commonplace.config.collections import WEIGHTS
 from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
 
@@ -137,7 +137,7 @@ def exclude(ctx: click.Context, name: str) -> None:
 
 
 def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
-    config.set_by_default(_root(ctx), name, by_default)
+    config.set_collection(_root(ctx), name, by_default=by_default)
     how = "searched by default" if by_default else f"searched when it is named: -c {name}, in:{name}"
     session.write(f"collection {name} is {how}")
 
@@ -148,7 +148,7 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
 @click.pass_context
 def weigh(ctx: click.Context, name: str, weight: str) -> None:
     """Say whether NAME holds your own notes, or reference that these go before."""
-    config.set_weight(_root(ctx), name, weight)
+    config.set_collection(_root(ctx), name, weight=weight)
     session.write(f"collection {name} is {weight}: {reports.WEIGHTS[weight]}")
 
 

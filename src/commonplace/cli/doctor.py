@@ -74,7 +74,7 @@ def examination_of(
     folder: str | None, agent: str | None, *, offline: bool
 ) -> tuple[Case, Iterator[tuple[str, list[Finding]]]]:
     """Return what is examined, and its groups of findings; an `agent` is told of its own."""
-    from commonplace.config.loading import AGENT_VARIABLE
+    from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ

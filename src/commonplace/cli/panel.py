@@ -49,7 +49,7 @@ def tui(ctx: click.Context, theme: str | None) -> None:
 
 def _examined(root: str, agent: str) -> Iterator[tuple[str, Sequence[Finding]]]:
     """What `doctor --offline` finds of the workspace that is changed."""
-    from commonplace.config.loading import AGENT_VARIABLE
+    from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent else os.environ

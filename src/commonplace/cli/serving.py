@@ -273,8 +273,7 @@ def _serve(
     alone()
     with _local_server(ctx, None).beside(alone):
         apart = shortcut.apart_of(asking)
-        most = config.load(home.root, agent=asking.agent).server.workers
-        beside = Workers(WORKER, most) if most else None
+        beside = Workers(WORKER)
         running.serve(
             service,
             address,
@@ -367,8 +366,8 @@ def _serve_locally(ctx: click.Context) -> None:
     """Serve programs of this user until nobody needs it."""
     import signal
 
-    settings = config.load(_home(ctx).root, agent=session.agent(ctx)).server
-    server = _local_server(ctx, 60 * settings.idle_minutes)
+    config.load(_home(ctx).root, agent=session.agent(ctx))
+    server = _local_server(ctx, 20 * 60)
     if not server.listen():
         failures.warn("this workspace is served already, or this machine has no Unix sockets")
         ctx.exit(failures.NOTHING_FOUND)

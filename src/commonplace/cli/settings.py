@@ -16,7 +16,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config import keys, loading
+from commonplace.config import files, keys, loading
 from commonplace.render import screen, to_json
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
     session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
     file = Workspace(root).settings if root else settings.user_file()
-    before = loading.content(file)
+    before = files.content(file)
     text, kept = before or _template(own=root is None).encode(), None
     while (edited := click.edit(text, extension=".toml", require_save=True)) not in (None, text):
         text = edited
@@ -250,11 +250,11 @@ def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> 
     root = Path(session.writable_root(ctx)) if in_workspace else None
     agent = session.agent(ctx) or ""
     file = Workspace(root).settings if root else settings.user_file()
-    before = loading.content(file)
+    before = files.content(file)
     place = loading.origin(settings.set_values({key.name: value}, workspace=root, agent=agent), agent)
     if value is not None:
         session.write(f"set {key.name} in {place}")
-    elif loading.content(file) != before:
+    elif files.content(file) != before:
         session.write(f"removed {key.name} from {place}")
     else:
         session.write(f"{key.name} is not set in {place}")

@@ -125,9 +125,8 @@ def connect(
 def service_of(asking: Caller, *, structured: bool = False) -> Service:
     """Make what serves a caller, by the settings as they stand whenever their files change.
 
-    The memory is opened when it is first needed. With `structured` tools answer with JSON beside the text, as
-    the setting `server.structured` has it. Raises WorkspaceNotFound, ConfigError and AccessDenied at once: a
-    client shows best what fails at the start.
+    The memory is opened when it is first needed. With `structured` tools answer with JSON beside the text.
+    Raises WorkspaceNotFound, ConfigError and AccessDenied at once: clients show errors at the start best.
     """
     from commonplace import config
     from commonplace.servers.methods import Place, Service
@@ -143,7 +142,7 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
 
     reach = asking.reach()
     roots = [reach.home, *reach.others.values()]
-    structured = structured or config.load(reach.home, agent=asking.agent).server.structured
+    config.load(reach.home, agent=asking.agent)
 
     def stamp() -> object:
         return [config.stamp(root) for root in roots]

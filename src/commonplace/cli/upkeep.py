@@ -196,7 +196,7 @@ def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
     from commonplace.upkeep.consolidation.run import UNCHANGED
 
     if done.left_out:
-        yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
+        yield f"{done.left_out} of {done.candidates} statements did not fit into llm.input_tokens"
     if done.candidates and not planned:
         waiting = count(done.candidates, "statement waits", "statements wait")
         set_one = "set one with `commonplace models use --llm PROVIDER/MODEL`"

@@ -1,22 +1,14 @@
-"""Settings: defaults < user's file < workspace's file (harmless keys) < agent < environment < flags.
+"""Settings: defaults, user's file, workspace's file (harmless keys only), agent, environment, flags.
 
-A workspace's file may have come with a folder that somebody else made, so it can set only what cannot
-hurt: no providers, commands, addresses or folders outside (DESIGN, promise 7).
+A workspace's file may have come with a stranger's folder, so it cannot set providers, commands, addresses or
+folders outside.
 """
 
 from __future__ import annotations
 
-from commonplace.config.loading import (
-    AGENT_VARIABLE,
-    Loaded,
-    by_default,
-    contexts_for,
-    load,
-    reference,
-    stamp,
-    trace,
-    user_file,
-)
+from commonplace.config.collections import by_default, contexts_for, reference
+from commonplace.config.files import AGENT_VARIABLE, stamp, user_file
+from commonplace.config.loading import Loaded, load, trace
 from commonplace.config.settings import KEYS, Collection, Key, Settings
 from commonplace.config.workspaces import Reach, agents, limited, reach
 
@@ -29,45 +21,21 @@ if TYPE_CHECKING:
         remove_context,
         rename_collection,
         rewrite,
-        set_by_default,
+        set_collection,
         set_update,
         set_values,
-        set_weight,
     )
 
 __all__ = [
-    "AGENT_VARIABLE",
-    "KEYS",
-    "Collection",
-    "Key",
-    "Loaded",
-    "Reach",
-    "Settings",
-    "add_collection",
-    "add_context",
-    "agents",
-    "by_default",
-    "contexts_for",
-    "limited",
-    "load",
-    "reach",
-    "reference",
-    "remove_collection",
-    "remove_context",
-    "rename_collection",
-    "rewrite",
-    "set_by_default",
-    "set_update",
-    "set_values",
-    "set_weight",
-    "stamp",
-    "trace",
-    "user_file",
-]
+    "AGENT_VARIABLE", "KEYS", "Collection", "Key", "Loaded", "Reach", "Settings", "add_collection",
+    "add_context", "agents", "by_default", "contexts_for", "limited", "load", "reach", "reference",
+    "remove_collection", "remove_context", "rename_collection", "rewrite", "set_collection", "set_update",
+    "set_values", "stamp", "trace", "user_file",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """Import what changes the files when it is first used; a search only reads them."""
+    """Import the functions that edit files when they are first used; a search only reads."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from commonplace.config import editing

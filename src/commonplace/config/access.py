@@ -1,21 +1,23 @@
-"""What an agent reads, and where it writes: `reads` and `writes` of `[agents.NAME]` in the user's own file.
+"""The workspaces that an agent reads and writes: `reads` and `writes` of `[agents.NAME]` in the user's file.
 
-A workspace is named by its path or by the name that `[workspaces."/path"]` gives it. `here` is the one that
-an agent is started in, `none` is nowhere to write. What is not named is not read, whoever asks for it.
+A workspace is given by its path or by the name that `[workspaces."/path"]` gives it. `here` is the one in
+which an agent is started, `none` allows no writing. Only the given workspaces are read.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import AccessDenied, ConfigError, NoteUnreadable
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
-from commonplace.config import keys
+from commonplace.config import files, keys
+from commonplace.config.files import File, table
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -24,15 +26,16 @@ if TYPE_CHECKING:
 HERE, NOWHERE = "here", "none"
 KEYS = ("reads", "writes")
 NAME = "name"
+_TABLES = ("collections", "contexts", "updates", NAME)  # of a workspace, in the user's file
 _NAME = lazy(r"[^\W_][\w.-]{0,63}")
 _LIST, _LARGEST = "workspaces", 1 << 20  # bytes
-_NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # which mean something else where a name may stand
+_NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # words with another meaning where a name may stand
 
 
 class Access(NamedTuple):
-    """What an agent may do: workspaces by real path, or `HERE`; `writes` may be `NOWHERE`.
+    """The rights of an agent: workspaces by real path, or `HERE`; `writes` may be `NOWHERE`.
 
-    Without `reads` and `writes` it uses what it asks for.
+    Without `reads` and `writes` an agent is not limited.
     """
 
     agent: str = ""
@@ -41,17 +44,17 @@ class Access(NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """Whether anything is said about this agent."""
+        """Whether the user's file limits this agent."""
         return self.reads is not None or bool(self.writes)
 
     @property
     def home(self) -> str:
-        """The workspace that it writes to wherever it is started; empty where that is none in particular."""
+        """The workspace that it writes to wherever it is started; empty for no particular one."""
         return "" if self.writes in ("", HERE, NOWHERE) else self.writes
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """What it reads, the one that it writes to first, each once."""
+        """The workspaces that it reads, its home first, each once."""
         reads = self.reads
         if reads is None:
             reads = () if self.home else (HERE,)
@@ -59,42 +62,45 @@ class Access(NamedTuple):
         return tuple(dict.fromkeys((*written, *reads)))
 
     def may_read(self, root: str | Path, *, is_here: bool = True) -> bool:
-        """Whether it may read a workspace that it is started in, or (not `is_here`) any other one."""
-        return (
-            not self.is_limited
-            or (is_here and HERE in self.readable)
-            or os.path.realpath(root) in self.readable
-        )
+        """Whether it may read a workspace, in which it is started (`is_here`) or not."""
+        here = is_here and HERE in self.readable
+        return not self.is_limited or here or os.path.realpath(root) in self.readable
 
     def may_write(self, root: str | Path) -> bool:
-        """Whether it may write to a workspace that it is started in."""
+        """Whether it may write to the workspace in which it is started."""
         if self.home:
             return os.path.realpath(root) == self.home
         return self.writes != NOWHERE and self.may_read(root)
 
     def check(self, root: str | Path, *, is_here: bool = True) -> None:
-        """Raise AccessDenied for a workspace that it may not read; no other is named."""
+        """Raise AccessDenied for a workspace that it may not read; no other workspace is named."""
         if not self.may_read(root, is_here=is_here):
-            raise AccessDenied(
-                self.agent, f"may not read {paths.shown(root)}: [agents.{self.agent}] does not name it"
-            )
+            denied = f"may not read {paths.shown(root)}: [agents.{self.agent}] does not name it"
+            raise AccessDenied(self.agent, denied)
 
 
 def check_apart(
-    access: Access, root: Path, folders: Iterable[str], others: Iterable[str], known: Iterable[str]
+    access: Access, root: Path, folders: Iterable[str], user: File, environ: Mapping[str, str]
 ) -> None:
-    """Raise AccessDenied where the notes of a workspace overlap with those of one that an agent may not read.
+    """Raise AccessDenied if notes of a workspace overlap with a workspace closed to this agent.
 
-    `folders` are where its notes lie, `others` all workspaces that are anybody's, `known` those of this
-    machine, which may lie around it but not in it; none of these is named.
+    `folders` are the places of its notes. A workspace that is only known to this machine may lie around
+    them, but not in them. The message names no closed workspace.
     """
     if not access.is_limited:
         return
+    agents = table("agents", user.content.get("agents", {}), user.path)
+    readable = [one for name in agents for one in access_of(user, name, environ).readable]
+    named = {*folders_in(user), *readable} - {HERE}
     own = {os.path.realpath(root), *access.readable}
     real = [os.path.realpath(folder) for folder in folders]
-    around = [other for other in {*others} - own if any(paths.is_within(one, other) for one in real)]
-    inside = [other for other in {*others, *known} - own if any(paths.is_within(other, one) for one in real)]
-    if any(map(os.path.isdir, (*around, *inside))):  # one that is gone has nothing to hide
+    around = [one for one in named - own if any(paths.is_within(folder, one) for folder in real)]
+    inside = [
+        one
+        for one in {*named, *listed(environ)} - own
+        if any(paths.is_within(one, folder) for folder in real)
+    ]
+    if any(map(os.path.isdir, (*around, *inside))):  # a folder that is gone has nothing to hide
         raise AccessDenied(
             access.agent,
             f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
@@ -102,71 +108,161 @@ def check_apart(
         )
 
 
-def access_in(
-    content: Mapping[str, Any], agent: str, names: Mapping[str, str], path: Path, home: Path
-) -> Access:
-    """Return what a user's file allows an agent, `content` being its table; `names` are workspaces by name.
+# --- the user's file ------------------------------------------------------------------------------------
 
-    `home` is the user's. Raises ConfigError.
+
+def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
+    """Read the user's settings file. Raises ConfigError, without details for an agent.
+
+    As long as the file cannot be read, the limits of the agent are unknown.
     """
+    path = files.user_file(environ)
+    try:
+        return File(path, True, files.read(path))
+    except ConfigError:
+        if not agent:
+            raise
+        raise _hidden(path) from None
+
+
+def _hidden(path: Path) -> ConfigError:
+    return ConfigError("settings", f"{paths.shown(path)} has a mistake, which is shown to its owner alone")
+
+
+@contextmanager
+def discreet(user: File, agent: str) -> Iterator[None]:
+    """Hide mistakes in the user's file from a limited agent, except those in its own table.
+
+    They may be about other workspaces. Raises ConfigError.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        agents = user.content.get("agents")
+        mine = agents.get(agent) if isinstance(agents, Mapping) else None
+        is_limited = isinstance(mine, Mapping) and any(key in mine for key in KEYS)
+        own = [f"agents.{agent}", *(f"agents.{agent}.{key}" for key in KEYS)]
+        if not is_limited or error.key in own:
+            raise
+        raise _hidden(user.path) from None
+
+
+def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) -> Access:
+    """Return the rights of an agent by the user's file.
+
+    Raises ConfigError, and AccessDenied for an agent without a table beside limited ones: a misspelt name
+    must not lift the limits.
+    """
+    agents = table("agents", user.content.get("agents", {}), user.path)
+    if agent not in agents:
+        if agent:
+            _check_named(agent, agents)
+        return Access(agent)
+    content = table(f"agents.{agent}", agents[agent], user.path)
+    if not any(key in content for key in KEYS):
+        return Access(agent)
+    names = {name: root for root, name in names_in(user).items()}
+    where, home = f"in {paths.shown(user.path)}", paths.home(environ)
     reads, writes = content.get(KEYS[0]), content.get(KEYS[1], "")
-    place, where = f"agents.{agent}", f"in {paths.shown(path)}"
-    if reads is not None and not (isinstance(reads, list) and all(isinstance(one, str) for one in reads)):
-        wrong = f"{keys.quoted(reads)} {where} is not allowed; it must be a list of workspaces"
-        raise ConfigError(f"{place}.{KEYS[0]}", wrong)
-    if not isinstance(writes, str) or (not writes and KEYS[1] in content):
-        wrong = (
-            f"{keys.quoted(writes)} {where} is not allowed; it must be a workspace, {HERE!r} or {NOWHERE!r}"
-        )
-        raise ConfigError(f"{place}.{KEYS[1]}", wrong)
 
     def real(key: str, text: str) -> str:
         if text in names:
             return names[text]
         expanded = os.path.join(home, text[2:]) if text.startswith("~/") else os.path.expanduser(text)
         if "\0" in text or not os.path.isabs(expanded):
-            wrong = (
-                f"{keys.quoted(text)} {where} is neither a full path nor a name that a workspace was given"
-                f"; {remedies.say('workspace.name', text if _NAME.fullmatch(text) else 'NAME')}"
-            )
-            raise ConfigError(f"{place}.{key}", wrong)
+            remedy = remedies.say("workspace.name", text if _NAME.fullmatch(text) else "NAME")
+            rule = f"is neither a full path nor a name that a workspace was given; {remedy}"
+            raise ConfigError(f"agents.{agent}.{key}", f"{keys.quoted(text)} {where} {rule}")
         return os.path.realpath(expanded)
 
-    read = None if reads is None else [one if one == HERE else real(KEYS[0], one) for one in reads]
-    written = writes if writes in ("", HERE, NOWHERE) else real(KEYS[1], writes)
-    return Access(agent, None if read is None else tuple(dict.fromkeys(read)), written)
+    if reads is not None:
+        if not isinstance(reads, list) or not all(isinstance(one, str) for one in reads):
+            raise keys.not_allowed(f"agents.{agent}.{KEYS[0]}", reads, where, "a list of workspaces")
+        reads = tuple(dict.fromkeys(one if one == HERE else real(KEYS[0], one) for one in reads))
+    if not isinstance(writes, str) or (not writes and KEYS[1] in content):
+        rule = f"a workspace, {HERE!r} or {NOWHERE!r}"
+        raise keys.not_allowed(f"agents.{agent}.{KEYS[1]}", writes, where, rule)
+    return Access(agent, reads, writes if writes in ("", HERE, NOWHERE) else real(KEYS[1], writes))
+
+
+def _check_named(agent: str, agents: Mapping[str, Any]) -> None:
+    """Raise AccessDenied for an agent without a table if the user's file limits another agent."""
+    limited = [name for name, one in agents.items() if isinstance(one, Mapping) and {*KEYS} & {*one}]
+    if not limited:
+        return
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in limited}
+    close = get_close_matches(agent.casefold(), names, 1)
+    hint = f"; did you mean {names[close[0]]!r}?" if close else ";"
+    denied = f"has no table in your config.toml, which limits other agents{hint}"
+    raise AccessDenied(agent, f"{denied} {remedies.say('agent.table', agent)}")
+
+
+def workspaces_in(user: File) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the tables of workspaces in the user's file, by their folder as written. Raises ConfigError."""
+    for folder, content in table("workspaces", user.content.get("workspaces", {}), user.path).items():
+        for name in table(f'workspaces."{folder}"', content, user.path):
+            if name not in _TABLES:
+                unknown = f"unknown table in {paths.shown(user.path)}{keys.near(name, _TABLES)}"
+                raise ConfigError(f'workspaces."{folder}".{name}', unknown)
+        yield folder, content
+
+
+def real_path(folder: str) -> str:
+    """Return the real path of a folder as written in the user's file."""
+    return os.path.realpath(os.path.expanduser(folder))
+
+
+def folders_in(user: File) -> list[str]:
+    """Return the real paths of the workspaces in the user's file. Raises ConfigError."""
+    return [real_path(folder) for folder, _ in workspaces_in(user)]
+
+
+def names_in(user: File) -> dict[str, str]:
+    """Return the names of workspaces in the user's file, by real path. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for folder, content in workspaces_in(user):
+        if NAME in content:
+            key = f'workspaces."{folder}".{NAME}'
+            if not os.path.isabs(os.path.expanduser(folder)):
+                wrong = f"{keys.quoted(folder)} in {paths.shown(user.path)} must be a full path"
+                raise ConfigError(key, wrong)
+            name = check_name(content[NAME], key, user.path)
+            if name in found.values():
+                raise ConfigError(key, f"{name!r} is the name of two workspaces; choose another")
+            found[real_path(folder)] = name
+    return found
 
 
 def check_name(name: object, key: str, path: Path) -> str:
-    """Return the name of a workspace. Raises ConfigError for what cannot be one."""
+    """Return the name of a workspace. Raises ConfigError for a name that is not allowed."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in _NO_NAMES:
         allowed = "letters, digits, - _ and ., at most 64, a letter or digit first"
-        wrong = (
-            f"{keys.quoted(name)} in {paths.shown(path)} is no name for a workspace; allowed are {allowed}"
-        )
-        raise ConfigError(key, wrong)
+        wrong = f"{keys.quoted(name)} in {paths.shown(path)} is no name for a workspace"
+        raise ConfigError(key, f"{wrong}; allowed are {allowed}")
     return name
 
 
 def label(root: str | Path) -> str:
-    """Return what a workspace is called that nobody gave a name: its folder, as far as a name may be that."""
+    """Return the name of a workspace without a given name: its folder's, with other characters replaced."""
     folder = os.path.basename(os.path.realpath(root))
     called = re.sub(r"[^\w.-]+|^[\W_]+", "-", folder.encode("utf-8", "replace").decode()).strip("-.")[:64]
     return called if _NAME.fullmatch(called) and called not in _NO_NAMES else "workspace"
 
 
-# --- the workspaces of this machine ---------------------------------------------------------------------
+# --- the list of workspaces of this machine -------------------------------------------------------------
 
 
 def list_file(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the list of workspaces that are noted: a real path a line, among the user's settings."""
+    """Return the path of the list of workspaces, a real path a line, among the user's settings."""
     return paths.user_config_dir(environ) / _LIST
 
 
 def listed(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the real paths of the workspaces that are noted, whether they are there or not.
+    """Return the real paths in the list of workspaces, whether these exist or not.
 
-    Raises NoteUnreadable: what nobody can read must not count as none.
+    Raises NoteUnreadable: an unreadable list must not count as an empty one.
     """
     path = list_file(environ)
     try:

@@ -82,9 +82,9 @@ def is_own(address: str, own: str) -> bool:
 
 
 def named(file: str, keyring: str, table: str) -> Secret:
-    """Return the key that a table of settings names, in a file or in the system keyring; NO_KEY for neither.
+    """Return the key in the file or keyring entry of a table of settings; NO_KEY for neither.
 
-    Raises ConfigError for one that is not there or cannot be read, MissingExtra.
+    Raises ConfigError, MissingExtra.
     """
     if file:
         return from_file(file, f"{table}.key_file")
@@ -92,12 +92,10 @@ def named(file: str, keyring: str, table: str) -> Secret:
 
 
 def from_file(file: str, setting: str) -> Secret:
-    """Return the one key in a file that the owner names. Raises ConfigError."""
+    """Return the one key in a file of the owner. Raises ConfigError."""
     path = Path(os.path.abspath(os.path.expanduser(file)))
     if not os.path.lexists(path):
-        if _may_be_a_key(file):  # which is not shown
-            raise ConfigError(setting, f"names no file; {_places()}")
-        raise ConfigError(setting, f"cannot be read ({paths.shown(path)} is not there)")
+        raise _missing(setting, file, "no file", f"cannot be read ({paths.shown(path)} is not there)")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
@@ -108,9 +106,12 @@ def from_file(file: str, setting: str) -> Secret:
     return Secret(text)
 
 
-def _places() -> str:
-    keyring = remedies.say("keyring")
-    return f"if that is a key itself, its place is a file, {keyring} or the provider's variable"
+def _missing(setting: str, name: str, place: str, message: str) -> ConfigError:
+    """Return the error about a missing file or entry, without a name that may be a key itself."""
+    if len(name) < _SHORTEST or any(c.isspace() or c in "/\\" for c in name):
+        return ConfigError(setting, message)
+    places = f"a file, {remedies.say('keyring')} or the provider's variable"
+    return ConfigError(setting, f"names {place}; if that is a key itself, its place is {places}")
 
 
 def from_keyring(entry: str, setting: str) -> Secret:
@@ -118,9 +119,8 @@ def from_keyring(entry: str, setting: str) -> Secret:
     found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S)
     if found:
         return Secret(str(found))
-    if _may_be_a_key(entry):
-        raise ConfigError(setting, f"names no entry of the keyring; {_places()}")
-    raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}")
+    missing = f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}"
+    raise _missing(setting, entry, "no entry of the keyring", missing)
 
 
 def keep(entry: str, key: Secret) -> None:
@@ -129,27 +129,26 @@ def keep(entry: str, key: Secret) -> None:
 
 
 def forget(entry: str) -> None:
-    """Take a key out of the system keyring. Raises ConfigError where there is none, MissingExtra."""
+    """Delete an entry of the system keyring. Raises ConfigError if it is missing, MissingExtra."""
 
     def remove(keyring: Any) -> bool:  # noqa: ANN401 - the module
-        if keyring.get_password(SERVICE, entry) is None:
-            return False
-        keyring.delete_password(SERVICE, entry)
-        return True
+        is_there = keyring.get_password(SERVICE, entry) is not None
+        if is_there:
+            keyring.delete_password(SERVICE, entry)
+        return is_there
 
     if not _with_keyring("keyring", remove, KEEPING_S):
         raise ConfigError("keyring", f"there is no entry {entry!r}")
 
 
-def _may_be_a_key(name: str) -> bool:
-    return len(name) >= _SHORTEST and not any(c.isspace() or c in "/\\" for c in name)
-
-
 def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> object:
-    """Ask in a thread that is left behind: a locked keyring may wait for somebody who is not there."""
+    """Call the keyring in a thread, which is abandoned after `wait_s`: a locked keyring waits for a person.
+
+    Raises ConfigError, MissingExtra.
+    """
     try:
         import keyring
-        import keyring.errors
+        from keyring.errors import KeyringError, KeyringLocked, NoKeyringError
     except ImportError as error:
         raise MissingExtra("a key in the system keyring", "keyring") from error
     outcome: list[object] = []
@@ -157,7 +156,7 @@ def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> 
     def run() -> None:
         try:
             outcome.append(ask(keyring))
-        except Exception as error:  # noqa: BLE001 - a backend's own errors; raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - a backend's own errors; raised by the caller's thread
             outcome.append(error)
 
     thread = threading.Thread(target=run, name="commonplace-keyring", daemon=True)
@@ -166,15 +165,12 @@ def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> 
     if not outcome:
         waited = f"the system keyring did not answer within {wait_s:g} s; is it locked?"
         raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}")
-    if isinstance(outcome[0], Exception):
-        raise ConfigError(setting, _refusal(outcome[0], keyring.errors)) from outcome[0]
-    return outcome[0]
-
-
-def _refusal(error: Exception, errors: Any) -> str:  # noqa: ANN401 - the module
-    """Say why a keyring gave no answer, in its own words where they are meant for people."""
-    if isinstance(error, errors.NoKeyringError):
-        return f"there is no system keyring here; {_INSTEAD}"
-    own = str(error).splitlines() if isinstance(error, errors.KeyringError) else []
-    remedy = f"unlock it, or {_INSTEAD}" if isinstance(error, errors.KeyringLocked) else _INSTEAD
-    return f"the system keyring cannot be used ({own[0] if own else type(error).__name__}); {remedy}"
+    failure = outcome[0]
+    if not isinstance(failure, Exception):
+        return failure
+    if isinstance(failure, NoKeyringError):
+        raise ConfigError(setting, f"there is no system keyring here; {_INSTEAD}") from failure
+    own = str(failure).splitlines() if isinstance(failure, KeyringError) else []
+    remedy = f"unlock it, or {_INSTEAD}" if isinstance(failure, KeyringLocked) else _INSTEAD
+    unusable = f"the system keyring cannot be used ({own[0] if own else type(failure).__name__})"
+    raise ConfigError(setting, f"{unusable}; {remedy}") from failure

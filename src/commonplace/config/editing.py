@@ -1,50 +1,47 @@
-"""Settings files changed: values, collections and contexts, under a lock, as a whole or not at all."""
+"""Edit settings files: one change under a lock, written as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from itertools import chain, count
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, UnknownCollection
 from commonplace.base.messages import message
-from commonplace.config import access, keys, loading
-from commonplace.config.loading import (
+from commonplace.config import access, collections, keys
+from commonplace.config.collections import (
     BY_DEFAULT,
     FORMAT,
     WEIGHT,
-    agent_name,
-    check,
-    check_format,
     check_name,
-    check_weight,
     collection_name,
     contexts_in,
-    load,
     normal_prefix,
-    parse,
-    user_file,
+    option,
 )
+from commonplace.config.files import agent_name, parse, user_file
+from commonplace.config.loading import check, load
 from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Collection
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
+    Change = Callable[[TOMLDocument], None]
+    Environ = Mapping[str, str] | None
 
-def location(workspace: Path | None, environ: Mapping[str, str] | None) -> Path:
+
+def location(workspace: Path | None, environ: Environ) -> Path:
     """Return the settings file of a workspace, or the user's own for None."""
     return user_file(environ) if workspace is None else paths.Workspace(workspace).settings
 
 
-def edit(
-    workspace: Path | None, environ: Mapping[str, str] | None, change: Callable[[TOMLDocument], None]
-) -> None:
+def edit(workspace: Path | None, environ: Environ, change: Change) -> None:
     """Change one settings file as a document.
 
-    Raises ConfigError where it could not be loaded afterwards or is written in a way that cannot be changed.
+    Raises ConfigError if it could not be loaded afterwards, or if its form does not allow the change.
     """
     import tomlkit
 
@@ -66,13 +63,28 @@ def edit(
         check(changed, file, workspace)
         return changed
 
-    replace(workspace, environ, compose)
+    _replace(workspace, environ, compose)
 
 
-def replace(
-    workspace: Path | None, environ: Mapping[str, str] | None, compose: Callable[[bytes], bytes]
-) -> None:
-    """Put what `compose` makes of a settings file into its place, under its lock. Raises NoteUnreadable."""
+def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None, environ: Environ = None) -> Path:
+    """Replace the user's file, or that of a workspace, by its owner's text; return the file.
+
+    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
+    """
+    file = location(workspace, environ)
+
+    def compose(data: bytes) -> bytes:
+        if data != before:
+            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
+        check(after, file, workspace)
+        return after
+
+    _replace(workspace, environ, compose)
+    return file
+
+
+def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes], bytes]) -> None:
+    """Replace a settings file by what `compose` makes of it, under its lock. Raises NoteUnreadable."""
     from commonplace.base import atomic
 
     own_lock = paths.user_config_dir(environ) / "config.lock"
@@ -81,7 +93,7 @@ def replace(
 
 
 def _says(text: str, document: TOMLDocument) -> bool:
-    """Tell whether a text says what a document does: a table put between dotted keys swallows those below."""
+    """Whether a text says what a document does: a table between dotted keys would swallow those below."""
     import tomlkit
 
     try:
@@ -91,13 +103,13 @@ def _says(text: str, document: TOMLDocument) -> bool:
 
 
 def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the empty ones in it, which may leave no trace in a text."""
+    """Return a table without empty tables in it, which may leave no trace in a text."""
     inner = {key: _filled(value) if isinstance(value, Mapping) else value for key, value in table.items()}
     return {key: value for key, value in inner.items() if value != {}}
 
 
-def nested(document: TOMLDocument, *steps: str) -> Any:  # noqa: ANN401 - tomlkit's own
-    """Return a table of tables, made where it is missing."""
+def _nested(document: TOMLDocument, *steps: str) -> Any:  # noqa: ANN401 - tomlkit's own
+    """Return a table of tables, made if it is missing."""
     import tomlkit
     from tomlkit.items import InlineTable
 
@@ -111,17 +123,8 @@ def nested(document: TOMLDocument, *steps: str) -> Any:  # noqa: ANN401 - tomlki
     return table
 
 
-def drop(home: MutableMapping[str, Any], name: str, unwanted: Callable[[str], bool]) -> None:
-    """Remove keys of a table, and the table itself once it is empty."""
-    table = home.get(name, {})
-    for key in [key for key in table if unwanted(key)]:
-        del table[key]
-    if name in home and not table:
-        del home[name]
-
-
-def discard(document: TOMLDocument, *steps: str) -> None:
-    """Remove what the last step names, where it is there, and every table that is empty without it."""
+def _discard(document: TOMLDocument, *steps: str) -> None:
+    """Remove the item at the last step, if it is there, and every table left empty."""
     for depth in range(len(steps), 0, -1):
         table: Any = document
         for name in steps[: depth - 1]:
@@ -132,21 +135,13 @@ def discard(document: TOMLDocument, *steps: str) -> None:
             del table[steps[depth - 1]]
 
 
-# --- values of keys -----------------------------------------------------------------------------------
-
-
 def set_values(
-    values: Mapping[str, object],
-    *,
-    workspace: Path | None = None,
-    agent: str = "",
-    environ: Mapping[str, str] | None = None,
+    values: Mapping[str, object], *, workspace: Path | None = None, agent: str = "", environ: Environ = None
 ) -> Path:
     """Set several keys at once in the user's file, or in that of `workspace`; None removes a key.
 
-    With `agent` it is that agent's tables which change. A text is read as from the environment. Returns the
-    file; it is changed as a whole or not at all. Raises ConfigError for what is not allowed there, or where
-    the file could not be loaded afterwards.
+    With `agent` that agent's tables change. Text is read as from the environment. Returns the file. Raises
+    ConfigError for a value that is not allowed there, or if the file could not be loaded afterwards.
     """
     home = ("agents", agent_name(agent)) if agent else ()
     checked = {name: _checked(name, value, workspace) for name, value in values.items()}
@@ -158,31 +153,11 @@ def set_values(
         for key, value in checked.items():
             group, _, name = key.partition(".")
             if value is None:
-                discard(document, *home, group, name)
+                _discard(document, *home, group, name)
             else:
-                table = nested(document, *home, group)
-                table[name] = list(value) if isinstance(value, tuple) else value
+                _nested(document, *home, group)[name] = list(value) if isinstance(value, tuple) else value
 
     edit(workspace, environ, change)
-    return file
-
-
-def rewrite(
-    before: bytes, after: bytes, *, workspace: Path | None = None, environ: Mapping[str, str] | None = None
-) -> Path:
-    """Replace the user's file, or that of a workspace, by a text of its owner's; return the file.
-
-    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
-    """
-    file = location(workspace, environ)
-
-    def compose(data: bytes) -> bytes:
-        if data != before:
-            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
-        check(after, file, workspace)
-        return after
-
-    replace(workspace, environ, compose)
     return file
 
 
@@ -192,27 +167,31 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
         raise ConfigError(key.name, "may not stand in a workspace's file; set it in your own")
     if value is None:
         return None
-    if isinstance(value, str) and key.variable:
-        return keys.from_text(key, value)
-    fit = keys.checked(key, value)
-    if workspace is not None and key.name in loading.OF_KEYS and isinstance(fit, tuple):
+    is_text = isinstance(value, str) and key.variable
+    fit = keys.from_text(key, str(value)) if is_text else keys.checked(key, value)
+    if workspace is not None and key.name in collections.OF_KEYS and isinstance(fit, tuple):
         for one in fit:
-            if not loading.may_name(one, loading.OF_KEYS[key.name]):
-                told = "may not be named by a workspace's file: hidden, or no note; set it in your own"
-                raise ConfigError(key.name, f"{keys.quoted(one)} {told}")
+            if not collections.may_name(one, collections.OF_KEYS[key.name]):
+                wrong = "may not be named by a workspace's file: hidden, or no note; set it in your own"
+                raise ConfigError(key.name, f"{keys.quoted(one)} {wrong}")
     return fit
 
 
-def set_name(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> None:
-    """Say in the user's file what a workspace is called.
+# --- a workspace's part of a file -----------------------------------------------------------------------
 
-    Raises ConfigError for what cannot be a name, or is that of another.
-    """
+
+def _home(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ...]:
+    """Return the steps to a workspace's part of its own file or, `outside`, of the user's."""
+    if not outside:
+        return ()
+    real, folders = os.path.realpath(root), document.get("workspaces", {})
+    return ("workspaces", next((one for one in folders if access.real_path(one) == real), real))
+
+
+def set_name(root: Path, name: str, *, environ: Environ = None) -> None:
+    """Name a workspace in the user's file. Raises ConfigError for a name that is taken or not allowed."""
     access.check_name(name, access.NAME, Path("the command"))
-    _edit_home(root, True, environ, lambda home: home.update({access.NAME: name}))
-
-
-# --- collections and contexts -------------------------------------------------------------------------
+    edit(None, environ, lambda document: _nested(document, *_home(document, root, True)).update(name=name))
 
 
 def add_collection(
@@ -224,205 +203,200 @@ def add_collection(
     ignore: Sequence[str] = (),
     format: str = "",
     weight: str | None = None,
-    environ: Mapping[str, str] | None = None,
+    environ: Environ = None,
 ) -> Collection:
-    """Add a folder or file as a collection: to the workspace's settings if they may name it, else the user's.
+    """Add a folder or file as a collection: to the workspace's file if that may name it, else the user's.
 
-    It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
-    `path` is relative to the current folder; `format` is that of transcripts; `weight` is `own` where the
-    folder is in the workspace or has a format, otherwise `reference`. Without a name it gets the folder's
-    own. Raises ConfigError, NoteUnreadable.
+    `path` is relative to the current folder, `format` that of transcripts. Without a name it gets the
+    folder's. Raises ConfigError, NoteUnreadable.
     """
     known = load(root, environ).collections
     full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
     if not path.strip():
         raise ConfigError("collection", message("collection.which", "say which folder"))
     paths.check_open(Path(full))
-    full, glob = _folder_of(full, path, glob)
+    if os.path.isfile(full) and tuple(glob) == DEFAULT_GLOBS:  # a collection of one file
+        full, glob = os.path.dirname(full), (os.path.basename(full),)
+    elif not os.path.isdir(full):
+        raise ConfigError("collection", no_folder(path))
     check_foreign(full, Path(real))
     name = _name_of(path, known) if name is None else name
     check_name(name)
-    check_format(format)
-    if weight is not None:
-        check_weight(weight)
     _check_free(known, name)
     if not os.access(full, os.R_OK):
         raise NoteUnreadable(paths.shown(full), "; ".join(paths.barred(Path(full))))
     chosen = keys.globs("glob", list(glob), "as a flag")
-    asked = Collection(name, full, chosen, format=format)
-    outside = not paths.is_within(full, real) or len(loading.may_hold(asked, real)) < len(chosen)
-    table: dict[str, object] = {"path": full if outside else Path(full).relative_to(real).as_posix()}
-    if tuple(glob) != DEFAULT_GLOBS:
-        table["glob"] = list(chosen)
-    if ignore:
-        table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
-    if format:
-        table[FORMAT] = format
-    if weight is not None:
-        table[WEIGHT] = weight
+    asked = Collection(name, full, chosen, format=option(FORMAT, format))
+    outside = not paths.is_within(full, real) or len(collections.may_hold(asked, real)) < len(chosen)
+    table = {
+        "path": full if outside else Path(full).relative_to(real).as_posix(),
+        "glob": list(chosen) if chosen != DEFAULT_GLOBS else None,
+        "ignore": list(keys.globs("ignore", list(ignore), "as a flag")),
+        FORMAT: format,
+        WEIGHT: None if weight is None else option(WEIGHT, weight),
+    }
 
-    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
-        _check_free(load(root, environ).collections, name)  # nobody may have taken it meanwhile
-        home.update(table)
+    def change(document: TOMLDocument) -> None:
+        _check_free(load(root, environ).collections, name)  # another process may have taken it
+        home = _nested(document, *_home(document, root, outside), "collections", name)
+        home.update({key: value for key, value in table.items() if value})
 
-    _edit_home(root, outside, environ, change, "collections", name)
+    edit(None if outside else root, environ, change)
     return _known(root, name, environ)
 
 
-def _folder_of(full: str, path: str, glob: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the folder of a collection and its globs; a file is the only one of its folder."""
-    if os.path.isfile(full) and tuple(glob) == DEFAULT_GLOBS:
-        return os.path.dirname(full), (os.path.basename(full),)
-    if not os.path.isdir(full):
-        raise ConfigError("collection", no_folder(path))
-    return full, glob
-
-
 def check_foreign(full: str, root: Path) -> None:
-    """Refuse a folder of commonplace's own, by its real path, as a collection. Raises ConfigError."""
+    """Raise ConfigError if a real path is one of commonplace's own folders."""
     own = [os.path.realpath(one) for one in paths.own_folders(None)]
     is_ours = any(paths.is_within(full, one) or os.path.dirname(one) == full for one in own)
     if is_ours or paths.is_within(full, os.path.join(root, paths.DERIVED_FOLDER)):
-        told = "{folder} holds settings and caches of commonplace, which are no notes; name another folder"
-        raise ConfigError("collection", message("collection.ours", told, folder=paths.shown(full)))
+        ours = "{folder} holds settings and caches of commonplace, which are no notes; name another folder"
+        raise ConfigError("collection", message("collection.ours", ours, folder=paths.shown(full)))
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:
-    """The name of a folder, for a collection; `folder-2` where its own has no letter for one.
-
-    Raises ConfigError.
-    """
+    """Return a name for a collection by its folder, or `folder-2` without letters. Raises ConfigError."""
     taken = {WORKSPACE_COLLECTION, *known}
     if name := collection_name(Path(os.path.expanduser(path))):
         if name in taken:
             as_called = "{name!r}, as the folder is called, is taken; give it a name"
             raise ConfigError("collection", message("collection.as_called", as_called, name=name))
         return name
-    numbered = (f"folder-{number}" for number in count(2))
-    return next(one for one in chain(["folder"], numbered) if one not in taken)
+    numbered = (f"folder-{number}" if number > 1 else "folder" for number in count(1))
+    return next(one for one in numbered if one not in taken)
 
 
 def no_folder(path: str) -> str:
-    """Say that no folder has this path."""
+    """Return the message for a path that is no folder."""
     return message("collection.no_folder", "{folder} is not a folder", folder=paths.shown(path))
 
 
 def _check_free(known: Mapping[str, Collection], name: str) -> None:
     if name in known:
-        told = "{name!r} is {folder} already; remove or rename that first"
-        raise ConfigError(
-            "collection", message("collection.taken", told, name=name, folder=paths.shown(known[name].path))
-        )
+        taken = "{name!r} is {folder} already; remove or rename that first"
+        folder = paths.shown(known[name].path)
+        raise ConfigError("collection", message("collection.taken", taken, name=name, folder=folder))
 
 
-def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
-    """Remove a collection and the contexts below it; no file of it is touched. Raises UnknownCollection."""
+def _known(root: Path, name: str, environ: Environ) -> Collection:
+    collections = load(root, environ).collections
+    if name not in collections:
+        raise UnknownCollection(name, sorted(collections))
+    return collections[name]
+
+
+def _contexts_below(table: Mapping[str, Any], name: str) -> list[str]:
+    """Return the contexts of a collection and of its paths, as written."""
+    return [key for key in table.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
+
+
+def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Collection:
+    """Remove a collection and its contexts; its files stay untouched. Raises UnknownCollection."""
     found = _known(root, name, environ)
     if found.update:
         set_update(root, name, (), environ=environ)
 
-    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
-        drop(home, "collections", lambda key: key == name)
-        drop(home, "contexts", lambda key: _is_below(key, name))
+    def change(document: TOMLDocument) -> None:
+        home = _home(document, root, found.outside)
+        contexts = _contexts_below(_nested(document, *home), name)
+        for steps in (("collections", name), *(("contexts", key) for key in contexts)):
+            _discard(document, *home, *steps)
 
-    _edit_home(root, found.outside, environ, change)
+    edit(None if found.outside else root, environ, change)
     return found
 
 
-def rename_collection(
-    root: Path, name: str, new: str, *, environ: Mapping[str, str] | None = None
-) -> Collection:
-    """Rename a collection, and the contexts below it with it. Raises UnknownCollection, ConfigError."""
+def rename_collection(root: Path, name: str, new: str, *, environ: Environ = None) -> Collection:
+    """Rename a collection and its contexts. Raises UnknownCollection, ConfigError."""
     found = _known(root, name, environ)
     check_name(new)
 
-    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
+    def change(document: TOMLDocument) -> None:
         _known(root, name, environ)
         if new in load(root, environ).collections:
-            told = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
-            raise ConfigError("collection", told)
+            taken = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
+            raise ConfigError("collection", taken)
+        home = _nested(document, *_home(document, root, found.outside))
         home["collections"][new] = home["collections"].pop(name)
-        contexts = home.get("contexts", {})
-        for key in [key for key in contexts if _is_below(key, name)]:
-            contexts[new + normal_prefix(key)[len(name) :]] = contexts.pop(key)
+        for key in _contexts_below(home, name):
+            home["contexts"][new + normal_prefix(key)[len(name) :]] = home["contexts"].pop(key)
 
-    _edit_home(root, found.outside, environ, change)
+    edit(None if found.outside else root, environ, change)
     return _known(root, new, environ)
 
 
-def set_by_default(
-    root: Path, name: str, by_default: bool, *, environ: Mapping[str, str] | None = None
+def set_collection(
+    root: Path,
+    name: str,
+    *,
+    by_default: bool | None = None,
+    weight: str | None = None,
+    environ: Environ = None,
 ) -> Collection:
-    """Say whether searches that name no collection look into this one. Raises UnknownCollection."""
+    """Set whether searches that name no collection include this one, or its weight; None keeps either.
+
+    Raises UnknownCollection, ConfigError.
+    """
     found = _known(root, name, environ)
+    changes: dict[str, object] = {}
+    if by_default is not None and found.by_default != by_default:
+        changes[BY_DEFAULT] = by_default
+    if weight is not None and option(WEIGHT, weight) != found.weight:
+        changes[WEIGHT] = weight
 
-    def change(collection: Any) -> None:  # noqa: ANN401 - tomlkit's own
+    def change(document: TOMLDocument) -> None:
         _known(root, name, environ)
-        if by_default:
-            collection.pop(BY_DEFAULT, None)
-        else:
-            collection[BY_DEFAULT] = False
+        table = _nested(document, *_home(document, root, found.outside), "collections", name)
+        table.update(changes)
+        if by_default:  # the default needs no line
+            table.pop(BY_DEFAULT, None)
 
-    if found.by_default != by_default:
-        _edit_home(root, found.outside, environ, change, "collections", name)
+    if changes:
+        edit(None if found.outside else root, environ, change)
     return _known(root, name, environ)
 
 
-def set_weight(root: Path, name: str, weight: str, *, environ: Mapping[str, str] | None = None) -> Collection:
-    """Say whether a collection holds the owner's own notes. Raises UnknownCollection, ConfigError."""
-    found = _known(root, name, environ)
-    check_weight(weight)
-
-    def change(collection: Any) -> None:  # noqa: ANN401 - tomlkit's own
-        _known(root, name, environ)
-        collection[WEIGHT] = weight
-
-    if found.weight != weight:
-        _edit_home(root, found.outside, environ, change, "collections", name)
-    return _known(root, name, environ)
-
-
-def set_update(
-    root: Path, name: str, command: Sequence[str], *, environ: Mapping[str, str] | None = None
-) -> Collection:
-    """Note the command that brings a collection's folder up to date, or none; always in the user's file.
+def set_update(root: Path, name: str, command: Sequence[str], *, environ: Environ = None) -> Collection:
+    """Set the update command of a collection's folder, or remove it; always in the user's file.
 
     Raises UnknownCollection, ConfigError.
     """
     real = os.path.realpath(_known(root, name, environ).path)
 
     def change(document: TOMLDocument) -> None:
-        home = _home_of(document, root, True)
-        updates = nested(document, *home, "updates")
-        for key in [key for key in updates if os.path.normpath(os.path.expanduser(key)) == real]:
-            del updates[key]
+        home = (*_home(document, root, True), "updates")
+        for key in [*_nested(document, *home)]:
+            if os.path.normpath(os.path.expanduser(key)) == real:
+                _discard(document, *home, key)
         if command:
-            updates[real] = list(command)
-        elif not updates:
-            discard(document, *home, "updates")
+            _nested(document, *home)[real] = list(command)
 
     edit(None, environ, change)
     return _known(root, name, environ)
 
 
-def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str] | None = None) -> str:
-    """Describe a path prefix ("" is everything), replacing an earlier text; return its one spelling.
+def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) -> str:
+    """Describe a path prefix ("" is everything), replacing an earlier text; return its normal form.
 
-    Raises ConfigError where the prefix is neither in a collection nor in the workspace.
+    Raises ConfigError for a prefix neither in a collection nor in the workspace.
     """
-    collections = load(root, environ).collections
+    known = load(root, environ).collections
     key = normal_prefix(prefix)
     head = key.partition("/")[0]
     contexts_in({"contexts": {key: text}}, Path("the command"))
-    if key and head not in collections and not os.path.exists(root / key):
+    if key and head not in known and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
-    outside = head in collections and collections[head].outside
-    _edit_home(root, outside, environ, lambda contexts: contexts.update({key: text.strip()}), "contexts")
+    outside = head in known and known[head].outside
+
+    def change(document: TOMLDocument) -> None:
+        _nested(document, *_home(document, root, outside), "contexts")[key] = text.strip()
+
+    edit(None if outside else root, environ, change)
     return key
 
 
-def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None = None) -> str:
-    """Remove the description of a path prefix, wherever it stands. Raises ConfigError if there is none."""
+def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
+    """Remove the description of a path prefix from both files. Raises ConfigError if there is none."""
     contexts = load(root, environ).contexts
     key = normal_prefix(prefix)
     if key not in contexts:
@@ -430,52 +404,14 @@ def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
 
     def change(document: TOMLDocument) -> None:
-        drop(document, "contexts", lambda k: normal_prefix(k) == key)
-        home = _real_key(document, root)
-        if home:
-            workspaces: Any = document["workspaces"]
-            drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
+        for home in ((), _home(document, root, True)):
+            table: Any = document
+            for step in home:
+                table = table.get(step, {})
+            for written in [one for one in table.get("contexts", {}) if normal_prefix(one) == key]:
+                _discard(document, *home, "contexts", written)
 
     for owner in (root, None):
         if os.path.lexists(location(owner, environ)):
             edit(owner, environ, change)
     return key
-
-
-def _known(root: Path, name: str, environ: Mapping[str, str] | None) -> Collection:
-    collections = load(root, environ).collections
-    if name not in collections:
-        raise UnknownCollection(name, sorted(collections))
-    return collections[name]
-
-
-def _is_below(key: str, name: str) -> bool:
-    return f"{normal_prefix(key)}/".startswith(f"{name}/")
-
-
-def _edit_home(
-    root: Path,
-    outside: bool,
-    environ: Mapping[str, str] | None,
-    change: Callable[[Any], object],
-    *steps: str,
-) -> None:
-    """Change a workspace's part of its own file or, `outside`, of the user's, at a table below it."""
-
-    def within(document: TOMLDocument) -> None:
-        change(nested(document, *_home_of(document, root, outside), *steps))
-
-    edit(None if outside else root, environ, within)
-
-
-def _real_key(document: Mapping[str, Any], root: Path) -> str | None:
-    real = os.path.realpath(root)
-    folders = document.get("workspaces", {})
-    return next((f for f in folders if os.path.realpath(os.path.expanduser(f)) == real), None)
-
-
-def _home_of(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ...]:
-    """Return the tables that hold a workspace's part of a file."""
-    if not outside:
-        return ()
-    return ("workspaces", _real_key(document, root) or os.path.realpath(root))

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 _SERVE_IT = 'serve it with llama.cpp or another server, provider = "compatible"'
+_FIXED = "it is fixed now"
 SETTINGS = {
     "embedding.path": _SERVE_IT,
     "reranking.path": _SERVE_IT,
     "llm.path": _SERVE_IT,
     "llm.command": 'give the program the form of a server, provider = "compatible"',
-    "observe.enrich": "leave it out; observations keep their own titles",
-    "observe.enrich_batch": "leave it out, with observe.enrich",
-    "observe.enrich_deadline_s": "leave it out, with observe.enrich",
     "llm.context": "the server of the model decides",
-}
+    "observe.enrich": "leave it out; observations keep their own titles",
+    "output.links": 'output.editor_uri = "" turns links off',
+    "sessions.fsync": "transcripts are forced to the disk at each turn of the user",
+    "server.structured": "use `commonplace mcp --structured` or `commonplace serve --structured`",
+    "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
+    "hooks.suspend_after": "hooks.disabled leaves a failing hook out",
+} | dict.fromkeys(
+    (
+        "observe.enrich_batch", "observe.enrich_deadline_s", "observe.read_chars", "observe.excerpt_chars",
+        "observe.argument_chars", "recall.full_score", "recall.full_count",
+        "recall.snippet_score", "recall.snippet_count", "watch.debounce_s",
+        "watch.interval_s", "hooks.resume_after_s", "hooks.capacity", "hooks.spool_mb", "hooks.sync_after_s",
+        "prompt.file_tokens", "prompt.open_matters", "server.idle_minutes", "server.workers",
+        "sessions.growth_bytes", "sessions.growth_messages", "sessions.idle_s", "summary.min_user_turns",
+        "summary.max_words", "summary.writers", "summary.wait_s", "compaction.reserve", "compaction.margin",
+        "compaction.keep_tokens", "compaction.summary_tokens", "chat.max_tokens",
+    ),
+    _FIXED,
+)  # fmt: skip
 PROVIDERS = {
     "gguf": _SERVE_IT,
     "onnx": f'provider = "fastembed", or {_SERVE_IT}',

@@ -9,7 +9,7 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import Message, message
 from commonplace.config import gone
-from commonplace.config.settings import EMBEDDERS, KEYS, Key
+from commonplace.config.settings import EMBEDDERS, KEYS, MOVED, Key
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _TYPES = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}
@@ -17,7 +17,7 @@ _BY_NAME = {key.name: key for key in KEYS}
 
 
 def from_text(key: Key, text: str, where: str = "") -> object:
-    """Read a value that came as text, from the environment or a flag; a list may be one of TOML."""
+    """Read a value given as text, in the environment or a flag; a list may be a TOML list."""
     value: object = text
     if key.kind in ("texts", "names") and (several := listed(text)) is not None:
         value = several
@@ -33,7 +33,7 @@ def from_text(key: Key, text: str, where: str = "") -> object:
 
 
 def listed(text: str) -> list[object] | None:
-    """Read a list of TOML; None for another text, such as the glob `[a-f]`."""
+    """Read a TOML list; None for other text, such as the glob `[a-f]`."""
     import tomllib
 
     if not (text.startswith("[") and text.endswith("]")):
@@ -53,7 +53,7 @@ def checked(key: Key, value: object, where: str = "") -> object:
         return _names(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
-    return tuple(value) if isinstance(value, list) else value
+    return value
 
 
 def _fits(key: Key, value: object) -> bool:
@@ -66,7 +66,7 @@ def _fits(key: Key, value: object) -> bool:
 
 
 def _installed(group: str) -> set[str]:
-    """Names that other packages bring to an entry point group."""
+    """Return the names of other packages in an entry point group."""
     from importlib.metadata import entry_points
 
     return {point.name for point in entry_points(group=group)} if group else set()
@@ -75,9 +75,13 @@ def _installed(group: str) -> set[str]:
 def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
     if key.name.endswith(".provider") and str(value) in gone.PROVIDERS:
         return ConfigError(key.name, f"{_placed(value, where)} is gone: {gone.PROVIDERS[str(value)]}")
+    return not_allowed(key.name, value, where, key.allowed)
+
+
+def not_allowed(name: str, value: object, where: str, allowed: str) -> ConfigError:
+    """Return the error about a value in a place; `allowed` says what it must be."""
     wrong = "{value} is not allowed; it must be {allowed}"
-    told = message("key.value", wrong, value=_placed(value, where), allowed=key.allowed)
-    return ConfigError(key.name, told)
+    return ConfigError(name, message("key.value", wrong, value=_placed(value, where), allowed=allowed))
 
 
 def _placed(value: object, where: str) -> str:
@@ -85,7 +89,7 @@ def _placed(value: object, where: str) -> str:
 
 
 def _names(key: Key, value: object, where: str) -> tuple[str, ...]:
-    """Check names of embedding providers, each with a model behind a slash if one is wanted."""
+    """Check names of embedding providers, each as NAME or NAME/MODEL."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise _not_allowed(key, value, where)
@@ -96,15 +100,15 @@ def _names(key: Key, value: object, where: str) -> tuple[str, ...]:
 
 
 def globs(name: str, value: object, where: str) -> tuple[str, ...]:
-    """Check globs: relative patterns that do not climb; return them in their one spelling, without `./`."""
+    """Return relative globs without `..`, in their normal form, without `./`. Raises ConfigError."""
     patterns = [value] if isinstance(value, str) else value
     if not isinstance(patterns, list | tuple) or not all(
-        isinstance(p, str) and _spelled(p) for p in patterns
+        isinstance(glob, str) and _spelled(glob) for glob in patterns
     ):
-        raise ConfigError(name, f"{_placed(value, where)} is not allowed; it must be a list of globs")
-    for pattern in patterns:
-        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in pattern.replace("\\", "/").split("/"):
-            raise ConfigError(name, f"{_placed(pattern, where)} must be relative and without '..'")
+        raise not_allowed(name, value, where, "a list of globs")
+    for glob in patterns:
+        if os.path.isabs(glob) or glob.startswith("~") or ".." in glob.replace("\\", "/").split("/"):
+            raise ConfigError(name, f"{_placed(glob, where)} must be relative and without '..'")
     return tuple(map(_spelled, patterns))
 
 
@@ -115,26 +119,26 @@ def _spelled(glob: str) -> str:
 
 
 def find(name: str, where: str = "") -> Key:
-    """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
-    if name not in _BY_NAME:
-        hint = near(name, _BY_NAME, remedies.say("config.list"))
-        if name in gone.SETTINGS:
-            hint = message("key.gone", "; it is gone: {instead}", instead=gone.SETTINGS[name])
-        place = message("where", " {where}", where=where) if where else ""
-        raise ConfigError(
-            paths.shown(name), message("key.unknown", "unknown key{place}{hint}", place=place, hint=hint)
-        )
-    return _BY_NAME[name]
+    """Return the key of a dotted name. Raises ConfigError, with the nearest name or the successor."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    hint = near(name, _BY_NAME, remedies.say("config.list"))
+    if name in MOVED or name in gone.SETTINGS:
+        instead = f"use {MOVED[name].name}" if name in MOVED else gone.SETTINGS[name]
+        hint = message("key.gone", "; it is gone: {instead}", instead=instead)
+    place = message("where", " {where}", where=where) if where else ""
+    unknown = message("key.unknown", "unknown key{place}{hint}", place=place, hint=hint)
+    raise ConfigError(paths.shown(name), unknown)
 
 
 def quoted(value: object) -> str:
-    """Return a value fit for one line of a message."""
+    """Return a value as one short line for a message."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:76]}…"
 
 
 def near(name: str, known: Iterable[str], otherwise: str = "") -> Message:
-    """Return the end of a message that suggests the nearest of the known names, or lists them."""
+    """Return the end of a message that suggests the nearest known name, or lists all known names."""
     from difflib import get_close_matches
 
     known = sorted(known)

@@ -1,26 +1,25 @@
-"""Which workspaces are asked and written: by the options, an agent's access, and what this machine knows.
+"""The workspaces that a caller reads and writes: by options, by an agent's access, or all known ones.
 
-The first workspace is the home: it is written to, and its settings apply. The others are read. A list among
-the user's settings notes the workspaces that `init` makes, a real path a line; it opens nothing to agents.
+The first workspace is the home, which is written to and whose settings apply; the others are read. `init`
+adds each new workspace to a list among the user's settings, which gives agents no access.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import AccessDenied, NoteUnreadable, WorkspaceNotFound
 from commonplace.base.tuples import NamedTuple
-from commonplace.config import access, loading
+from commonplace.config import access, files
 from commonplace.config.access import Access
-from commonplace.config.loading import AGENT_VARIABLE, File, agent_name, user_file
+from commonplace.config.files import AGENT_VARIABLE, agent_name
 
 
 class Reach(NamedTuple):
-    """The home and the other workspaces that are read, by name; `reader` is who may not write to the home."""
+    """The home and the other workspaces by name; `reader` is an agent that may not write to the home."""
 
     home: Path
     name: str
@@ -37,19 +36,18 @@ def reach(
     everything: bool = False,
     alone: bool = False,
 ) -> Reach:
-    """Return what is asked and written where these workspaces are named, the first one as the home.
+    """Return the workspaces for the given folders or names, the first one as the home.
 
-    Without any the home is where an agent writes, or the one that it is `started` in (found, if not said).
-    One adds what the agent reads as well, several are these alone; `everything` adds all that are known, and
-    `alone` nothing, for what is done to one workspace. Raises WorkspaceNotFound, ConfigError, AccessDenied
-    for what an agent may not read, and NoteUnreadable for one that this user may not look into: one of
-    several is a warning of each question.
+    Without any, the home is the agent's, or the workspace around the folder in which it is `started`. One
+    folder adds the workspaces that the agent reads, several are only these; `everything` adds all known ones,
+    `alone` none, for work on one workspace. Raises WorkspaceNotFound, ConfigError, AccessDenied, and
+    NoteUnreadable if this user may not open the only one.
     """
     environ = os.environ if environ is None else environ
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    user = loading.users(environ, name)
-    with loading.discreet(user, name):
-        allowed, names = loading.access_of(user, name, environ), loading.names_in(user)
+    user = access.users(environ, name)
+    with access.discreet(user, name):
+        allowed, names = access.access_of(user, name, environ), access.names_in(user)
     if started is None and not folders and (named := environ.get(paths.WORKSPACE_VARIABLE)):
         folders = [named]
     all_known = known(environ) if everything else []
@@ -81,24 +79,23 @@ def reach(
 
 
 def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[str]:
-    """Return the agents of which the user's settings say what they read or where they write.
+    """Return the agents limited by the user's settings.
 
-    Raises ConfigError, which tells an `agent` that asks nothing of others, and AccessDenied for one without a
-    table beside those of others.
+    Raises ConfigError, without details for an `agent`, and AccessDenied for one without a table beside them.
     """
-    user = loading.users(environ, agent)
-    with loading.discreet(user, agent):
-        loading.access_of(user, agent, environ)
-        agents = loading.table("agents", user.content.get("agents", {}), user.path)
-        return [name for name in agents if loading.access_of(user, name, environ).is_limited]
+    user = access.users(environ, agent)
+    with access.discreet(user, agent):
+        access.access_of(user, agent, environ)
+        agents = files.table("agents", user.content.get("agents", {}), user.path)
+        return [name for name in agents if access.access_of(user, name, environ).is_limited]
 
 
 def agents(root: Path, agent: str = "", environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the agents that the user's file or that of a workspace has a table for.
+    """Return the agents with a table in the user's file or in that of a workspace.
 
-    Raises ConfigError, which tells an `agent` that asks nothing of others.
+    Raises ConfigError, without details for an `agent`.
     """
-    user, file = loading.users(environ, agent).content, loading.read(paths.Workspace(root).settings)
+    user, file = access.users(environ, agent).content, files.read(paths.Workspace(root).settings)
     return [name for content in (user, file) for name in content.get("agents", {})]
 
 
@@ -109,11 +106,11 @@ def _home(
     names: Mapping[str, str],
     environ: Mapping[str, str],
 ) -> Path:
-    """The workspace that is named first, or started in; what nobody named gives way to an agent's own."""
+    """Return the first named workspace, or the one around the start; else the first that an agent reads."""
     try:
-        first = (
-            started if started and not folders else _resolved([*folders, None][0], allowed, names, environ)
-        )
+        is_started = started is not None and not folders
+        first = started if is_started else _resolved([*folders, None][0], allowed, names, environ)
+        assert first is not None
         allowed.check(first)
     except (WorkspaceNotFound, AccessDenied):
         own = [root for root in allowed.readable if root != access.HERE]
@@ -132,9 +129,9 @@ def _existing(root: str) -> Path:
 def _resolved(
     folder: str | None, allowed: Access, names: Mapping[str, str], environ: Mapping[str, str]
 ) -> Path:
-    """The workspace of a folder, or of a name that the user gave one where no such folder is.
+    """Return the workspace of a folder, or else of a name in the user's settings.
 
-    A name that an agent may not read is as unknown to it as any other, and so is a workspace around a folder.
+    To an agent the names of closed workspaces are unknown, and so is a closed workspace around a folder.
     """
     try:
         return paths.resolve_workspace(folder, environ)
@@ -148,7 +145,7 @@ def _resolved(
 
 
 def _named(roots: Iterable[Path], names: Mapping[str, str]) -> list[tuple[str, Path]]:
-    """Workspaces with their names, each workspace once and each name for one alone."""
+    """Return each workspace once, with a unique name."""
     found: dict[str, Path] = {}
     seen: set[str] = set()
     for root in roots:
@@ -171,53 +168,47 @@ def _named(roots: Iterable[Path], names: Mapping[str, str]) -> list[tuple[str, P
 
 
 def known(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the real paths of the workspaces that are known, and there.
+    """Return the real paths of known workspaces that exist: listed, in the user's settings, the user's own.
 
-    They stand in the list, or in the user's settings, or are the user's own. Raises ConfigError.
+    Raises ConfigError, NoteUnreadable.
     """
-    path = user_file(environ)
-    named = loading.folders_in(File(path, True, loading.read(path)))
+    named = access.folders_in(access.users(environ))
     roots = [*access.listed(environ), *named, os.path.realpath(paths.default_workspace(environ))]
     return [root for root in dict.fromkeys(roots) if os.path.isdir(root)]
 
 
 def called(roots: Iterable[str | Path], environ: Mapping[str, str] | None = None) -> list[tuple[str, Path]]:
-    """Return workspaces with what they are called. Raises ConfigError."""
-    path = user_file(environ)
-    return _named(map(Path, roots), loading.names_in(File(path, True, loading.read(path))))
+    """Return workspaces with their names. Raises ConfigError."""
+    return _named(map(Path, roots), access.names_in(access.users(environ)))
 
 
 def note(root: Path, environ: Mapping[str, str] | None = None) -> None:
-    """Note a workspace in the list. Raises NoteUnreadable."""
+    """Add a workspace to the list. Raises NoteUnreadable."""
     real = os.path.realpath(root)
-    if "\n" in real or real in access.listed(environ):
-        return
-    with _locked(environ):
-        kept = [one for one in access.listed(environ) if os.path.isdir(one) and one != real]
-        _write([*kept, real], environ)
+    if "\n" not in real and real not in access.listed(environ):
+        _list(environ, lambda listed: [*(one for one in listed if os.path.isdir(one) and one != real), real])
 
 
 def drop(root: Path, environ: Mapping[str, str] | None = None) -> bool:
-    """Take a workspace off the list; False where it does not stand there. Raises NoteUnreadable."""
+    """Remove a workspace from the list; return False if it is not there. Raises NoteUnreadable."""
     real = os.path.realpath(root)
-    with _locked(environ):
-        noted = access.listed(environ)
-        if real in noted:
-            _write([one for one in noted if one != real], environ)
-    return real in noted
+    return real in _list(environ, lambda listed: [one for one in listed if one != real])
 
 
-def _locked(environ: Mapping[str, str] | None) -> AbstractContextManager[None]:
+def _list(environ: Mapping[str, str] | None, change: Callable[[list[str]], list[str]]) -> list[str]:
+    """Change the list under its lock; return it as it was. Raises NoteUnreadable."""
     from commonplace.base.locks import locked
 
-    return locked(access.list_file(environ).with_suffix(".lock"))
-
-
-def _write(roots: Sequence[str], environ: Mapping[str, str] | None) -> None:
     path = access.list_file(environ)
-    door = paths.root_of(path)
-    try:
-        door.make_folder(path.parent)
-        door.exchange(path, "".join(f"{root}\n" for root in roots).encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    with locked(path.with_suffix(".lock")):
+        before = access.listed(environ)
+        if (roots := change(before)) != before:
+            folder = paths.root_of(path)
+            try:
+                folder.make_folder(path.parent)
+                folder.exchange(
+                    path, "".join(f"{root}\n" for root in roots).encode("utf-8", "surrogateescape")
+                )
+            except OSError as error:
+                raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        return before

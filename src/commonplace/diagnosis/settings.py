@@ -14,7 +14,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
 from commonplace.base.root import read_named
 from commonplace.config import Loaded
-from commonplace.config.loading import AGENT_VARIABLE
+from commonplace.config.files import AGENT_VARIABLE
 from commonplace.config.settings import Key
 from commonplace.diagnosis.examination import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.providers import costs

@@ -116,7 +116,7 @@ def spool(case: Case) -> Iterator[Finding]:
                 "{n:entry|entries} were not kept: the spool was full",
                 n=refusals.stat().st_size,
             ),
-            message("spool.room", "`commonplace sync` makes room; hooks.spool_mb says how much there is"),
+            message("spool.room", "`commonplace sync` makes room"),
         )
 
 

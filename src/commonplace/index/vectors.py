@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from posixpath import basename, splitext
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.config.loading import applying
+from commonplace.config.collections import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
 from commonplace.language import scripts

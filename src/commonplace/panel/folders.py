@@ -71,10 +71,10 @@ async def choose(host: Host, name: str) -> None:
     ]
     picked = await host.push_screen_wait(Choice(f"{name}: {noted.path}", rows))
     if picked == "search":
-        await host.ask(partial(config.set_by_default, root, name, not noted.by_default))
+        await host.ask(partial(config.set_collection, root, name, by_default=not noted.by_default))
         told = f"searched if in:{name} names it" if noted.by_default else "searched by default"
     elif picked == "weigh":
-        await host.ask(partial(config.set_weight, root, name, other))
+        await host.ask(partial(config.set_collection, root, name, weight=other))
         told = f"{other}: {reports.WEIGHTS[other]}"
     elif picked == "remove" and await _removed(host, name, str(noted.path)):
         told = "searched no longer; its files are untouched"

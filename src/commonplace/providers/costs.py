@@ -265,12 +265,7 @@ class Caps(NamedTuple):
 
 def caps(settings: Llm | Embedding | Reranking) -> Caps:
     """Return the caps that a table of settings holds."""
-    return Caps(
-        settings.max_tokens_a_day,
-        settings.max_tokens_a_run,
-        settings.max_dollars_a_day,
-        settings.max_dollars_a_run,
-    )
+    return Caps(tokens_a_day=settings.max_tokens_a_day, dollars_a_day=settings.max_dollars_a_day)
 
 
 class Budget:

@@ -58,7 +58,7 @@ def operation(name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
 class Workers:
     """The workers of a server, `most` of them; safe from any thread."""
 
-    def __init__(self, command: Sequence[str], most: int) -> None:
+    def __init__(self, command: Sequence[str], most: int = 2) -> None:
         """`command` is what makes this program a worker, as arguments of it."""
         self.most = most
         self._command = command

@@ -22,7 +22,7 @@ from commonplace.base.errors import (
 )
 from commonplace.base.messages import message
 from commonplace.base.root import Root, open_named
-from commonplace.config.loading import collection_name
+from commonplace.config.collections import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan, written_as

@@ -64,7 +64,7 @@ def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
         "embedding.dimensions": apis.DIMENSIONS,
         "embedding.base_url": f"{server.url}/v1",
         "embedding.key_file": str(tmp_path / "key"),
-        "embedding.deadline_s": 5,
+        "limits.deadline_s": 5,
     }
     for model in EMBEDDERS.made.values():
         if isinstance(model, RemoteEmbedder):
@@ -120,7 +120,7 @@ def test_what_was_sent_and_not_answered_counts(
     root: Path, server: Server, settings: dict[str, object]
 ) -> None:
     server.answer = lambda request: Reply(b"{}", delay_s=30)
-    given = settings | {"embedding.deadline_s": 1}
+    given = settings | {"limits.deadline_s": 1}
     with Memory.open(root, overrides=given) as memory, pytest.raises(ProviderError, match="within 1 s"):
         memory.sync()
     found = costs(root)["embed"]
@@ -200,7 +200,7 @@ def test_a_provider_that_is_killed_midway_costs_no_answer_and_nothing_twice(
         return alive(request) if len(texts(server)) <= 24 else Reply(b'{"data": [', cut=10)
 
     server.answer = dying
-    with Memory.open(root, overrides=settings | {"embedding.query_deadline_s": 1}) as memory:
+    with Memory.open(root, overrides=settings | {"limits.wait_s": 1}) as memory:
         with pytest.raises(ProviderError):
             memory.sync()
         done = NOTES - memory.status().pending
@@ -317,7 +317,7 @@ class TestBatches:
         assert costs(root)["embed"].calls == 1
 
     def test_a_cap_holds_for_batches(self, root: Path, batches: Batches, patient: dict[str, object]) -> None:
-        with Memory.open(root, overrides=patient | {"embedding.max_tokens_a_run": 10}) as memory:
+        with Memory.open(root, overrides=patient | {"embedding.max_tokens_a_day": 10}) as memory:
             with pytest.raises(BudgetExceeded):
                 memory.sync()
             assert batches.batches == {}

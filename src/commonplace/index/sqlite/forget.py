@@ -17,7 +17,7 @@ import apsw
 from commonplace.base import paths
 from commonplace.base.database import compact, connect, full_text, quoted
 from commonplace.base.errors import IndexUnavailable
-from commonplace.config.loading import applying
+from commonplace.config.collections import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store

@@ -9,7 +9,7 @@ from unicodedata import category
 from commonplace import config
 from commonplace.base.errors import UnknownCollection
 from commonplace.base.messages import message
-from commonplace.config.loading import WEIGHTS
+from commonplace.config.collections import WEIGHTS
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation, Reply
@@ -52,7 +52,7 @@ def _add(call: Call) -> object:
 
 def _include(call: Call) -> object:
     name = call.values["name"]
-    config.set_by_default(call.memory.workspace.root, name, call.values["include_by_default"])
+    config.set_collection(call.memory.workspace.root, name, by_default=call.values["include_by_default"])
     return _changed(call, name)
 
 

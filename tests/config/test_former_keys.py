@@ -1,0 +1,103 @@
+"""Keys of former versions: files with them load, values of moved ones are read, each is named once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory, config
+from commonplace.base.errors import ConfigError
+from commonplace.config import gone
+from commonplace.config.settings import MOVED
+
+
+def write(text: str) -> None:
+    file = config.user_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def lines(names: list[str], value: str) -> str:
+    return "\n".join(f"{name} = {value}" for name in names)
+
+
+def test_a_file_with_every_former_key_loads_and_names_each_once(tmp_path: Path) -> None:
+    write(
+        lines([*gone.SETTINGS, *MOVED], "600")
+        + "\n[search]\nlimit = 3\n".replace("[search]\nlimit", "search.limit")
+    )
+    settings = config.load(tmp_path)
+    assert settings.search.limit == 3
+    for name in (*gone.SETTINGS, *MOVED):
+        assert len([one for one in settings.warnings if one.startswith(f"{name} in ")]) == 1, name
+    assert len(settings.warnings) == len(gone.SETTINGS) + len(MOVED)
+    assert all("\n" not in one for one in settings.warnings)
+
+
+def test_one_that_is_gone_does_no_harm_in_a_workspaces_file(tmp_path: Path) -> None:
+    (tmp_path / "commonplace.toml").write_text(lines([*gone.SETTINGS], "1"))
+    assert len(config.load(tmp_path).warnings) == len(gone.SETTINGS)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_one_that_moved_is_read_as_its_successor(tmp_path: Path, name: str) -> None:
+    new, factor = MOVED[name]
+    group, _, field = new.partition(".")
+    asked = 510 if factor == 1 else 2000
+
+    def value(**places: object) -> object:
+        return getattr(getattr(config.load(tmp_path, **places), group), field)  # type: ignore[arg-type]
+
+    write(f"{name} = {asked}\n")
+    assert value() == asked / factor
+    write(f"{name} = {asked}\n{new} = 600\n")
+    assert value() == 600  # the new key wins
+    write(f"{new} = 600\n{name} = {asked}\n")
+    assert value() == 600
+    write(f"[agents.scout]\n{name} = {asked}\n")
+    assert value(agent="scout") == asked / factor
+    write("")
+    assert value(overrides={name: asked}) == asked / factor
+    assert value(environ={f"COMMONPLACE_{name.upper().replace('.', '_')}": str(asked)}) == asked / factor
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_one_that_moved_stays_out_of_a_workspaces_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / "commonplace.toml").write_text(f"{name} = 600\n")
+    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+        config.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["summary.deadline_s", "search.expand_deadline_ms"])
+@pytest.mark.parametrize("value", ['"soon"', "true", "-1", "[1]"])
+def test_a_wrong_value_of_one_that_moved_is_a_mistake(tmp_path: Path, name: str, value: str) -> None:
+    write(f"{name} = {value}\n")
+    with pytest.raises(ConfigError, match=rf"^{MOVED[name].name}: .* must be a number"):
+        config.load(tmp_path)
+
+
+def test_fields_follow_the_setting(tmp_path: Path) -> None:
+    settings = config.load(
+        tmp_path, overrides={"limits.wait_s": 2, "limits.deadline_s": 9, "llm.input_tokens": 700}
+    )
+    assert (settings.search.expand_deadline_ms, settings.embedding.query_deadline_s) == (2000, 2)
+    assert (settings.reranking.timeout_s, settings.chat.recall_wait_s) == (2, 2)
+    assert {settings.embedding.deadline_s, settings.summary.deadline_s, settings.compaction.deadline_s,
+            settings.chat.deadline_s, settings.chat.tools_deadline_s, settings.consolidate.deadline_s} == {9}  # fmt: skip
+    assert (settings.summary.max_tokens, settings.consolidate.max_tokens) == (700, 700)
+
+
+def test_one_that_is_gone_cannot_be_set_and_says_what_to_do() -> None:
+    for name, told in (
+        ("summary.deadline_s", r"use limits\.deadline_s"),
+        ("output.links", "turns links off"),
+    ):
+        with pytest.raises(ConfigError, match=f"it is gone: .*{told}"):
+            config.set_values({name: "9"})
+
+
+def test_a_memory_shows_the_warning(tmp_path: Path) -> None:
+    write("[watch]\ninterval_s = 9\n")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        assert [one for one in memory.status().warnings if one.startswith("watch.interval_s")] != []
