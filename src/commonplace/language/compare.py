@@ -1,4 +1,4 @@
-"""What a text says, whatever its marks: when two texts say the same, and what of one the other says too.
+"""The words of a text without its markup, and whether two texts say the same.
 
 Two texts say the same when they hold the same words in the same order, but for a few that one of them has
 more. Nothing that turns a statement may differ: a number, a date, a negation, a condition, a sign. Where the
@@ -62,7 +62,7 @@ class Wording(NamedTuple):
 def read(text: str) -> Wording:
     """Read what a text says: without marks of lists, headings, comments, the hour of writing, and case.
 
-    Headings are all there is of a text that has nothing else.
+    The headings stay in a text of headings alone.
     """
     return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
 
@@ -111,12 +111,12 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def _without_clock(match: re.Match[str]) -> str:
-    """The hour of writing says nothing; one before a word or two (`09:00 standup`) is what is said."""
+    """Drop the hour of writing; an hour before a word or two (`09:00 standup`) belongs to the statement."""
     return "" if weight(_tokens(match[1])) >= TIMED else match[0]
 
 
 def _turns(token: str) -> bool:
-    """Whether a token of no list turns a statement: it is neither a word nor CJK."""
+    """Tell whether a token outside the lists turns a statement: a number or a sign."""
     return not token.isalpha() and ("'" not in token or token.endswith("n't"))
 
 
@@ -135,7 +135,7 @@ def content(tokens: Iterable[str]) -> set[str]:
 
 
 def is_wide(token: str) -> bool:
-    """Whether a token is a CJK character."""
+    """Tell whether a token is a CJK character."""
     return len(token) == 1 and not token.isascii() and _wide(token)
 
 
@@ -148,7 +148,7 @@ def _wide(character: str) -> bool:
 
 
 def same(one: Wording, other: Wording) -> bool:
-    """Whether two texts say the same, or nearly: whichever is left out, the other one tells it."""
+    """Tell whether two texts say the same, or nearly: either may stand for both."""
     if one.tokens == other.tokens:
         return bool(one.tokens)
     if not may_be_same(one, other):
@@ -158,25 +158,25 @@ def same(one: Wording, other: Wording) -> bool:
 
 
 def may_be_same(one: Wording, other: Wording) -> bool:
-    """Whether two texts are of one size, turned alike, and made of about the same words."""
+    """Tell whether two texts are of one size, turned alike, and made of about the same words."""
     if one.signs != other.signs:
         return False
     size, others = len(one.tokens), len(other.tokens)
     longer = max(size, others)
     if min(size, others) < SIMILAR_SIZE * longer or not longer:
         return False
-    # What `same` asks for leaves a quarter of the longer text's words to differ; twice that is too much.
+    # `same` lets a quarter of the longer text's words differ; twice that is too much.
     return len(one.words ^ other.words) <= longer / 2
 
 
 def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
-    """Whether all words of one text stand in the other in the same order."""
+    """Tell whether the other text has all words of one text in the same order."""
     rest = iter(longer)
     return all(any(word == other or _inflected(word, other) for other in rest) for word in shorter)
 
 
 def _inflected(word: str, other: str) -> bool:
-    """Whether two words are forms of one: `prefer`, `prefers`."""
+    """Tell whether two words are forms of one: `prefer`, `prefers`."""
     shorter, longer = (word, other) if len(word) < len(other) else (other, word)
     return len(shorter) > 2 and longer.startswith(shorter) and longer[len(shorter) :] in _INFLECTIONS
 
@@ -203,9 +203,9 @@ def shingles(tokens: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def same_event(note: Wording, transcript: Wording) -> bool:
-    """Whether a note and a passage of a transcript tell of one event: most words of the shorter one.
+    """Tell whether a note and a passage of a transcript tell of one event: most words of the shorter one.
 
-    The numbers of the shorter must stand in the longer, and both deny something or neither does.
+    The longer must have the numbers of the shorter, and both or neither of them have a negation.
     """
     shorter, longer = sorted(map(_event, (note, transcript)), key=len)
     if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
@@ -223,15 +223,15 @@ def _denies(wording: Wording) -> bool:
     return any(token in rules.words("negations") or token.endswith("n't") for token in wording.signs)
 
 
-# --- what it is said of ---------------------------------------------------------------------------------
+# --- headings -------------------------------------------------------------------------------------------
 
 
 def agree(
     one: tuple[str, ...], other: tuple[str, ...], said: Wording, asked: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether headings leave it at one statement: they name the same, or one nothing, or it stands alone.
+    """Tell whether headings make one text two statements: not if one has all names of the other.
 
-    What only one of them names and the question asks for tells them apart in any case.
+    Nor if the text is long enough to stand alone. A difference that the question names always counts.
     """
     first, second = (_named(headings) for headings in (one, other))
     if not asked.isdisjoint(first ^ second):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     _Seen = TypeVar("_Seen", date, Period)
 
 MAX_CHARACTERS = 8000
-_BESIDE_WITHIN = 40  # characters in front of a date in which words say what lies beside it
+_BESIDE_WITHIN = 40  # characters before a date with words for a neighbouring period
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
-# What languages write around dates: between two, and before and behind a range; <> names a list of the rules.
+# Words around dates: between two, and before and behind a range; <> names a list of the rules.
 _JOINTS = {
     "the": r"(?:<range_article>\s{1,3})?",
     "to": r"\s{0,3}(?:-|–|—|~|～|<range_to>)\s{0,3}<the>",
@@ -89,7 +89,7 @@ class _Expression(NamedTuple):
 
 
 def spans(text: str, now: date) -> tuple[Span, ...]:
-    """Find the dates of a text in their order, none overlapping; ranges are one span."""
+    """Find the dates of a text in their order, without overlaps; ranges are one span."""
     text = text[:MAX_CHARACTERS]
     folded = language.fold_cases(language.fold(text))  # of the same length
     languages = rules.spoken(folded)
@@ -119,9 +119,9 @@ def spellings(day: date) -> tuple[str, ...]:
 
 
 def names(text: str, sought: Span, now: date) -> bool:
-    """Whether a text names days within a span, as seen from `now`.
+    """Tell whether a text names days within a span, as seen from `now`.
 
-    What lacks a year may be of the next one: notes tell of what comes as well.
+    Dates without a year may be of the next one: notes have plans as well.
     """
     named = (
         one
@@ -158,7 +158,7 @@ def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expr
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
             if period := _resolved(rule.resolve, match, now):
                 expressions.append(_Expression(match, rule, period, _kind(rule, match)))
-    if expressions:  # those that end in a word that is no date are none
+    if expressions:  # drop those that end in a word of `not_dates`
         words = [word.span() for word in _compiled(_joint("not_dates", languages)).finditer(text)]
         expressions = [
             one for one in expressions if not any(start < one.match.end() <= end for start, end in words)
@@ -197,7 +197,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _resolved(
     resolve: Callable[[re.Match[str], _Seen], Period | None], match: re.Match[str], seen: _Seen
 ) -> Period | None:
-    """The period of a match, seen from a day, or from the date that it stands beside.
+    """The period of a match, as seen from a day, or from its neighbouring date.
 
     None for the 31st of February, and for what lies outside all calendars.
     """
@@ -240,18 +240,18 @@ def _joined(
 
 
 def _is_named(one: _Expression) -> bool:
-    """Whether an expression names its days; a feast has a name whichever is meant."""
+    """Tell whether an expression names its days; feasts always do."""
     return one.kind != "relative" or "holiday" in one.match.groupdict()
 
 
 def _is_whole(period: Period) -> bool:
-    """Whether a period is made of whole months."""
+    """Tell whether a period is made of whole months."""
     first, last = period
     return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
 
 
 def _beside(one: _Expression, languages: rules.Languages) -> tuple[Period | None, int, int]:
-    """What an expression means and where it stands, with words that say what lies beside the date."""
+    """Return the period and the range of an expression, with words for a neighbouring period."""
     text, (start, end) = one.match.string, one.match.span()
     for pattern, resolve, behind in _besides(languages):
         where = _compiled(pattern)

@@ -63,7 +63,7 @@ def spellings(day: date) -> tuple[str, ...]:
 
 
 def _before(match: re.Match[str]) -> str:
-    """The word before a match, in lower case; none for the second of two that are not said to be a range."""
+    """The word before a match, in lower case; empty for the second of two dates without a range."""
     before = match.string[max(0, match.start() - 30) : match.start()]
     last = re.search(r"([A-Za-z]+)(?:\s+the)?[\s(]*$", before)
     word = last[1].lower() if last else ""
@@ -76,14 +76,14 @@ def _month_number(match: re.Match[str]) -> int:
 
 
 def _year_of(match: re.Match[str], now: date) -> int | None:
-    """The year that is said beside a month, if one is."""
+    """The year next to a month, or None."""
     if match["year"]:
         return int(match["year"])
     return now.year + _STEPS[match["which_year"].lower()] if match["which_year"] else None
 
 
 def _is_verb(match: re.Match[str]) -> bool:
-    """Whether a month in small letters, without a year and no *of* before it, is more likely a verb."""
+    """Tell whether a month in small letters, without a year and no *of* before it, is more likely a verb."""
     doubtful = match["month"] in _VERBS and not match["year"] and not match["which_year"]
     is_of = re.search(r"(?i)\bof\s+$", match.string[match.start() : match.start("month")])
     return doubtful and not is_of and _before(match) not in _SURE
@@ -96,7 +96,7 @@ def _iso(match: re.Match[str], now: date) -> Period | None:
 
 
 def _slashed(match: re.Match[str], now: date) -> Period | None:
-    """13/02/2026 and 02/13/2026; nobody can tell what 02/03/2026 means."""
+    """13/02/2026 and 02/13/2026; 02/03/2026 is ambiguous."""
     one, two = int(match["one"]), int(match["two"])
     if one <= 12 and two <= 12 and one != two:
         return None
@@ -104,7 +104,7 @@ def _slashed(match: re.Match[str], now: date) -> Period | None:
 
 
 def _day_without_year(match: re.Match[str], now: date) -> Period | None:
-    """On 10/20, or on 20/10; nobody can tell what 3/4 means, and others are fractions and versions."""
+    """On 10/20, or on 20/10; 3/4 is ambiguous, and others are fractions and versions."""
     one, two = int(match["one"]), int(match["two"])
     if _before(match) not in _SURE - {"in", "of"} or (max(one, two) <= 12 and one != two):
         return None
@@ -143,7 +143,7 @@ def _month(match: re.Match[str], now: date) -> Period | None:
 
 
 def _is_month(match: re.Match[str], which: str, part: int) -> bool:
-    """Whether a month without a year is meant, rather than a verb, a name, or three letters."""
+    """Tell whether a month without a year is meant, rather than a verb, a name, or three letters."""
     name, before = match["month"], _before(match)
     after = match.string[match.end() : match.end() + 10]
     speaks = name.lower() == "may" and re.match(_SPEAKS, after) is not None
@@ -239,7 +239,7 @@ def _holiday(match: re.Match[str], now: date) -> Period | None:
 
 
 def _beside(match: re.Match[str], period: Period) -> Period:
-    """What lies some units before or after a date that follows."""
+    """The period some units before or after a date that follows."""
     unit, size = _UNITS[match["unit"].lower()]
     steps = size * (_count(match) if match["number"] else 1)
     return periods.beside(period, unit, steps if match["direction"].lower() == "after" else -steps)
@@ -280,7 +280,7 @@ _SEASON = rf"(?P<season>{'|'.join(_SEASONS)})"
 _HOLIDAY = "|".join(
     re.escape(name).replace(r"\ ", r"\s{1,3}").replace("'", "['’]") for name in holidays.names("en")
 )
-# What stands before a date and says what lies beside it.
+# Expressions before a date for a neighbouring period.
 BESIDE = (
     Beside(rf"\b(?:the{_S})?(?:{_NUMBER})?{_UNIT}{_S}(?P<direction>before|after){_S}(?:the{_S})?$", _beside),
     Beside(

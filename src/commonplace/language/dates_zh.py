@@ -150,7 +150,7 @@ def _month_away(match: re.Match[str], now: date) -> Period:
 
 
 def _counted(match: re.Match[str]) -> tuple[Unit, int] | None:
-    """Unit and count; halves of months and years in the next smaller unit, others are none."""
+    """Unit and count; halves of months and years in the next smaller unit, other halves are invalid."""
     unit = _UNITS[match["unit"]]
     half = match["number"] == "半" or match["half"] or match["and_half"]
     whole = 0 if match["number"] == "半" else _number(match["number"])
@@ -193,7 +193,7 @@ def _season(match: re.Match[str], now: date) -> Period | None:
 
 
 def _beside(match: re.Match[str], period: Period) -> Period:
-    """What lies some units before or after a date in front: two days before are both of them."""
+    """The period some units before or after a date in front: two days before are both of them."""
     unit, count = _UNITS[match["unit"]], _number(match["number"])
     steps = 1 if match["direction"] == "后" else -1
     end = period.last if steps > 0 else period.first
@@ -203,7 +203,7 @@ def _beside(match: re.Match[str], period: Period) -> Period:
 
 _UNIT_HINTS = ("天", "日", "周", "星期", "礼拜", "月", "年")
 _PART = rf"份?(?P<part>{'|'.join(_PARTS)})?"
-# What stands behind a date and says what lies beside it.
+# Expressions behind a date for a neighbouring period.
 BESIDE = (
     Beside(
         rf"\s?的?(?:之|以)?(?P<direction>前|后)的?那?(?P<number>{_SMALL})\s?个?(?P<unit>天|周|星期|礼拜|月)",

@@ -3,7 +3,7 @@
 A language lists its names with their days (`rules`): `12-25`, `10-01~10-07`, `11/4/4` (of November the fourth
 Thursday), `easter`, `lunar8-15` (of the eighth month of the Chinese calendar; month 0 is the last of the year
 before), `sun270` (when the sun reaches this longitude), each with `:-1~6` for days from a first to a last one
-beside it. The Chinese calendar (`lunar`) is known from 1900 to 2100.
+around it. The Chinese calendar (`lunar`) is known from 1900 to 2100.
 """
 
 from __future__ import annotations

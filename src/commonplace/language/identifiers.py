@@ -39,7 +39,7 @@ def spellings(text: str) -> list[str]:
 
 
 def telephone(text: str) -> tuple[str, ...]:
-    """Return the words that the index holds of a telephone number; none of a text that is more than one."""
+    """Return the index words of a telephone number; empty for a longer text."""
     if _DIGITS.isdisjoint(text):
         return ()
     match = re.fullmatch(rf"\s*[+(]*({lexicon.NUMBER})\s*", text)

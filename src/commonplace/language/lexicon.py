@@ -1,4 +1,4 @@
-"""What a full-text token is, in two languages, for text and for questions.
+"""Full-text tokens in two languages, for text and for questions.
 
 FTS5's own tokenizer folds and stems Latin words; tokenising everything in Python would cost more than the
 whole build, so text is rewritten only where that is not enough:
@@ -46,14 +46,14 @@ MARKS = (
 )
 _MARK = lazy(f"[{MARKS}]")
 _PRIVATE = 0xD900  # how far the first character for private use lies from the first code of MARKS, at least
-# Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
+# Seams in a word: getUser, HTTPServer, iPhone15; but not in plurals of acronyms (PDFs), nor in v1.
 _SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
 _WHOLE_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
 _WORD_LENGTH = 60  # longer runs are encoded data,
 _MOST_CHANGES = 5  # and so are words that change between letters and digits more often
 # Maps bytes to flags, such that two expressions over a whole text as one number tell whether any word may
-# have parts: four times as fast as a regular expression. Bit 0 stands in lower case and digits, bit 1 in
+# have parts: four times as fast as a regular expression. Bit 0 is set in lower case and digits, bit 1 in
 # letters; upper case asks the byte before it for the one (bit 4), digits for the other (bit 5). Bits 6 and 7
 # ask for two capitals in a row before bit 0.
 _LOWER, _UPPER, _DIGIT = 0b00000011, 0b11010010, 0b00100001
@@ -67,7 +67,7 @@ _ENDINGS = rules.listed("en", "endings")
 # Seven are the local number of most places; numbers of other owners share them once in ten million.
 NUMBER_LEAST, NUMBER_MOST, NUMBER_ENDING = 7, 15, 7
 NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z])|(?!))*+"
-# What stands between the digits of a number where not a blank, a hyphen or a point does.
+# Further separators of digits in a number, besides blanks, hyphens and points.
 _BLANKS, _DASHES = (
     "\u00a0\u2000-\u200a\u202f\u205f\u3000",
     "\u00b7\u2010-\u2015\u2022\u2212\u2219\u22c5\u30fb\ufe63\uff0d",
@@ -100,7 +100,7 @@ def figures(text: str) -> str:
 
 
 def digits(figures: str) -> Iterator[str]:
-    """Yield the digits of a telephone number in one word, and its last ones; nothing of dates and decimals.
+    """Yield the digits of a telephone number in one word, and its last ones, but not of dates and decimals.
 
     The zero of `+31 (0)6` is left out, as whoever dials the country's code leaves it out.
     """
@@ -140,7 +140,7 @@ def bigrams(run: str) -> list[str]:
 
 
 def word_parts(word: str) -> Iterator[str]:
-    """Parts of a word as the index has them; none of an ordinary word."""
+    """Parts of a word as the index has them; empty for an ordinary word."""
     for parts in splits(word):
         yield from (part for part in parts if len(part) > 1 or part.isdigit())
 
@@ -182,7 +182,7 @@ def sought(term: str) -> str:
 
 
 def beginning(stem: str) -> str:
-    """What begins with a stem, as FTS5 writes it."""
+    """A prefix query for a stem, as FTS5 writes it."""
     return expression(stem).removesuffix("*") + " *"
 
 
@@ -204,7 +204,7 @@ def expression(phrase: str) -> str:
 
 
 def counted(text: str) -> tuple[int, int]:
-    """Count the CJK characters of a text, and its other words; `src/a.py` and `don't` are one."""
+    """Count the CJK characters of a text, and its other words; `src/a.py` and `don't` count once."""
     wide = sum(map(len, cjk_runs(text)))
     return wide, len(re.findall(_WHOLE_WORD, re.sub(CJK_RUN, " ", text) if wide else text))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Unit = Literal["day", "week", "month", "quarter", "year"]
-    # Whether an expression says all (2026-02-13), or is told from now (last week), or names what comes back,
+    # Kind of an expression: complete (2026-02-13), seen from now (last week), or recurring (in March),
     # of which the nearest is meant that lies not in the future (in March).
     Kind = Literal["absolute", "relative", "nearest"]
 
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What says that something lies beside a date: before it (the week before), or behind it (前一周).
+    """An expression for a neighbour of a date: before it (the week before), or behind it (前一周).
 
     `resolve` makes the period meant of a match and the period of the date.
     """
@@ -146,7 +146,7 @@ def rolling(now: date, unit: Unit, count: int) -> Period:
 
 
 def day_of(now: date, said: int | None, number: int, of_month: int) -> Period | None:
-    """A day of a month; without a year the latest that is not in the future, None if there is none."""
+    """A day of a month; without a year the latest that is not in the future, or None."""
     for year_of in (said,) if said else range(now.year, now.year - 9, -1):  # leap days: eight years at most
         try:
             then = date(year_of, number, of_month)

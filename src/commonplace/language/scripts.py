@@ -56,6 +56,6 @@ def serves(served: Collection[str], script: str) -> bool:
 
 
 def legible(text: str, served: Collection[str]) -> float:
-    """Return how much of a text a model for some scripts reads, 0..1; of wide characters all or none."""
+    """Return the share of a text that a model for some scripts reads, 0..1; wide text counts as a whole."""
     share = lexicon.cjk_share(text)
     return 1.0 if not share or serves(served, wide_script(text)) else 1.0 - share

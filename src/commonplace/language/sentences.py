@@ -12,14 +12,14 @@ _BETWEEN_CLAUSES = r"(?<=\s)(?=\S)|(?<=[，、：])"
 _LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
 _ABBREVIATIONS = "|".join(map(re.escape, rules.listed("en", "abbreviations")))
 _SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z])\.$"
-_NUMBERED = r"(?:^|[:\n])[^\w:\n]*\d{1,3}\.$"  # of a step: nothing of its sentence stands before it
+_NUMBERED = r"(?:^|[:\n])[^\w:\n]*\d{1,3}\.$"  # the number of a step, at the beginning of its sentence
 
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Return start and end of every sentence of a text, blanks between them left out.
 
-    A full stop behind an abbreviation, a single letter or the number of a step ends none, nor does one before
-    a small letter.
+    A full stop after an abbreviation, a single letter or the number of a step does not end a sentence, nor
+    does a full stop before a small letter.
     """
     sentences: list[tuple[int, int]] = []
     start = _next(text, 0)
@@ -55,6 +55,6 @@ def _next(text: str, at: int) -> int:
 
 
 def leans(text: str) -> bool:
-    """Whether a statement opens as one about whoever its heading or its speaker is ("prefers tea")."""
+    """Tell whether the subject of a statement is its heading or its speaker ("prefers tea")."""
     latin, wide = ("|".join(rules.listed(language, "leaning")) for language in ("en", "zh"))
     return re.match(rf"(?i)(?:{latin})\b|{wide}", text) is not None

@@ -28,7 +28,7 @@ def share(one: str, other: str) -> float:
 
 
 def may_share(words: Mapping[str, float], text: str) -> bool:
-    """Whether a text holds enough of some stems, by weight, for `share` to be more than nothing."""
+    """Tell whether a text has enough of some stems, by weight, for a `share` above zero."""
     there = within(text)
     return sum([weight for word, weight in words.items() if word in there]) >= LEAST
 

@@ -1,6 +1,6 @@
 """Secrets known by the word before them: `password: …`, `API_KEY=…`, `--token …`, 密码：…, bearer tokens.
 
-Words alone prove nothing ("password: see the vault"), so the value decides: it must look made up rather
+Words alone are no proof ("password: see the vault"), so the value decides: it must look made up rather
 than written, and be no placeholder, variable, call, path, date or name of an algorithm.
 """
 
@@ -98,7 +98,7 @@ _FORMS = {
     r"|\"(?P<double>(?:[^\"\n\\]|\\.){1,512})\"|'(?P<single>(?:[^'\n\\]|\\.){1,512})'"
     r"|`(?P<tick>[^`\n]{1,512})`|“(?P<curly>[^”\n]{1,512})”"
     r"|(?P<bare>[^\s\"'`<，。；、）】」』”\u4e00-\u9fff]{1,512}))",
-    # Where an unquoted value ends before its run of characters does: the next key=value, or a mark of ours;
+    # The end of an unquoted value inside a run of characters: the next key=value, or our own mark;
     # and the same in an address within an address.
     "cut": r"(?i)[,;&](?=[\w.-]{1,64}[=:])|\[REDACTED:",
     "cut-encoded": r"(?i)[&#]|%(?:25)?(?:2[0267c]|3[be])|\[REDACTED:",
@@ -155,7 +155,7 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
 
 
 def _places(text: AnyStr, word: AnyStr) -> list[int]:
-    """Return where a word stands in a text; twice in itself counts once."""
+    """Return the places of a word in a text; overlapping ones count once."""
     places = []
     at = text.find(word)
     while at >= 0:
@@ -165,7 +165,7 @@ def _places(text: AnyStr, word: AnyStr) -> list[int]:
 
 
 def _further(text: str, lower: bytes, words: Mapping[str, object], *, long: bool) -> list[str]:
-    """Return the words that are looked for one by one, since something of them stands in the text."""
+    """Return the words for a search one by one, as the text has some of their characters."""
     further = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
     if not text.isascii():
         # A single character is found ten times as fast as two, and one of these is in each word.
@@ -218,7 +218,7 @@ def repeated(text: str, named: Iterable[Span]) -> Iterator[Span]:
 
 @cache
 def _any_of(word: str) -> re.Pattern[str]:
-    """Return what one of the places behind a word matches: most words stand in none, and many have none."""
+    """Return an expression for any place behind a word: most words have no place."""
     expressions = [f"(?:{expression})" for _, _, expression, _ in _PLACES.get(word, ())]
     return compiled("(?i)" + ("|".join(expressions) or "(?!)"))
 
@@ -291,7 +291,7 @@ def _is_name(name: str, before: str, kind: str) -> bool:
 
 
 def is_letter(character: str) -> bool:
-    """Tell whether a character is a Latin letter; no character is none."""
+    """Tell whether a character is a Latin letter; an empty text is not."""
     return character.isascii() and character.isalpha()
 
 
@@ -341,7 +341,7 @@ def kind_of(name: str) -> str:
 
 
 def is_secret(value: str, kind: str, *, quoted: bool) -> bool:
-    """Tell whether a value is a secret in a place that holds nothing but secrets of this kind."""
+    """Tell whether a value is a secret in a place that is only for secrets of this kind."""
     least = 6 if kind == "password" else 16
     return (
         " " not in value
@@ -369,7 +369,7 @@ def _looks_secret(
 
 
 def _stands_alone(value: str, kind: str, quoted: bool, sign: str, environment: bool) -> bool:
-    """Tell whether a value without digits stands where nothing but a value can stand."""
+    """Tell whether a value without digits is in a place that is only for values."""
     special = _SPECIAL.intersection(value[:_JUDGED].rstrip("!?"))
     if (environment or (kind == "password" and special)) and len(value) >= 6:
         return True
@@ -411,7 +411,7 @@ def _told(text: str, at: int, row: Told) -> Span | None:
 
 
 def _placed(text: str, at: int, kind: str, word: str, expression: str, before: str) -> Span | None:
-    """Return the span of what stands in its place behind a word, unless it is a placeholder."""
+    """Return the span of a value in its place behind a word, unless it is a placeholder."""
     place = compiled("(?i)" + expression).match(text, at)
     if not place:
         return None

@@ -21,7 +21,7 @@ class Told(NamedTuple):
     worded: bool = False  # whether it may be plain words, unless these say something of a password
 
 
-# What a short number opens: between words (en), right before 密码 or 码 (zh).
+# Things that a short number opens: between words (en), right before 密码 or 码 (zh).
 LOCKS = {
     "en": r"safe|vault|strong ?box|(?:front|back|garage|main)? ?door|garage|gate|alarm|(?:dis)?arm|key ?safe"
     r"|(?:lock|key|post|mail) ?box|(?:bi(?:ke|cycle)|pad|door|dead ?bolt|smart|screen)? ?lock|lock ?screen"
@@ -31,7 +31,7 @@ LOCKS = {
     r"|手机|平板|卡|存折|取款|取现|支付|交易|转账|pin|puk",
 }
 _CARDS = "card|bank|debit|credit|atm|sim|phone|mobile|voice ?mail|my|our|his|her|their|tablet|locker|keypad"
-# What has a password that is plain words.
+# Things with a password of plain words.
 NETWORKS = {
     "en": r"wi-?fi|wlan|ssid|hot ?spot|(?:guest|home|office|wireless)[ -](?:network|net)|router",
     "zh": r"wi-?fi|wlan|无线网?络?|热点|网络|宽带|路由器?|后台|邮箱|qq|微信|淘宝|微博|支付宝"
@@ -50,7 +50,7 @@ _ACCOUNT = (
     r"[^\s,;，；]{1,40}[,;，；/| \t]{1,3}"
 )
 _LOGINS = r"(?:admin(?:istrator)?|root|user|guest|pi|ubuntu|sa|postgres|test|demo)"
-# What says something of a password and is none: words of a sentence, and how such words end.
+# Words about a password, not passwords: words of a sentence, and their endings.
 SAYING = (
     r"(?i)(?<![\w-])(?:(?:an?|and|are|as|ask|at|below|by|can|case|current|from|hard|here|in|is|its|long|my|no"
     r"|not|now|of|off|old|on|or|our|same|see|short|so|still|strong|that|the|them|this|to|too|under|unique|very"

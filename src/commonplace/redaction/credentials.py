@@ -71,7 +71,7 @@ _FORMS = {
     "define": r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY"
     r"|SALT)[\"']"
     r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)",
-    # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
+    # A manifest of Kubernetes: the lines below `data` and `stringData`, deeper indented.
     "manifest": r"(?im)\bkind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$",
     "part": r"(?im)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n|(?!)){2,}+",
     "data": r"(?im)^(?P<indent>[ \t>]*+)(?:[^\n]{0,80}[ \t])?(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
@@ -102,7 +102,7 @@ _FORMS = {
     "codes-before": r"(?i)(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa"
     r"|mfa)[ -])?\Z",
     "day": r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z",
-    # What a list of words or codes begins with.
+    # The beginning of a list of words or codes.
     "leading": r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2}|(?!))?+",
 }
 # Words that join the others of a sentence.
@@ -120,7 +120,7 @@ _JOINING = frozenset(
     " nach oder siehe und von vom zu zum zur con del el en la las los para pedir por que una ver au aux"
     " avec chez dans de du et le les ou pour sur voir".split()
 )
-# What prose has and the list of BIP39 has not.
+# Words of prose that the list of BIP39 does not have.
 _UNLISTED = frozenset(
     "and are but for from had has her his its last nor not our than the their them these those was were which"
     " who words phrase wrote kept stored written".split()
@@ -186,7 +186,7 @@ def _form(name: str) -> re.Pattern[str]:
 
 
 def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
-    """Find what stands below the words: in columns, on the next line, in several words; or on its way."""
+    """Find values below the words: in columns, on the next line, in several words; or piped to a command."""
     tables = b"|" in flat and any(rule in flat for rule in (b"--", b"|-", b":-"))
     for word, places in words.items():
         if tables and assignments.names_secret(word):

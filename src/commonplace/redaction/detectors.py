@@ -1,6 +1,6 @@
 """The table of secrets: what they look like and where they stand, from the providers' own documents.
 
-A row is data and nothing else: to know one more kind, add a row here and a format in
+A row is only data: for another kind, add a row here and a format in
 `tests/notes/planted.py`. Expressions are ours, matched as ASCII. Every repetition but the last of a row
 has a bound, so that no text makes a row slow. What follows the right prefix must also look made up:
 `shapes.is_made_up`.
@@ -26,7 +26,7 @@ class Shape(NamedTuple):
     kind: str
     prefixes: str
     rest: str
-    free: bool = False  # whether it may be all capitals: no more is asked of it than its shape
+    free: bool = False  # whether it may be all capitals: only its shape is checked
 
 
 class Inside(NamedTuple):
@@ -290,7 +290,7 @@ INSIDE = (
     Inside("terraform-token", ".atlasv1.", 14, rf"(?<!{_ANY}){_ANY}{{14}}\.atlasv1\.[\w=-]{{60,100}}"),
 )
 
-# What stands behind :// in an address; the group is the secret.
+# Expressions behind :// in an address; the group is the secret.
 ADDRESSES = (
     (
         "basic-auth",
@@ -457,7 +457,7 @@ PLACES = (
     ("cookie", "cookie", rf"{_COOKIE}[^\n\"']{{1,400}}?[; ]{_SESSION}=([^\s;,\"']{{16,}})", ""),
 )
 
-# Words that call what follows a secret, as they stand in lower-cased text, and the kind each one makes.
+# Lower-case words before a secret, and the kind of each.
 WORDS = {
     "pass": "password",
     "pw": "password",
@@ -467,14 +467,14 @@ WORDS = {
     "secret": "secret",
     "token": "token",
     "key": "key",
-    "authorization": "",  # only what stands in its place
+    "authorization": "",  # only with a place
     "令牌": "token",
     "密钥": "key",
     "密鑰": "key",
     "秘钥": "key",
     "私钥": "key",
 }
-# What stands before "key" where it names a secret.
+# Words before "key" where it names a secret.
 KEYS = tuple(
     "api access secret private auth signing encryption master account shared license app consumer deploy"
     " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac"

@@ -44,7 +44,7 @@ class Folded(NamedTuple):
     origins: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a part of the view (not empty) stands in the original."""
+        """Return the range in the original of a part of the view (not empty)."""
         pieces = [(place, bisect_right(self.starts, place) - 1) for place in (start, end - 1)]
         first, last = (self.origins[piece] + place - self.starts[piece] for place, piece in pieces)
         return first, last + 1
@@ -99,9 +99,9 @@ def _without(text: str, hidden: Iterable[re.Match[str]], first: int, last: int) 
 
 
 def visible(text: str) -> str:
-    """Return a text with an escape for each character that shows nothing, and for lone surrogates.
+    """Return a text with an escape for each invisible character, and for lone surrogates.
 
-    For a person who is to know all that stands there. Other controls are left to what guards the terminal.
+    For a person who has to see every character. Other controls are left to `render.screen`.
     """
     return text if text.isascii() and "\r" not in text else "".join(map(_visible, text))
 

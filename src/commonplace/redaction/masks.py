@@ -1,4 +1,4 @@
-"""A note with marks in place of what nobody is shown, and back: who rewrites it loses nothing unseen.
+"""A note with marks in place of hidden text, and back: a rewrite keeps all hidden text.
 
 A private part becomes `<private>…</private>`, a line with a secret the line that is shown of it.
 """
@@ -17,7 +17,7 @@ PRIVATE = "<private>…</private>"
 _PART = message("mark.private", "a private part")
 _LINE = message("mark.secret", "a line with a secret")
 _REST = message("mark.rest", "the text behind a <private> without </private>")
-_SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
+_SPARE = range(0xE000, 0xF8FF)  # characters for private use
 
 
 class Masked(NamedTuple):
@@ -32,7 +32,7 @@ class Masked(NamedTuple):
 
 
 class MarkLost(ValueError):
-    """A mark is missing in a rewritten text, or stands in another order."""
+    """A mark is missing in a rewritten text, or has moved before another."""
 
 
 def mask(text: str) -> Masked:
@@ -55,7 +55,7 @@ def mask(text: str) -> Masked:
         if inside and goes_on:
             secret[-1] = (secret[-1][0], f"{secret[-1][1]}\n{line}")
             continue
-        # What was no character in its file is shown as a mark.
+        # Undecodable bytes are shown as a mark.
         seen = other if other.isascii() else re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", other)
         if line != seen:
             secret.append((seen, line))
@@ -65,7 +65,7 @@ def mask(text: str) -> Masked:
 
 
 def _going_on(lines: Sequence[str], redacted: Sequence[str]) -> list[bool]:
-    """Whether each line may be one more of a secret: gone without a mark, or blank before such a one."""
+    """Tell which lines may continue a secret: gone without a mark, or blank before such a line."""
     found: list[bool] = []
     below = False
     for line, other in zip(reversed(lines), reversed(redacted), strict=True):
@@ -95,7 +95,7 @@ def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
     both = zip(text.split("\n"), public.split("\n"), strict=True)
     if not strip_private(f"{text}\nx").endswith("x") or any(a != b and a in old for a, b in both):
         raise MarkLost(_REST)
-    if redacted:  # what stood there is its writer's, whatever stands beside it now
+    if redacted:  # old lines are left as they were
         both = zip(public.split("\n"), redact(public)[0].split("\n"), strict=True)
         public = "\n".join([a if a in old else b for a, b in both])
     text = public

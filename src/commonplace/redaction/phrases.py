@@ -1,6 +1,6 @@
 """Secrets told in ordinary words ("the password for the router is …", 银行卡密码是…), and card numbers.
 
-What follows such words is mostly more words ("is stored in the vault", 是每季度更换的), so a value needs a
+Such words are mostly followed by more words ("is stored in the vault", 是每季度更换的), so a value needs a
 digit or, at the end of its clause, what no word has: a sign or a capital inside, three parts with hyphens.
 """
 
@@ -67,7 +67,7 @@ _FORMS = {
     "version": r"\d\.\d",
     "year": r"(?:19|20)\d\d\Z",
     "inside": r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]",
-    # What no word has: digits in two places or a sign between, letters of both cases and no four in a row.
+    # Unlike any word: digits in two places or a sign between, letters of both cases and no four in a row.
     "drawn": r"(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)(?:(?=\S*\w[!#%^&*?@$]+\w)\S{8,64}"
     r"|(?=\S*\d\D+\d)(?!\S*(?:[A-Z][a-z]{3}|[a-z]{4}|[A-Z]{4}))[A-Za-z0-9]{10,64})\Z",
     # X is the password for …, X as the password, X 是服务器密码: what stands before the word.
@@ -76,7 +76,7 @@ _FORMS = {
     r"(?:[\w'’-]{1,20}[ \t]){0,3}|(?:这个?|就)?是[\u4e00-\u9fff]{0,8})\Z",
     # Visa, Mastercard, American Express, Discover, UnionPay, JCB, Diners: the first digits of ISO/IEC 7812.
     "issuer": r"4|5[1-5]|2[2-7]|3[47]|6011|65|62|35|30|36|38",
-    # The first digit stands before what is asked of it: so a search skips from digit to digit.
+    # The first digit comes before its conditions, so that a search skips from digit to digit.
     "card": r"\d(?<![\w.,/#=&+-]\d)(?:\d{12,18}|\d{3}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{3}([ -])\d{6}\2\d{4,5}"
     r"|(?P<bitlocker>\d{5}(?:[ -]\d{6}){7}))(?![\w/=&-]|[.,]\d)",
     "card-word": r"(?i)card|visa|amex|american express|卡",
@@ -174,7 +174,7 @@ def _is_secret(text: str, match: re.Match[str], kind: str, value: str, end: int)
 
 
 def _is_password(text: str, match: re.Match[str], value: str, end: int) -> bool:
-    """Judge a value by what leads to it: nothing, "to", an arrow, a verb, or a gap."""
+    """Judge a value by its lead: a blank, "to", an arrow, a verb, or a gap."""
     leads = match.groupdict()
     if leads.get("bare") is not None:
         return _form("drawn").match(value) is not None
@@ -192,7 +192,7 @@ def _is_password(text: str, match: re.Match[str], value: str, end: int) -> bool:
 
 
 def _is_made_up(value: str) -> bool:
-    """Whether a value with a digit is more than a number that counts something."""
+    """Tell whether a value with a digit is more than a number that counts something."""
     if value.isdigit():
         return len(value) >= 4 and not _form("year").match(value)
     mixed = any(character.isalpha() or character in "@#^&*!" for character in value)
@@ -200,7 +200,7 @@ def _is_made_up(value: str) -> bool:
 
 
 def _is_no_word(value: str) -> bool:
-    """Whether a value without a digit has what no word of a sentence has."""
+    """Tell whether a value without a digit differs from all words of sentences."""
     if len(value) < 8 or not value.isascii():
         return False
     parts = value.lower().split("-")

@@ -1,4 +1,4 @@
-"""Blocks that a recall put into a prompt, taken out of what is about to be written: they are no news."""
+"""Removal of recalled blocks from text that is about to be written: they are memory already."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _MAX_PASSES = 4
 def strip_recalled(text: str) -> str:
     """Return a text without recalled blocks, nested ones too.
 
-    One that was cut off takes what is left of it along: an opening without an end all that follows, an end
-    without an opening all that stands before it.
+    A block that was cut off is removed with its rest: an opening without an end with all text after it, an
+    end without an opening with all text before it.
     """
     for _ in range(_MAX_PASSES):  # one is enough, but for tags that only what stood between them kept apart
         marks = list(compiled(_MARK).finditer(text)) if TAG in text.casefold() else []
@@ -91,8 +91,8 @@ def strip_blocks(text: str) -> str:
 def without_blocks(text: str, openings: Iterable[re.Match[str]], ends: Sequence[tuple[int, int]]) -> str:
     """Return a text without its blocks; `ends` are the spans that may end what is opened, in order.
 
-    A block that nothing ends stays, unless the opening has a group `ours`. The ends are looked for once: an
-    expression from opening to end would look for it from each opening on.
+    A block without an end stays, unless the opening has a group `ours`. The ends are searched once: an
+    expression from opening to end would search from each opening.
     """
     parts: list[str] = []
     at = 0

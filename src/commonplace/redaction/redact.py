@@ -39,7 +39,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace secrets by `[REDACTED:kind]`; return the text and the kinds found, in order.
 
     The number of lines stays: of a block of several, the first gets the mark and the rest are blanked.
-    Redacting twice changes nothing. E-mail addresses, names, hashes and identifiers are not secrets.
+    Redaction is idempotent. E-mail addresses, names, hashes and identifiers are not secrets.
     """
     return (_redacted if len(text) < _LONG else _recent)(text)
 
@@ -65,7 +65,7 @@ def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace e-mail addresses, phone and resident numbers by `[REDACTED:email]`, `…:phone]`, `…:id-number]`.
 
     For what tools were given and brought home; in the owner's notes they are memory. Returns the text and
-    the kinds found; doing it twice changes nothing.
+    the kinds found; idempotent.
     """
     from commonplace.redaction import personal
 
@@ -93,7 +93,7 @@ def rules_digest() -> str:
     """Return what `redact` goes by in twelve hexadecimal digits: they change with any rule.
 
     For what keeps redacted text, such as an index: text redacted by other rules is redacted again. Every
-    row and constant of the modules that find secrets counts, so that none can be forgotten.
+    row and constant of the modules that find secrets counts.
     """
 
     from commonplace.redaction import codes, credentials, detectors, phrases
@@ -122,7 +122,7 @@ def holds_secret(text: str) -> bool:
 def strip_private(text: str, *, any_case: bool = True) -> str:
     """Blank `<private>…</private>`, tags included, keeping the number of lines.
 
-    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text. In a
+    Tags may nest, have attributes and be in code; an unclosed tag hides the rest of the text. In a
     program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
@@ -134,8 +134,8 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
 
 
 def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
-    """Yield where the private parts of a text start and end, tags included; nested ones are one."""
-    opened: list[int] = []  # where the parts begin that a tag stands in
+    """Yield start and end of the private parts of a text, tags included; nested parts count once."""
+    opened: list[int] = []  # the starts of the open parts
     expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
     for tag in compiled(f"(?i){expression}" if any_case else expression).finditer(text):
         closing, attributes, alone = tag.groups(default="")
@@ -155,7 +155,7 @@ def unclosed_line(text: str, *, any_case: bool = True) -> int:
     """Return the line (1-based) of a private part that hides the rest of a text, and more; 0 without one."""
     if "<" not in text and "＜" not in text:
         return 0
-    # What reaches whatever is put behind the text is never closed.
+    # A part that reaches appended text is not closed.
     opened = [start for start, end, _ in private_parts(f"{text} ", any_case) if end > len(text)]
     return text.count("\n", 0, opened[-1]) + 1 if opened else 0
 
@@ -217,7 +217,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:
-    """Put a mark (none for an empty kind) in place of each span, keeping its line breaks."""
+    """Replace each span by a mark (by an empty text for an empty kind), keeping its line breaks."""
     parts: list[str] = []
     done = 0
     for start, end, kind in spans:

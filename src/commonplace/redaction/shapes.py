@@ -114,7 +114,7 @@ def is_made_up(body: str) -> bool:
         return False
     if any(map(str.isdigit, body)):
         return True
-    # Of letters alone a quarter must be capitals: CamelCase has fewer, and MIXED_CASE nothing else. But no
+    # Of letters alone a quarter must be capitals: CamelCase has fewer, and MIXED_CASE only capitals. But no
     # word is as long as a token that has no hyphen in it.
     capitals = sum(map(str.isupper, body))
     mixed = len(body) <= 4 * capitals and any(map(str.islower, body))
@@ -188,7 +188,7 @@ def unbroken(text: str, spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Find blocks with at least one line of key in them, closed or not; prose about keys has none."""
+    """Find blocks with at least one line of key in them, closed or not, unlike prose about keys."""
     for begin in compiled(_FORMS["key-begins"]).finditer(text):
         end = begin.end()
         if closed := compiled(_FORMS["key-closed"]).match(text, end):

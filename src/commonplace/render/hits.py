@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from commonplace.types import Factor, SearchResult
 
-PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
-# Cells of a row in the mean: of those shown where there is no terminal, and of a passage of short lines.
+PASSAGE_ROWS = 4  # rows of a passage that are shown by default
+# Mean cells of a row: of shown rows without a terminal, and of a passage of short lines.
 ROW_CELLS, SHORT_CELLS = 160, 80
 PARTS = 4  # of what is shown of a line that is cut around its matches
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
@@ -121,7 +121,7 @@ def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
 
 
 def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
-    """Return a hit as plain data; its factors only if they are asked for."""
+    """Return a hit as plain data, with its factors if wanted."""
     from commonplace.types.data import to_data as plain
 
     data: dict[str, Any] = plain(hit)
@@ -215,7 +215,7 @@ def shown_tokens(
 
 
 def _named(hit: Hit) -> str:
-    """The path of a hit, behind the name of its workspace where several were asked."""
+    """The path of a hit, behind the name of its workspace where several are searched."""
     is_named = not hit.workspace or hit.path.startswith(f"{hit.workspace}:")
     return hit.path if is_named else f"{hit.workspace}:{hit.path}"
 
@@ -227,7 +227,7 @@ def about(hit: Hit) -> list[str]:
 
 
 def undated(headings: Iterable[str], day: str | None, path: str) -> list[str]:
-    """Return headings without the date that they begin with; that of a note of a day says nothing more."""
+    """Return headings without the date at their beginning; the heading of a daily note is dropped."""
     is_daily = day is not None and day in path.rpartition("/")[2]
 
     def rest(line: str) -> str:
@@ -380,8 +380,8 @@ def explanation(hit: Hit) -> str:
 def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, str]]:
     """Return factors rounded to 4 places so that they add up to the rounded score.
 
-    What rounding leaves goes to the largest; what more is missing (a score is kept within 0..1) gets a
-    line of its own.
+    The rest of rounding goes to the largest factor; a larger rest (a score is kept within 0..1) gets a line
+    of its own.
     """
     rounded = [(f.name, round(f.value, 4), f.note) for f in factors]
     rest = round(round(score, 4) - sum(value for _, value, _ in rounded), 4)

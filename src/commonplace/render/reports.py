@@ -1,4 +1,4 @@
-"""What the other calls give, as text: recalls, notes, changes, the state of a workspace, use.
+"""Recalls, notes, changes, the state of a workspace and its use as text.
 
 As JSON they are what `commonplace.types.data.to_data` makes of them.
 """
@@ -75,7 +75,7 @@ _STORES = {
 _READ = ("notes", "transcripts", "spool")
 _ERASED_CELLS = 100  # cells of a line of a note
 _MOST_ERASED = 200  # places of notes that are shown one by one
-# What the weights of a collection mean.
+# The meaning of the weights of a collection.
 WEIGHTS = {"own": "ranked as your own notes are", "reference": "your own notes go before it"}
 
 
@@ -488,7 +488,7 @@ def erasure_count(places: Sequence[Erased]) -> str:
 
 
 def usage_text(usage: Usage, look: Look = PLAIN) -> str:
-    """Render what was asked and what came of it as short tables."""
+    """Render questions and their results as short tables."""
     blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
     if usage.questions:
         days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]

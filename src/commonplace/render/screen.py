@@ -1,4 +1,4 @@
-"""Text on a terminal: colours, links, widths in cells, lines wrapped and marked. Knows nothing of notes."""
+"""Text on a terminal: colours, links, widths in cells, lines wrapped and marked; independent of notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODES = {
     "warning": "38;5;130",
     "match": "1;38;5;163",
 }
-# What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
+# Control characters, with which escape sequences begin. Tabs and newlines stay.
 _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
     "\N{REPLACEMENT CHARACTER}",
@@ -36,7 +36,7 @@ _OPENING = "（「『【《〈“‘"  # and to the one behind it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _LONGEST_TERM = 8000  # characters: as many as a question has at most
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
-# A word begins and ends where a text has no Latin letter or digit beside it (Chinese writes no blanks), and
+# A word ends where the next character is no Latin letter or digit (Chinese writes no blanks), and
 # at the parts of getUserName, HTTPServer and iPhone15.
 _LATIN = "0-9A-Za-z\u00c0-\u024f"
 _PART = r"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9]))"
@@ -48,7 +48,7 @@ Span = tuple[int, int]  # half-open range of characters
 
 
 class Look(NamedTuple):
-    """How a stream may be written to; `width` is None where nothing should be wrapped or cut."""
+    """The abilities of an output stream; `width` is None for a stream without wrapping."""
 
     color: bool = False
     links: bool = False
@@ -60,7 +60,7 @@ class Look(NamedTuple):
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text
 
     def fit(self, text: str, beside: int = 0) -> str:
-        """Cut a text to the width of a terminal, less the cells `beside` it; elsewhere leave it as it is."""
+        """Cut a text to the width of a terminal minus `beside` cells; without a terminal keep it."""
         return text if self.width is None else shorten(text, self.width - beside)
 
     def link(self, text: str, path: str, line: int) -> str:
@@ -88,7 +88,7 @@ def guarded(text: str) -> str:
     """
     if text.isprintable():
         return text
-    parts = _OWN.split(text)  # texts, with a sequence of ours behind each but the last
+    parts = _OWN.split(text)  # texts, with one of our sequences after each but the last
     parts[::2] = map(clean, parts[::2])
     return "".join(parts)
 
@@ -104,7 +104,7 @@ def name(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many cells of a terminal a text takes: East Asian wide characters two, combining marks none."""
+    """Count the terminal cells of a text: East Asian wide characters two, combining marks zero."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -193,7 +193,7 @@ def size(count: int) -> str:
 
 
 def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
-    """Wrap one line: yield the range of each row, none wider than `width` cells if that can be.
+    """Wrap one line: yield the range of each row, at most `width` cells wide where possible.
 
     Rows after the first leave room for an indent of `hang` cells. Without a width the line is one row.
     """
@@ -207,7 +207,7 @@ def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
         if used + size > width and used and not blank:
             yield start, end
             start, used = piece[0], hang
-        if blank and start and end <= start:  # nothing on the row yet
+        if blank and start and end <= start:  # the row is still empty
             start = piece[1]
             continue
         used += size
@@ -231,7 +231,7 @@ def hang(line: str) -> int:
 
 
 def _pieces(line: str, width: int) -> Iterator[Span]:
-    """What must stay on a row: white space, a word, a wide character; a word wider than a row is cut."""
+    """Yield the pieces that stay on one row: white space, a word, a wide character; long words are cut."""
     for run in re.finditer(r"\s+|\S+", line):
         if run[0].isascii():
             spans: Iterable[Span] = [run.span()]
@@ -265,7 +265,7 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
 def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
     """Compile what finds the words of a question, with common English endings; None for no words.
 
-    A term that ends in `*` is a beginning; one longer than any question finds nothing. Lines are to
+    A term that ends in `*` is a prefix; terms longer than any question are ignored. Lines are to
     be folded before, as `matches` does.
     """
     short = (term for term in terms if len(term) <= _LONGEST_TERM and any(map(str.isalnum, term)))
@@ -305,7 +305,7 @@ def _stem(word: str) -> str:
 
 
 def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
-    """Where the words of a question stand in a line, joined where they touch."""
+    """Return the ranges of a question's words in a line, joined where they touch."""
     spans: list[Span] = []
     for match in pattern.finditer(language.fold(line)) if pattern else ():
         start, end = match.span(1)

@@ -1,4 +1,4 @@
-"""What is written into notes, by whom, and what changes or removes it again."""
+"""Entries, their writers, and the changes and erasures of notes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 Writer = Literal["owner", "agent", "tool", "untrusted"]
 UNNAMED: Writer = "agent"  # what an agent is called that does not say its name
-# What says who somebody is, and not which agent.
+# Names of kinds of writers, which no agent may use as its name.
 NO_AGENT = frozenset("owner agent tool untrusted user you me 你 您 我 本人 主人 所有者 用户".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who wrote an entry, as which agent, in which session, and when (ISO 8601, to the second)."""
+    """The writer of an entry: kind, name of the agent, session, and time (ISO 8601, to the second)."""
 
     by: Writer
     agent: str = ""
@@ -29,7 +29,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is to be appended to the note of a day, redacted already; `at` says which day and what time.
+    """Redacted text for the note of a day; `at` is its day and time.
 
     With `long_term` it goes into MEMORY.md, below the section `heading`; `tentative` marks it as a guess.
     """
@@ -52,8 +52,8 @@ RunState = Literal["begun", "done", "partial"]
 class Change:
     """A file as it was read and as it is to be; None stands for no file.
 
-    `path` is posix, relative to the workspace. `mode` are the permissions that a file gets which was none
-    before; 0 stands for those of its owner alone.
+    `path` is posix, relative to the workspace. `mode` are the permissions of a new
+    file; 0: for its owner alone.
     """
 
     path: str
@@ -64,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a run is and whose: `title` names it in one line, `why` gives its reason.
+    """The kind and the author of a run: `title` is one line, `why` its reason.
 
     `title` is also the subject of a commit: "commonplace: TITLE". `undoes` is the run that it takes back.
     """
@@ -101,8 +101,8 @@ class Run:
     """One generated change, as it is kept: `id` sorts by time, `at` is ISO 8601 to the second.
 
     `kept` says whether the bytes before and after are kept, so that it can be shown and undone; `undone` is
-    the run that took it back, `commit` that of git, both empty where there is none; `uncommitted` says why
-    git was to keep it and did not.
+    the run that took it back, `commit` the commit of git, both may be empty; `uncommitted` is the reason why
+    git did not keep it.
     """
 
     id: str
@@ -118,10 +118,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What a correction did; citations are those of the notes as they are after it.
+    """The result of a correction; citations are valid for the notes after it.
 
-    `run` is empty where nothing was written yet (`dry_run`). `struck` are the statements that were struck,
-    `written` is where the new one stands, empty for none; `similar` say nearly the same and still stand.
+    `run` is empty before a write (`dry_run`). `struck` are the struck statements, `written` is the place of
+    the new statement or empty; `similar` statements say nearly the same and were left.
     `redacted` are the kinds of secrets that the new one lost, `diff` is what changed as it may be shown.
     `said` is how each struck statement begins, `digest` tells what changed from everything else.
     """
@@ -166,7 +166,7 @@ class Selection:
 
     `value` is a path or `#docid` (note), `path#L3-L9` or `path:3` (lines), words (text), a name (person, with
     further names in `also`), an id (session). `lines` are the lines of a note as they were seen, without
-    their ends: where others stand there by now, these are looked for.
+    their ends: where the note has changed since, these are searched.
     """
 
     kind: SelectionKind
@@ -177,7 +177,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """One place that goes, or went: which store, which file, its lines (0: all of it, or none), its words.
+    """One erased place: its store, file, lines (0: the whole file, or a store without lines) and text.
 
     Of its words private parts are blank and secrets redacted, as where notes are read. `rest` is what is left
     of a line that loses words alone, empty where lines go whole.
@@ -205,7 +205,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo takes back (`dry_run`), or has taken back.
+    """The result of an undo, or with `dry_run` its preview.
 
     `runs` are the changes that are to be taken back, or, where it is done, those that took them back. `diff`
     is what that changes, as it may be shown. `withdrawn` names the collections and contexts of an import that
@@ -251,7 +251,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What a forgetting removes (`dry_run`) or has removed, what it cannot reach, and what is still found.
+    """The result of a forgetting, or with `dry_run` its preview: erased, unreachable and remaining places.
 
     `run` is its entry in the record of generated changes, None where no note changed. `basis` is what
     `Memory.forget` reads of a preview that it is given: exactly what was shown, as JSON. It holds the words.
@@ -273,5 +273,5 @@ class Erasure:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is still found where it could be removed."""
+        """Tell whether no trace remains in places that can be erased."""
         return not self.left

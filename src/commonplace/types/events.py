@@ -1,4 +1,4 @@
-"""What happens between a person, a model and its tools: turns, tool calls, and the events of hooks."""
+"""Conversations of a person, a model and its tools: turns, tool calls, and the events of hooks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Call:
 class Turn:
     """One message of a conversation.
 
-    `at` is when it was said, ISO 8601, empty where nobody knows. `calls` are those an assistant asked for;
+    `at` is its time, ISO 8601, empty if unknown. `calls` are the tool calls of an assistant;
     in a tool's answer `answers` is the id of the call and `tool` the tool's name.
     """
 

@@ -1,4 +1,4 @@
-"""What another memory holds, as a reader of its kind hands it over, and what came of it here."""
+"""The contents of another memory, as its reader yields them, and the result of their import."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What describes a folder, for whoever reads a hit: `folder` names it as in `Folder`; empty for all."""
+    """The description of a folder, shown with hits: `folder` as in `Folder`; empty for all."""
 
     folder: str
     prefix: str
@@ -74,7 +74,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What somebody should know of what was not taken over."""
+    """A message about something that was not imported."""
 
     text: str
 
@@ -114,7 +114,7 @@ class ImportedSetting:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What an import wrote, or with `dry_run` would write.
+    """The result of an import, or with `dry_run` its preview.
 
     `run` is its entry in the record of generated changes, empty where no note changed. `left_out` names what
     could not be read, with the reason; `redacted` are kinds of secrets; `diff` is what changed, where it was
@@ -135,5 +135,5 @@ class Import:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the source held nothing at all that could be read."""
+        """Tell whether the source had no readable content."""
         return not (self.files or self.settings)

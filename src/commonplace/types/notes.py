@@ -1,4 +1,4 @@
-"""What a Markdown file is made of, and what it states: one list item, turn or paragraph at a time."""
+"""The parts of a Markdown file, and its statements: a list item, a turn or a paragraph each."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is embedded and ranked: a few lines of one section; lines are 1-based and inclusive.
+    """A few lines of one section, which are embedded and ranked; lines are 1-based and inclusive.
 
-    `annotations` is what the note says of these lines (see `markdown.comments`), None where that is nothing.
+    `annotations` are those of these lines (see `markdown.comments`), or None.
     """
 
     section: int
@@ -103,7 +103,7 @@ class Statement:
     of writing, comments, and the marks that strike it. `said` is what the note says of it (`since`, `until`,
     `from`, `pinned`, `status`, `by` …), headings and front matter included. `struck` says that all of it is
     struck out. `item` is the mark of the list with what stands before it ("- ", "  1. ", "> - "), blanks and
-    quotation marks alone for a paragraph; `hour` the time it was written at, as it stands there.
+    quotation marks alone for a paragraph; `hour` the time of writing, as in the text.
     """
 
     path: str
@@ -124,13 +124,13 @@ class Statement:
 
     @property
     def is_item(self) -> bool:
-        """Whether it is a list item."""
+        """Tell whether it is a list item."""
         return "[" not in self.item and self.item.strip(" \t>") != ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """What a statement says, and where it stands, as hits cite it."""
+    """The text of a statement and its citation."""
 
     citation: str
     text: str

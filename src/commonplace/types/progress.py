@@ -1,6 +1,6 @@
-"""How long work tells how far it has come, and learns that nobody wants it any more.
+"""Progress and cancellation of long work.
 
-What works is passed no such thing where it lies far below whoever listens: a listener is of a thread.
+A listener belongs to a thread, so that functions far below need no parameter for it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Progress(Protocol):
 
 
 class Cancelled(Exception):
-    """Nobody wants the work any more; it ends where it next looks, before it has written anything."""
+    """The work is no longer wanted; it ends at its next check, before it has written anything."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
+    """Ignore the progress."""
 
 
 class _Listener(NamedTuple):
@@ -44,7 +44,7 @@ _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(progress: Progress, wanted: Callable[[], bool]) -> Iterator[None]:
-    """Let `progress` be told of what this thread does, which ends where it looks once it is not `wanted`."""
+    """Report the work of this thread to `progress`; it ends at its next check when it is not `wanted`."""
     before = _listener.set(_Listener(progress, wanted))
     try:
         yield
@@ -53,7 +53,7 @@ def listening(progress: Progress, wanted: Callable[[], bool]) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise Cancelled if nobody wants what this thread does any more."""
+    """Raise Cancelled if the work of this thread is no longer wanted."""
     if not (_listener.get() or _NOBODY).wanted():
         raise Cancelled
 

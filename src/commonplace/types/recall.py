@@ -1,4 +1,4 @@
-"""What a recall gives back: a hook waits for it, and would wait for every dataclass of `reports` as well."""
+"""Results of a recall, apart from `reports`: a hook waits for each dataclass that is imported."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from commonplace.types.results import Hit, Level
 class Recall:
     """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
 
-    `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
-    `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
-    block says already what they say. `all_tokens` is what reading every note would take, about. It is `weak`
-    where nothing clearly answers, and a `listing` where the question is filters or days alone. `tentative`
-    counts guesses that answer as well as what stands in the block, and are left out for being guesses.
-    `confidence` is that of the search.
+    `layers` has the form of each hit: `full`, `snippet`, or `index` for a row without text. `left_out` counts
+    passages that did not fit, `repeated` passages left out or cut because the block has their content
+    already. `all_tokens` estimates the tokens of all notes. It is `weak` without a clear answer, and a
+    `listing` where the question is filters or days alone. `tentative` counts guesses with the rank of shown
+    passages that were left out. `confidence` is that of the search.
     """
 
     query: str
@@ -40,10 +39,10 @@ class Recall:
 class Answer:
     """One answer that a language model wrote from what was recalled.
 
-    `text` cites passages as `[1]`, which is the first of `citations`; it is empty where nothing was recalled,
-    and no model was asked, or where the passages do not say it. `invented` are numbers that the model cited
-    and was not given: they do not stand in the text. `given` counts the passages that it read; `tokens_in`
-    and `tokens_out` are what the call took, 0 where none was made. It is `weak` as the recall is.
+    `text` cites passages as `[1]`, the first of `citations`; it is empty without recalled passages (then no
+    model was called), or where the passages have no answer. `invented` are cited numbers without a passage;
+    they are removed from the text. `given` counts the passages in the prompt; `tokens_in` and `tokens_out`
+    are those of the call, or 0. It is `weak` as the recall is.
     """
 
     query: str

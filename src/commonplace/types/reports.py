@@ -1,4 +1,4 @@
-"""What the other calls give back: reading, writing, keeping up, use, an examination."""
+"""Results of reading, writing, syncing, the record of use, and examinations."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ class Excerpt:
 class Written:
     """Where `remember` put an entry, and which kinds of secrets were redacted from it.
 
-    `near` are the nearest statements that stand already; nothing was changed for them. `warnings`
-    say which lines another program has overwritten since the last write, and where the copies are. `run` is
-    what `undo` takes back; empty where it could not be recorded. `again` says that the entry stood there
-    already and was not written again.
+    `near` are the nearest existing statements, which are left as they are. `warnings` name the lines that
+    another program has overwritten since the last write, and their copies. `run` is for `undo`; empty where
+    it could not be recorded. `again`: the entry existed already and was not written again.
     """
 
     path: str
@@ -61,7 +60,7 @@ class FileFailure:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a sync did; `embedded` vectors were computed, `reused` came from the index, `pending` are left."""
+    """The result of a sync: `embedded` vectors were computed, `reused` taken over, `pending` lack."""
 
     added: int = 0
     changed: int = 0
@@ -89,7 +88,7 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a sync would take: texts to embed, those that the cache knows, tokens of the others, about.
+    """The estimated work of a sync: texts to embed, those in the cache, tokens of the others.
 
     `dollars` is None where no price is known; `local` says that the model runs in this process and costs time
     alone.
@@ -207,7 +206,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A passage of a dated note; `is_anchor` where it is what was asked about, `labels` as those of a hit."""
+    """A passage of a dated note; `is_anchor` for the requested passage, `labels` as those of a hit."""
 
     path: str
     start_line: int
@@ -229,7 +228,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What surrounds an anchor in time, in order of date and place; `stale` and `warnings` as in a search."""
+    """Passages around an anchor, by date and place; `stale` and `warnings` as in a search."""
 
     anchor: str
     moments: tuple[Moment, ...]
@@ -241,7 +240,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class UsageDay:
-    """What was asked and read on one day (YYYY-MM-DD, here), and with how many tokens; see `Usage`."""
+    """Questions, reads and tokens of one day (YYYY-MM-DD, local time); see `Usage`."""
 
     date: str
     searches: int = 0
@@ -262,7 +261,7 @@ class NoteUse:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A question that found nothing, without secrets and private parts: how often, and on which day last."""
+    """A question without hits (secrets and private parts removed): its count, and its last day."""
 
     question: str
     times: int
@@ -271,7 +270,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the record of a workspace says of some days.
+    """The record of use of a workspace over some days.
 
     `since` is the day it begins, None for an empty one. `answered` questions had a hit, `opened` ones a hit
     that `get` read within half an hour. `opened_ranks` says where those hits stood: how many at each rank.
@@ -326,7 +325,7 @@ State = Literal["ok", "warning", "wrong", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. `check` is `group.name`; `told` and `remedy` are one line each."""
+    """The finding of one check. `check` is `group.name`; `told` and `remedy` are one line each."""
 
     check: str
     state: State

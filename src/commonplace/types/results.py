@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""Results of a search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
     Level, Mode = int, str
 
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
-WEAK = "weak"  # the label of hits of which none clearly answers
+WEAK = "weak"  # the label of hits without a clear answer
 WEAKLY = "nothing clearly answers"
 NO_NOTE_OF = "no note is of {day}"  # the days of a question, or of a timeline
 LEVEL_NAMES: Mapping[int, str] = {
@@ -33,7 +33,7 @@ LISTING = "listing"
 
 
 def answered_by(level: int, mode: Mode = "hybrid", *, listing: bool = False) -> str:
-    """Return in words what answered a search: of one by meaning the vectors alone, of a listing nothing."""
+    """Name the parts that answered a search: of a search by meaning the vectors alone."""
     if listing:
         return LISTING
     if mode != "semantic" or level == 3:
@@ -72,9 +72,9 @@ class Hit:
     say how far it is to be trusted: `struck`, `superseded`, `expired`, `tentative`, `untrusted`, and `weak`
     where no hit clearly answers. `others` are the places of passages that say the same, or of a transcript of
     what the hit tells, newest first. `until` is the day on which struck text was struck: it held before. None
-    where nobody knows, and for all else. `lead` counts the lines at the top of the text that stand further
-    above: the mark that opens a fence, the header of a table, the items around a nested one. `workspace` is
-    where it is from if several were asked; the path of one that is not the home's begins with it.
+    if unknown, and for all else. `lead` counts the lines at the top of the text that are taken from further
+    up: the mark that opens a fence, the header of a table, the items around a nested one. `workspace` is
+    its workspace where several are searched; paths outside the home workspace begin with it.
     """
 
     path: str
@@ -102,7 +102,7 @@ class Hit:
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is one of a listing: nothing was weighed, and the score says nothing."""
+        """Tell whether it belongs to a listing, which has no scores."""
         return not (self.score or self.factors)
 
     @property
@@ -139,7 +139,7 @@ class SearchResult:
     the stages in order. `all_tokens` is what reading every note would take, about. `expanded` are the lines
     that a language model added to the question. `confidence` is the best score divided by what nonsense
     reaches in this memory, None where that was not measured or the question demands exact matches; the result
-    is `weak` where that says that nothing clearly answers: the hits are the nearest there is. It is a
+    is `weak` without a clear answer: the hits are the nearest passages. It is a
     `listing` where the question is filters or days alone, so that no hit has a score. `engine` names the
     program of others that answered, if one did.
     """

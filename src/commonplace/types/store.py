@@ -1,6 +1,6 @@
 """Stores: whatever keeps words of notes, questions or conversations, and forgets them itself.
 
-Each is a function, `Sweep`, beside the code that writes its files. `edit.forget.stores` lists them all, and
+Each is a function, `Sweep`, in the package that writes its files. `edit.forget.stores` lists them all, and
 `base.records.PLACES` names for every file below `.commonplace/` the store that it belongs to.
 """
 
@@ -25,7 +25,7 @@ class Known(NamedTuple):
 
 
 class Targets(Protocol):
-    """What is to be forgotten, as a store sees it; `edit.forget.targets.Targets` is the one there is."""
+    """The targets of a forgetting for a store; implemented by `edit.forget.targets.Targets`."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -41,7 +41,7 @@ class Targets(Protocol):
 
     @property
     def only_sessions(self) -> bool:
-        """Whether nothing but sessions is to be forgotten."""
+        """Tell whether all targets are sessions."""
 
     @property
     def vectors(self) -> Sequence[str]:
@@ -52,13 +52,13 @@ class Targets(Protocol):
         """The notes that are changed."""
 
     def matches(self, text: str, *, escaped: bool = False) -> bool:
-        """Whether a text, or what its JSON escapes spell, holds any of it."""
+        """Tell whether a text, or its decoded JSON escapes, has a target."""
 
     def takes_whole(self, text: str) -> bool:
-        """Whether a text mentions what takes a whole statement with it, such as a person."""
+        """Tell whether a text mentions a target that takes whole statements with it, such as a person."""
 
     def owns(self, path: str) -> bool:
-        """Whether the whole of a note goes, because of its name or because it was asked for."""
+        """Tell whether a note goes whole, by its name or by request."""
 
     def cut(self, text: str) -> str:
         """Return a text without the words that are cut out."""
@@ -90,7 +90,7 @@ class Site:
 
     @property
     def indexes(self) -> list[Path]:
-        """The index, and the one in the user's cache that served while nothing could be written here."""
+        """The index, and the index in the user's cache for a read-only workspace."""
         return [self.index, paths.fallback_index(self.workspace.root)]
 
 

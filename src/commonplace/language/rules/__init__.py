@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Languages = tuple[str, ...]
 _FOLDER = Path(__file__).parent
-# Each has a file here, and a module for how its dates are written (`dates_en`); nothing else names them all.
+# Each has a file here, and a module for its dates (`dates_en`); this is the only list of languages.
 LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
@@ -38,13 +38,13 @@ def _lists(language: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def listed(language: str, name: str) -> tuple[str, ...]:
-    """Return the words of a list in their order; none where a language has no such list."""
+    """Return the words of a list in their order; empty where a language has no such list."""
     return _lists(language).get(name, ())
 
 
 @cache
 def has_blanks(language: str) -> bool:
-    """Whether a language writes blanks between words."""
+    """Tell whether a language writes blanks between words."""
     return "blanks" in listed(language, "writing")
 
 
@@ -92,7 +92,7 @@ def pattern(name: str, languages: Languages) -> re.Pattern[str]:
 
 
 def holds(text: str, name: str) -> bool:
-    """Whether a text has an expression of a list, in any case."""
+    """Tell whether a text has an expression of a list, in any case."""
     return pattern(name, spoken(text)).search(fold_cases(text).lower()) is not None
 
 

@@ -266,7 +266,7 @@ def _check_end(item: Accepted, saying: Sequence[Source], today: date) -> None:
 
 
 def _has_end(text: str, day: date) -> bool:
-    """Whether a sentence denies something or names an end, without doubt and of no day to come."""
+    """Tell whether a sentence denies something or names an end, without doubt and of no day to come."""
     for sentence in prose.sentences(text):
         found = evidence.facts(sentence, day)
         is_later = min((first for first, _ in found.days), default=day) > day
@@ -352,7 +352,7 @@ def _check_replaced(item: Accepted) -> None:
 
 
 def _is_older(sources: Sequence[Source], target: Entry) -> bool:
-    """Whether nothing of sources was said after an entry: by the day, and within a note by the line."""
+    """Tell whether nothing of sources was said after an entry: by the day, and within a note by the line."""
     newest = max(source.day for source in sources).isoformat()
     if newest != target.since:
         return newest < target.since
@@ -378,7 +378,7 @@ def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
 
 
 def _is_kept(text: str, others: Iterable[Entry | Accepted]) -> bool:
-    """Whether every sentence of a text is a sentence of one of the others."""
+    """Tell whether every sentence of a text is a sentence of one of the others."""
     known = {one for other in others for one in evidence.whole_sentences(other.text)}
     return known.issuperset(evidence.whole_sentences(text))
 
@@ -401,7 +401,7 @@ def _check_witnessed(item: Accepted, ground: Ground) -> None:
 
 
 def _are_two(exposed: Sequence[Source]) -> bool:
-    """Whether what strangers may have planted is of two days, and of two sessions where they have names."""
+    """Tell whether exposed sources are of two days, and of two sessions where these have names."""
     said = {(one.day, one.statement.said.get("session", "")) for one in exposed}
     return any(day < later and (not name or name != other) for day, name in said for later, other in said)
 
@@ -432,7 +432,7 @@ def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
 
 
 def _is_gone(entry: Entry, text: str, newest: str) -> bool:
-    """Whether a struck or archived entry says a text; people change their mind, so a later source counts."""
+    """Tell whether a struck or archived entry says a text, and no source is newer than its end."""
     until = entry.statement.said.get("until", "") if entry.statement.struck else ""
     return not "" < until < newest and evidence.says(entry.text, text)
 
@@ -459,12 +459,12 @@ def _instructions() -> re.Pattern[str]:
 
 
 def _is_private(text: str) -> bool:
-    """Whether a text has secrets, private parts, or the marks of such."""
+    """Tell whether a text has secrets, private parts, or the marks of such."""
     return "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
 
 
 def _asks(text: str) -> bool:
-    """Whether a text has a question; a question mark in an address does not count."""
+    """Tell whether a text has a question; a question mark in an address does not count."""
     return any(word.endswith(("?", "？")) or "？" in word for word in text.split() if "://" not in word)
 
 

@@ -130,12 +130,12 @@ def _parts(word: str) -> list[str]:
 
 
 def _has(words: frozenset[str], name: str) -> bool:
-    """Whether words hold a name, whole or in parts."""
+    """Tell whether words hold a name, whole or in parts."""
     return name in words or words.issuperset(_parts(name)[1:])
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is a name or an identifier by its letters; the opening word of a sentence counts."""
+    """Tell whether a word is a name or an identifier by its letters, at any place of a sentence."""
     odd = word[1:] != word[1:].lower() or any(sign in word[1:-1] for sign in "_./@:#+-")
     return (word[0].isupper() or odd) and _key(word) not in stopwords.ENGLISH
 
@@ -173,13 +173,13 @@ def _turning() -> re.Pattern[str]:
 
 
 def says(text: str, other: str) -> bool:
-    """Whether a text has all words and values of another, and is as denied and doubted."""
+    """Tell whether a text has all words and values of another, and is as denied and doubted."""
     one, two = prose.terms(text), prose.terms(other)
     return bool(two) and two <= one and facts(text).turns == facts(other).turns
 
 
 def opens(statement: str, source: Said) -> bool:
-    """Whether a statement is the first sentences of its source, whole, and names what it is about."""
+    """Tell whether a statement is the first sentences of its source, whole, with a subject."""
     own, known = whole_sentences(statement), whole_sentences(source.text)
     openings = {statement[:1], *(word.casefold() for word in _WORD.findall(statement)[:1])}
     leans = not openings.isdisjoint(rules.words("pronouns")) or sentences.leans(statement)

@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def generated(self) -> bool:
-        """Whether it was written by code and rests on sources."""
+        """Tell whether it was written by code and rests on sources."""
         return "from" in self.statement.said
 
     @property
@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def may_be_touched(self) -> bool:
-        """Whether a plan may merge, replace or end it."""
+        """Tell whether a plan may merge, replace or end it."""
         return bool(self.label) and not self.kept
 
 
@@ -104,7 +104,7 @@ def read(text: str, path: str) -> Page:
 
 
 def _leads(statement: Statement, under: Iterable[Statement], raw: Sequence[str]) -> bool:
-    """Whether a line below a statement's own belongs to it, but for what is struck."""
+    """Tell whether a line below a statement's own belongs to it, but for what is struck."""
     struck = set[int]().union(*(range(one.first, one.last + 1) for one in under if one.struck))
     rest = range(statement.last + 1, statement.end + 1)
     return any(raw[number - 1].strip() for number in rest if number not in struck)

@@ -214,7 +214,7 @@ def ended(page: Page, today: date) -> list[Operation]:
 
 
 def is_over(entry: Entry, today: date) -> bool:
-    """Whether the last day that an entry names for itself has passed."""
+    """Tell whether the last day that an entry names for itself has passed."""
     return entry.statement.said.get("valid-until", "9999-12-31") < today.isoformat()
 
 

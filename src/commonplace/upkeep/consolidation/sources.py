@@ -223,7 +223,7 @@ def _people(stated: Sequence[Statement]) -> set[str]:
 
 
 def _is_exposed(statement: Statement, strange: Collection[str] | None) -> bool:
-    """Whether a stranger may have planted it: a machine wrote it in a session that read strangers' words."""
+    """Tell whether a stranger may have planted it: machine-written, in a session with strangers' text."""
     by_owner = statement.said.get("by", "owner") == "owner"
     if by_owner and _SUMMARIES.isdisjoint(statement.headings):
         return False
@@ -258,7 +258,7 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
 
 
 def _is_eligible(statement: Statement, today: date) -> bool:
-    """Whether a statement may be a source at all, whatever it says."""
+    """Tell whether a statement may be a source at all, whatever it says."""
     from commonplace.redaction.recalled import strip_recalled
 
     said, text = statement.said, statement.text
@@ -273,7 +273,7 @@ def _is_eligible(statement: Statement, today: date) -> bool:
 
 
 def _is_derived(statement: Statement) -> bool:
-    """Whether we wrote it out of something else: observations, extracts, what a summary says was done."""
+    """Tell whether we derived it from other text: observations, extracts, the work done in a summary."""
     text, in_summary = statement.text, not _SUMMARIES.isdisjoint(statement.headings)
     if not OBSERVATIONS.isdisjoint(heading.strip().casefold() for heading in statement.headings):
         return True
@@ -349,7 +349,7 @@ def _where(entry: Entry, reference: str, note: Sequence[Statement]) -> tuple[str
 
 
 def _carries(statement: Statement, day: str, text: str) -> bool:
-    """Whether a statement of a note says what an entry says, in any of its sentences."""
+    """Tell whether a statement of a note says what an entry says, in any of its sentences."""
     if "from" in statement.said:
         return False
     source = Source(statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min)
@@ -358,10 +358,10 @@ def _carries(statement: Statement, day: str, text: str) -> bool:
 
 
 def _stands(source: Statement) -> bool:
-    """Whether a source still holds; what an entry was merged from is struck and holds in it."""
+    """Tell whether a source still holds; what an entry was merged from is struck and holds in it."""
     return not source.struck or source.path.endswith(("MEMORY.md", "archive.md"))
 
 
 def _is_merged(source: Statement) -> bool:
-    """Whether it is struck and yet holds, in what it was merged into."""
+    """Tell whether it is struck and yet holds, in what it was merged into."""
     return source.struck and _stands(source)

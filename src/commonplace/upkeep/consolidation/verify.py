@@ -1,4 +1,4 @@
-"""Whether a source says a statement, asked of a language model alone, and believed with a quotation only."""
+"""Ask a language model whether a source says a statement; a yes needs a literal quotation."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _written(number: int, question: Question) -> str:
 
 
 def _is_quoted(quotation: str, question: Question) -> bool:
-    """Whether words stand in a source, whatever their width and the blanks between them."""
+    """Tell whether words stand in a source, whatever their width and the blanks between them."""
     plain = [
         " ".join(language.fold_width(text).split())
         for text in (quotation.strip(" \"'“”「」"), *(said.text for said in question.sources))
