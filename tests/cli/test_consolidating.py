@@ -14,7 +14,7 @@ from commonplace.upkeep.schedule import due
 from tests.cli.conftest import Run
 
 ENTRIES = "".join(f"- Person{n} owns service number {n}.\n" for n in range(6))
-TEXT = f"# Memory\n\n## People\n\n{ENTRIES}- Mira owns billing.\n- Billing is owned by Mira.\n"
+TEXT = f"# Memory\n\n## People\n\n{ENTRIES}- Mira owns billing and mail.\n- Mira owns the billing and the mail.\n"
 
 
 @pytest.fixture
@@ -26,13 +26,16 @@ def twice(workspace: Path) -> Path:
 def test_what_is_proposed_is_shown_and_written_when_accepted(run: Run, twice: Path) -> None:
     done = run("consolidate")
     assert done.exit_code == 0
-    assert "+- ~~Mira owns billing.~~" in done.stdout
-    assert "2 lines that say the same become one, “Billing is owned by Mira.”: MEMORY.md#L" in done.stderr
+    assert "+- ~~Mira owns billing and mail.~~" in done.stdout
+    assert (
+        "2 lines that say the same become one, “Mira owns the billing and the mail.”: MEMORY.md#L"
+        in done.stderr
+    )
     assert "consolidate --accept" in done.stderr
     assert twice.read_text() == TEXT
     done = run("consolidate", "--accept")
     assert "undo" in done.stderr
-    assert "~~Mira owns billing.~~" in twice.read_text()
+    assert "~~Mira owns billing and mail.~~" in twice.read_text()
     done = run("consolidate", "--accept")
     assert (done.exit_code, done.stderr.strip()) == (3, "nothing to do")
     assert run("consolidate", "--if-due").exit_code == 0  # nothing for a schedule to complain of
