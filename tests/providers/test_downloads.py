@@ -20,7 +20,7 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import downloads, fastembed
 from commonplace.providers.catalog import Spec
-from commonplace.providers.downloads import Kept, OllamaServer
+from commonplace.providers.downloads import OllamaServer
 from commonplace.providers.fastembed import load
 from tests.providers.server import Reply, Request, Server, serving
 
@@ -214,10 +214,7 @@ def test_a_connection_that_breaks_off_is_told(server: Server) -> None:
 
 def test_models_are_listed_with_what_is_told_of_them(server: Server) -> None:
     with closing(OllamaServer(f"{server.url}/v1")) as ollama:
-        assert ollama.models() == [
-            Kept("bge-m3:latest", 1_157_672_605),
-            Kept("odd:latest", 0),
-        ]
+        assert ollama.models() == {"bge-m3:latest": 1_157_672_605, "odd:latest": 0}
         server.answer = lambda request: Reply({"models": "none"})
         with pytest.raises(ProviderError, match="lists no models"):
             ollama.models()

@@ -54,8 +54,7 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
         return _fetch_files(fastembed.find(spec.model, kind), kind, progress)
     if spec.provider == "ollama":
         with closing(OllamaServer(spec.base_url, spec.key)) as server:
-            model = server.pull(spec.model, progress)
-        return Fetched(model.name, server.origin, model.bytes)
+            return Fetched(*server.pull(spec.model, progress))
     message = "only models of fastembed and of an Ollama server are fetched"
     raise ConfigError("models", f"{message}, not those of {spec.provider}")
 
@@ -68,12 +67,12 @@ def is_missing(spec: Spec) -> bool:
 
 
 def work(kind: fastembed.Kind, name: str) -> None:
-    """Fetch a model, in the process made for it, and print where it lies or what went wrong as JSON."""
+    """Fetch a model, in the process made for it; on failure print the reason and exit with 1."""
     try:
-        outcome = {"place": os.fspath(fastembed.download(name, kind))}
+        fastembed.download(name, kind)
     except CommonplaceError as error:
-        outcome = {"trouble": str(error)}
-    print(json.dumps(outcome))
+        print(str(error).removeprefix(f"{fastembed.PROVIDER}: "))
+        sys.exit(1)
 
 
 def size_of(folder: Path) -> int:
@@ -90,34 +89,27 @@ def size_of(folder: Path) -> int:
 def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progress) -> Fetched:
     """Fetch the model of a row in a process of its own, which ends with this one. Raises ProviderError."""
     name, total, folder = str(row["model"]), _size(row), fastembed.cache_of(row)
-    before = fastembed.is_here(row)
+    if place := fastembed.place(row):
+        return Fetched(name, str(place), size_of(place), True)
     environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
     command = installation.python("-c", _PROGRAM, kind, name)
-    nobody = subprocess.DEVNULL
-    with subprocess.Popen(
-        command, stdin=nobody, stdout=subprocess.PIPE, stderr=nobody, env=environ
-    ) as process:
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=null, stdout=subprocess.PIPE, stderr=null, env=environ) as process:
         try:
             while True:
                 with suppress(subprocess.TimeoutExpired):
                     output, _ = process.communicate(timeout=_LOOK_S)
                     break
-                if not before:
-                    progress(min(size_of(folder), total), total)
+                progress(min(size_of(folder), total), total)
         finally:
             process.kill()
             process.wait()
-    if not before:
-        progress(total, total)
-    try:
-        result = json.loads(output.splitlines()[-1])
-    except (ValueError, IndexError):
-        result = None
-    if not isinstance(result, dict) or "place" not in result:
-        trouble = isinstance(result, dict) and result.get("trouble")
-        message = str(trouble or f"{name} cannot be fetched; run it again")
-        raise ProviderError(fastembed.PROVIDER, message.removeprefix(f"{fastembed.PROVIDER}: "))
-    return Fetched(name, result["place"], size_of(Path(result["place"])), before)
+    place = fastembed.place(row)
+    if process.returncode or place is None:
+        reason = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise ProviderError(fastembed.PROVIDER, reason or f"{name} cannot be fetched; run it again")
+    progress(total, total)
+    return Fetched(name, str(place), size_of(place))
 
 
 # --- what providers offer ------------------------------------------------------------------------------
@@ -160,8 +152,8 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
         ]
     elif provider == "ollama":
         with closing(OllamaServer(spec.base_url, spec.key)) as server:
-            here = {model.name.removesuffix(":latest"): model for model in server.models()}
-        models = [_known(name, here=True)._replace(bytes=kept.bytes) for name, kept in here.items()]
+            here = {name.removesuffix(":latest"): size for name, size in server.models().items()}
+        models = [_known(name, here=True)._replace(bytes=size) for name, size in here.items()]
         models += [_known(name, here=False) for name in suggested if name not in here]
     elif provider == "compatible":
         if not spec.base_url:
@@ -220,15 +212,8 @@ _LONG_S = 1e6  # only silence ends a download
 _MOST_BYTES = 1_000_000_000  # of progress
 
 
-class Kept(NamedTuple):
-    """A model that the server has, and its bytes."""
-
-    name: str
-    bytes: int
-
-
 class OllamaServer(Endpoint):
-    """An Ollama server; texts are embedded through `embedding.services`, not through this."""
+    """An Ollama server; embeddings come from `embedding.remote`."""
 
     remedy = "start it with `ollama serve`"
 
@@ -236,18 +221,18 @@ class OllamaServer(Endpoint):
         """Name its address, with or without `/v1`. Raises ProviderError for one that cannot be used."""
         super().__init__(PROVIDER, (base_url or ADDRESS).rstrip("/").removesuffix("/v1"), key)
 
-    def models(self) -> list[Kept]:
-        """Return the models that the server has. Raises ProviderError."""
+    def models(self) -> dict[str, int]:
+        """Return the models that the server has, with their bytes. Raises ProviderError."""
         answer = self.get("api/tags", Deadline(LIST_S), attempts=1)
         try:
-            return [Kept(str(row["name"]), int(row.get("size") or 0)) for row in answer["models"]]  # type: ignore[index]
+            return {str(row["name"]): int(row.get("size") or 0) for row in answer["models"]}  # type: ignore[index]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ProviderError(PROVIDER, f"{self.origin} lists no models") from error
 
-    def pull(self, name: str, progress: Callable[[int, int], None]) -> Kept:
-        """Let the server fetch a model; `progress` takes bytes done and to do. Raises ProviderError.
+    def pull(self, name: str, progress: Progress) -> tuple[str, str, int]:
+        """Let the server fetch a model; return its whole name, the server and its bytes.
 
-        After an interruption the server continues with the bytes that it has.
+        After an interruption the server continues with the bytes that it has. Raises ProviderError.
         """
         sizes: dict[str, tuple[int, int]] = {}
         finished = False
@@ -264,7 +249,7 @@ class OllamaServer(Endpoint):
         if not finished:
             raise ProviderError(PROVIDER, f"{self.origin} broke off; run it again, it goes on from there")
         whole = name if ":" in name else f"{name}:latest"
-        return next((model for model in self.models() if model.name == whole), Kept(name, 0))
+        return whole, self.origin, self.models().get(whole, 0)
 
     def _step(self, line: bytes, name: str) -> dict[str, Any]:
         """One line of the progress of a download. Raises ProviderError for one that reports a failure."""

@@ -79,11 +79,11 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
 
 def is_here(row: Mapping[str, Any]) -> bool:
     """Tell whether all files of a model are in `folder()`."""
-    return _place(row) is not None
+    return place(row) is not None
 
 
-def _place(row: Mapping[str, Any]) -> Path | None:
-    """The folder with all files of a model: a revision, or an unpacked archive; None for a missing model."""
+def place(row: Mapping[str, Any]) -> Path | None:
+    """Return the folder with all files of a model, a revision or an unpacked archive; None if missing."""
     name = str(row["model"]).rpartition("/")[2]
     places = [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
     needed = (row["model_file"], *row.get("additional_files", ()))
@@ -96,8 +96,8 @@ def cache_of(row: Mapping[str, Any]) -> Path:
     return folder() / f"models--{source.replace('/', '--')}"
 
 
-def download(name: str, kind: Kind = "embedding") -> Path:
-    """Fetch a model's files into `folder()`, or see that they are there; return where they lie.
+def download(name: str, kind: Kind = "embedding") -> None:
+    """Fetch a model's files into `folder()`, or see that they are there.
 
     The one function that reaches for the network. Raises as `find` and `opened` do.
     """
@@ -116,7 +116,7 @@ def download(name: str, kind: Kind = "embedding") -> Path:
                 raise
         finally:
             endpoint.close()
-    return Path(opened(row, kind, fetch=True).model._model_dir)
+    opened(row, kind, fetch=True)
 
 
 def check() -> None:
@@ -199,8 +199,8 @@ class LocalEmbedder:
         check()
         row = find(spec.model)
         self.name = spec.model or default("embedding")
-        place = _place(row)
-        if place is None:
+        folder = place(row)
+        if folder is None:
             raise absent(self.name)
         whole = int(row["dim"])
         if spec.dimensions is not None and not 0 < spec.dimensions <= whole:
@@ -212,7 +212,7 @@ class LocalEmbedder:
         # How a model's tokens are pooled is up to fastembed, and has changed between releases.
         release = version("fastembed").split(".")[:2]
         names = (row["model_file"], *row.get("additional_files", ()), *_BESIDE)
-        files = [_identity(place / name) for name in names if (place / name).is_file()]
+        files = [_identity(folder / name) for name in names if (folder / name).is_file()]
         rest = [files, family.max_tokens, self.dimensions, family.query, family.passage, release]
         digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:24]
         self.fingerprint = f"{PROVIDER}-2:{digest}"

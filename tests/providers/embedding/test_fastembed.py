@@ -162,7 +162,8 @@ def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
 
     made = TextEmbedding(MEAN, cache_dir=str(fastembed.folder()), local_files_only=True)
     with patch("fastembed.TextEmbedding", wraps=TextEmbedding, return_value=made) as asked:
-        assert fastembed.download(MEAN) == place
+        fastembed.download(MEAN)
+        assert fastembed.place(fastembed.find(MEAN)) == place
     assert asked.call_args.kwargs["local_files_only"] is False
     assert asked.call_args.kwargs["cache_dir"] == str(fastembed.folder())
 
