@@ -189,32 +189,14 @@ class Guard(Generic[Request, Answer]):
         prices = self.budget.ledger.prices
         return prices.cost(self.provider, self.model, tokens, tokens_out, batched=batched)
 
-    def _record(
-        self,
-        purpose: str,
-        tokens: int,
-        tokens_out: int,
-        outcome: str,
-        *,
-        reservation: int | None = None,
-        cached: bool = False,
-        batched: bool = False,
-    ) -> None:
-        if self.budget is None:
+    def _record(self, purpose: str, tokens: int, tokens_out: int, outcome: str, **how: Any) -> None:  # noqa: ANN401
+        budget = self.budget
+        if budget is None:
             return
+        names = (purpose, self.provider, self.model)
         with self._written():
-            self.budget.ledger.record(
-                purpose,
-                self.provider,
-                self.model,
-                tokens,
-                tokens_out,
-                kind=self.budget.kind,
-                cached=cached,
-                batched=batched,
-                outcome=outcome,
-                run=self.budget.run,
-                reservation=reservation,
+            budget.ledger.record(
+                *names, tokens, tokens_out, kind=budget.kind, run=budget.run, outcome=outcome, **how
             )
 
     @contextmanager

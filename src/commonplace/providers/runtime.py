@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.base import fork
 from commonplace.base.errors import ProviderError
@@ -38,7 +38,6 @@ THREADS = max(
 )
 FATAL = 4  # the severity that is logged; what fails is raised anyway
 SHOWN = 200  # characters of a library's error: some hold a whole graph
-Cut = Literal["longest_first", "only_first", "only_second"]
 # A token is rarely more than a dozen characters; cutting first keeps a megabyte of text cheap.
 CHARACTERS_A_TOKEN = 32
 _T = TypeVar("_T")
@@ -87,23 +86,12 @@ def session(provider: str, graph: bytes | str) -> Any:  # noqa: ANN401 - an `onn
     )
 
 
-def tokenizer(
-    provider: str, data: bytes, max_tokens: int | None = None, cut: Cut = "longest_first"
-) -> Tokenizer:
-    """Read a `tokenizer.json`, which cuts at `max_tokens` and never pads. Raises ProviderError.
-
-    `cut` says which text of a pair is cut.
-    """
+def tokenizer(provider: str, data: bytes) -> Tokenizer:
+    """Read a `tokenizer.json`. Raises ProviderError."""
     from tokenizers import Tokenizer
 
-    def read() -> Tokenizer:
-        loaded = Tokenizer.from_buffer(data)
-        if max_tokens is not None:
-            loaded.enable_truncation(max_tokens, strategy=cut)
-            loaded.no_padding()
-        return loaded
-
-    return run(provider, read, "tokenizer.json cannot be read", permanent=True)
+    failed = "tokenizer.json cannot be read"
+    return run(provider, lambda: Tokenizer.from_buffer(data), failed, permanent=True)
 
 
 def run(
