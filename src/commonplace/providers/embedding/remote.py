@@ -350,7 +350,9 @@ class GuardedEmbedder:
             keys = {vector_key(self.fingerprint, kind, text): text for text in texts}
             cached = self._guard.known(list(keys))
             missing = [text for key, text in keys.items() if key not in cached]
-            size = sum(map(packing.tokens, self._prepared(missing, kind)))
+            if isinstance(self.inner, RemoteEmbedder):  # as they are sent
+                missing = [self.inner.prepare(text, kind) for text in missing]
+            size = sum(map(packing.tokens, missing))
             known, tokens = known + len(texts) - len(missing), tokens + size
             prices.append(self._guard.price(size, batched=self.by_batches and kind == "passage"))
         return Estimate(
@@ -362,11 +364,6 @@ class GuardedEmbedder:
             batched=self.by_batches,
             warnings=warnings,
         )
-
-    def _prepared(self, texts: Sequence[str], kind: Kind) -> list[str]:
-        """Texts as they are sent, where that is known."""
-        inner = self.inner
-        return [inner.prepare(t, kind) for t in texts] if isinstance(inner, RemoteEmbedder) else list(texts)
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
         """Ask the model itself."""
