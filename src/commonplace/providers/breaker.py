@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from commonplace.base import fork
 from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 
@@ -50,7 +51,7 @@ class Breaker:
         """Start without failures; `clock` returns seconds since 1970."""
         self._clock = clock
         self._states: dict[str, _State] = {}
-        self._lock = threading.RLock()
+        self._lock = fork.renewed(threading.RLock())
 
     def check(self, name: str) -> None:
         """Pass if a call may be made now; it may be the one trial call. Raises ProviderError."""

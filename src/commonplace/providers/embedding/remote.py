@@ -366,11 +366,9 @@ class GuardedEmbedder:
         )
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
-        """Ask the model itself."""
-        watcher = partial(self._request, purpose)
         if isinstance(self.inner, RemoteEmbedder):
-            return self.inner.embed(texts, kind, watcher)
-        with watcher(texts):
+            return self.inner.embed(texts, kind, partial(self._request, purpose))
+        with self._request(purpose, texts):
             return self.inner.embed(texts, kind)
 
     def _request(
