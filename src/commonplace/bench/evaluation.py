@@ -232,9 +232,7 @@ def _home(memory: Memory, options: Options) -> qmd.Home | None:
     home = qmd.home_below(cache_folder(memory.workspace.root, options, options.engine))
     if options.fresh:
         shutil.rmtree(home.folder, ignore_errors=True)
-    qmd.index(str(memory.workspace.root), home)
-    if options.mode != "lexical":
-        qmd.embed(home)
+    qmd.index(str(memory.workspace.root), home, vectors=options.mode != "lexical")
     return home
 
 

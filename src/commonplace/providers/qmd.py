@@ -25,7 +25,7 @@ TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
 INDEXING_S = 1800.0
 _COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
 _MOST_BYTES = 16 << 20  # of what it prints
-_SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n")
+_SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? @@[^\n]*\n")
 
 
 class Found(NamedTuple):
@@ -84,34 +84,26 @@ def search(
     return [_found(row, folder) for row in rows[:limit] if isinstance(row, Mapping)]
 
 
-def index(folder: str, home: Home) -> None:
-    """Have QMD index the Markdown of a folder in a home of its own, without vectors. Raises ProviderError."""
+def index(folder: str, home: Home, *, vectors: bool = False) -> None:
+    """Have QMD index the Markdown of a folder in a home of its own. Raises ProviderError."""
     os.makedirs(home.folder, mode=0o700, exist_ok=True)
+    known = os.path.exists(os.path.join(home.folder, "index.yml"))
+    first = ["update"] if known else ["collection", "add", os.path.realpath(folder), "--name", "w"]
     try:
-        known = os.path.exists(os.path.join(home.folder, "index.yml"))
-        command = ["update"] if known else ["collection", "add", os.path.realpath(folder), "--name", "w"]
-        _run(command, folder, home, INDEXING_S)
+        for command in (first, ["embed"]) if vectors else (first,):
+            _run(command, folder, home, INDEXING_S)
     except TimeoutError as error:
         raise ProviderError(NAME, f"took longer than {INDEXING_S:g} s to index {folder}") from error
-
-
-def embed(home: Home) -> None:
-    """Have QMD make the vectors of such a home. Raises ProviderError."""
-    try:
-        _run(["embed"], home.folder, home, INDEXING_S)
-    except TimeoutError as error:
-        raise ProviderError(NAME, f"took longer than {INDEXING_S:g} s to embed") from error
 
 
 def _found(row: Mapping[str, object], folder: str) -> Found:
     """A hit of its JSON: `snippet` begins with the lines that it shows, as a diff does."""
     place, text = _text(row, "file"), _text(row, "snippet") or _text(row, "body")
-    first, count = row.get("line"), None
-    if match := _SNIPPET.match(text):
-        first, count, text = int(match[1]), int(match[2] or 1), text[match.end() :]
+    first = row.get("line")
     start = first if isinstance(first, int) and first > 0 else 1
-    if count is not None:  # which counts blank lines around what it shows, and one behind the last
-        start += len(text) - len(text.lstrip("\n"))
+    if match := _SNIPPET.match(text):  # its first line counts blank lines before the text
+        text = text[match.end() :]
+        start = max(1, int(match[1])) + len(text) - len(text.lstrip("\n"))
     lines = text.strip("\n").count("\n") + 1
     score = row.get("score")
     contexts = tuple(filter(None, _text(row, "context").split("\n\n")))
@@ -131,23 +123,16 @@ def _text(row: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --- the program ------------------------------------------------------------------------------------------
-
-
-def _program() -> str:
-    """The program, never one of the current folder. Raises ProviderError where it is missing."""
-    path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
-    if found := shutil.which(NAME, path=path):
-        return found
-    raise ProviderError(NAME, f"is not installed; `{INSTALL}` installs it", permanent=True)
-
-
 def _run(arguments: Sequence[str], folder: str, home: Home | None, timeout_s: float) -> bytes:
-    """Run it in a folder; return what it prints. Raises ProviderError, TimeoutError."""
+    """Run QMD in a folder; return its output. Raises ProviderError, TimeoutError."""
+    # Never a program of the current folder.
+    path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
+    found = shutil.which(NAME, path=path)
+    if not found:
+        raise ProviderError(NAME, f"is not installed; `{INSTALL}` installs it", permanent=True)
     environ = {**os.environ, "PWD": folder, "NO_COLOR": "1", **(home.environment() if home else {})}
-    command = [_program(), *arguments]
     try:
-        done = program.run(command, folder, timeout_s, most_bytes=_MOST_BYTES, environ=environ)
+        done = program.run([found, *arguments], folder, timeout_s, most_bytes=_MOST_BYTES, environ=environ)
     except program.NotStarted as error:
         raise ProviderError(NAME, f"cannot be started: {error}", permanent=True) from error
     if done.is_cut:
