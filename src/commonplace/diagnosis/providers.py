@@ -131,7 +131,7 @@ def reranker(case: Case) -> Iterator[Finding]:
     with suppress(CommonplaceError, ValueError):  # one that cannot even be made is not left alone
         made = opening.open_reranker(case.settings)
         assert made is not None
-        opened = opening.breaker().find(opening.reranker_breaker_name(chosen, made.inner))
+        opened = opening.breaker().find(made.breaker_name)
     with suppress(CommonplaceError, ValueError):
         row = LLMS.find(llm.provider) if by_llm else RERANKERS.find(chosen.provider)
         here = _stays_here(row, llm.base_url if by_llm else chosen.base_url)

@@ -20,9 +20,8 @@ from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, S
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
-    from commonplace.config.settings import Embedding, Reranking
+    from commonplace.config.settings import Embedding
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.catalog import Reranker
     from commonplace.providers.costs import Accounts, Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
@@ -327,16 +326,7 @@ def open_reranker(
         inner,
         store=store,
         breaker=state,
-        breaker_name=reranker_breaker_name(chosen, inner),
+        breaker_name=name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal()),
         budget=accounts.budget("reranking", chosen, run) if accounts else None,
         timeout_s=chosen.timeout_s,
     )
-
-
-def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
-    """Return the name of a reranker's failures, "" for one without; a new key or address begins anew."""
-    from commonplace.providers.reranking import RemoteReranker
-
-    if not isinstance(inner, RemoteReranker):
-        return ""
-    return name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal())

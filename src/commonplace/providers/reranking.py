@@ -172,7 +172,7 @@ class GuardedReranker:
     ) -> None:
         """Wrap a reranker; `breaker_name` is its name at the breaker, `timeout_s` bounds a call."""
         self.inner = inner
-        self.name = inner.name
+        self.name, self.breaker_name = inner.name, breaker_name
         self._timeout_s = timeout_s
         provider, _, model = inner.name.partition(":")
         self._guard: Guard[str, float] = Guard(
