@@ -235,52 +235,39 @@ def breaker_name(spec: Spec) -> str:
 
 
 def open_llm(
-    workspace: Workspace,
+    workspace: Workspace | None,
     settings: Settings,
     *,
     breaker: Breaker | None = None,
     holds_secret: Callable[[str], bool] | None = None,
+    ledger: Ledger | None = None,
     run: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
-    Answers are cached only with `holds_secret`, which recognizes secrets (`redaction.redact.holds_secret`).
-    `run` names what the caps of a run are for; each call of this function is a run of its own without it.
-    No request is made yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    Calls are recorded and capped in a `ledger`, by default that of the workspace. Answers are cached only
+    with `holds_secret`, which recognizes secrets (`redaction.redact.holds_secret`). `run` names what the caps
+    of a run are for; each call of this function is a run of its own without it. No request is made yet.
+    Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
-    if settings.llm.provider == NONE:
+    chosen = settings.llm
+    if chosen.provider == NONE:
         return None
-    from commonplace.providers.costs import open_ledger
-
-    return _llm(
-        settings, lambda: open_ledger(workspace, environ), breaker, holds_secret, run=run, environ=environ
-    )
-
-
-def _llm(
-    settings: Settings,
-    ledger: Callable[[], Ledger] | None,
-    breaker: Breaker | None,
-    holds_secret: Callable[[str], bool] | None,
-    *,
-    run: str = "",
-    environ: Mapping[str, str] | None = None,
-) -> Client:
-    """The language model that is set, over a ledger that is opened then; without it calls are not capped."""
     from commonplace.base.paths import user_cache_dir
     from commonplace.providers.cache import AnswerCache
-    from commonplace.providers.costs import Budget, caps
+    from commonplace.providers.costs import Budget, caps, open_ledger
     from commonplace.providers.llm.client import Client
 
-    chosen = settings.llm
     key = credentials.from_environment([LLM_KEY], environ)
     key = key or credentials.named(chosen.key_file, chosen.keyring, "llm")
     model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
-    budget = None if ledger is None else Budget(ledger(), caps(chosen), run)
+    if ledger is None and workspace is not None:
+        ledger = open_ledger(workspace, environ)
     cache = None
     if chosen.cache and holds_secret is not None:
         cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite", holds_secret=holds_secret)
+    budget = Budget(ledger, caps(chosen), run) if ledger else None
     return Client(model, cache=cache, budget=budget, breaker=breaker)
 
 
@@ -310,11 +297,17 @@ def open_reranker(
         from commonplace.providers.llm.reranker import LlmReranker
         from commonplace.redaction import redact
 
-        if settings.llm.provider == NONE:
+        client = open_llm(
+            None,
+            settings,
+            breaker=state,
+            holds_secret=None if trial else redact.holds_secret,
+            ledger=accounts.ledger() if accounts is not None else None,
+            run=run,
+        )
+        if client is None:
             message = f"llm needs a language model; {remedies.say('models.llm')}"
             raise ConfigError("reranking.provider", message)
-        ledger = accounts.ledger if accounts is not None else None
-        client = _llm(settings, ledger, state, None if trial else redact.holds_secret, run=run)
         language = LlmReranker(client, chosen.timeout_s)
         return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
     key = credentials.named(chosen.key_file, chosen.keyring, "reranking")
