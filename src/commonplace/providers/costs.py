@@ -294,10 +294,9 @@ class Budget:
         now = time.time()
         with self.ledger.database.transaction() as connection:
             connection.execute("DELETE FROM reservations WHERE expires < ?", (now,))
-            self._check(connection, "max_tokens_a_day", caps.tokens_a_day, tokens)
-            self._check(connection, "max_tokens_a_run", caps.tokens_a_run, tokens)
-            self._check(connection, "max_dollars_a_day", caps.dollars_a_day, cost or 0)
-            self._check(connection, "max_dollars_a_run", caps.dollars_a_run, cost or 0)
+            for name, most in zip(Caps._fields, caps, strict=True):
+                asked = (cost or 0) if "dollars" in name else tokens
+                self._check(connection, f"max_{name}", most, asked)
             connection.execute(
                 "INSERT INTO reservations(expires, kind, run, tokens, cost) VALUES(?, ?, ?, ?, ?)",
                 (now + lifetime_s + GRACE_S, kind, self.run, tokens, cost or 0),
