@@ -33,7 +33,6 @@ Make = Callable[..., IndexWorker]
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    monkeypatch.setenv("COMMONPLACE_HOOKS_SYNC_AFTER_S", "0.01")
     (tmp_path / "notes" / "memory").mkdir(parents=True)
     with Memory.open(tmp_path / "notes") as opened:
         yield opened

@@ -26,7 +26,7 @@ def model() -> Iterator[Model]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let recalls take their time on a busy machine."""
-    monkeypatch.setenv("COMMONPLACE_CHAT_RECALL_WAIT_S", "60")
+    monkeypatch.setenv("COMMONPLACE_LIMITS_WAIT_S", "60")
 
 
 def at(model: Model) -> list[str]:

@@ -21,7 +21,7 @@ def model(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:  # noqa: F
     monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "m")
     monkeypatch.setenv("COMMONPLACE_LLM_BASE_URL", f"{server.url}/v1")
     monkeypatch.setenv("COMMONPLACE_LLM_KEY", KEY)
-    monkeypatch.setenv("COMMONPLACE_SEARCH_EXPAND_DEADLINE_MS", "20000")
+    monkeypatch.setenv("COMMONPLACE_LIMITS_WAIT_S", "20")
     server.answer = lambda request: Reply(answer(ANSWER))
     return server
 

@@ -71,7 +71,7 @@ def test_watch_takes_up_changes_until_ctrl_c(workspace: Path) -> None:
         command("-w", workspace, "watch"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(COMMONPLACE_WATCH_DEBOUNCE_S="0.1", COMMONPLACE_WATCH_INTERVAL_S="1"),
+        env=environment(),
     )
     assert process.stdout is not None
     assert b"3 added" in process.stdout.readline()

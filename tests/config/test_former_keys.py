@@ -91,7 +91,7 @@ def test_fields_follow_the_setting(tmp_path: Path) -> None:
 def test_one_that_is_gone_cannot_be_set_and_says_what_to_do() -> None:
     for name, told in (
         ("summary.deadline_s", r"use limits\.deadline_s"),
-        ("output.links", "turns links off"),
+        ("server.structured", "use `commonplace mcp --structured`"),
     ):
         with pytest.raises(ConfigError, match=f"it is gone: .*{told}"):
             config.set_values({name: "9"})

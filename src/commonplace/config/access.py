@@ -1,7 +1,7 @@
 """The workspaces that an agent reads and writes: `reads` and `writes` of `[agents.NAME]` in the user's file.
 
 A workspace is given by its path or by the name that `[workspaces."/path"]` gives it. `here` is the one in
-which an agent is started, `none` allows no writing. Only the given workspaces are read.
+which an agent is started, `none` forbids writing. Only the given workspaces are read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Access(NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """Whether the user's file limits this agent."""
+        """True if the user's file limits this agent."""
         return self.reads is not None or bool(self.writes)
 
     @property
@@ -62,12 +62,12 @@ class Access(NamedTuple):
         return tuple(dict.fromkeys((*written, *reads)))
 
     def may_read(self, root: str | Path, *, is_here: bool = True) -> bool:
-        """Whether it may read a workspace, in which it is started (`is_here`) or not."""
+        """Tell if it may read a workspace, in which it is started (`is_here`) or not."""
         here = is_here and HERE in self.readable
         return not self.is_limited or here or os.path.realpath(root) in self.readable
 
     def may_write(self, root: str | Path) -> bool:
-        """Whether it may write to the workspace in which it is started."""
+        """Tell if it may write to the workspace in which it is started."""
         if self.home:
             return os.path.realpath(root) == self.home
         return self.writes != NOWHERE and self.may_read(root)
@@ -100,7 +100,7 @@ def check_apart(
         for one in {*named, *listed(environ)} - own
         if any(paths.is_within(one, folder) for folder in real)
     ]
-    if any(map(os.path.isdir, (*around, *inside))):  # a folder that is gone has nothing to hide
+    if any(map(os.path.isdir, (*around, *inside))):  # a missing folder needs no protection
         raise AccessDenied(
             access.agent,
             f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
@@ -150,7 +150,7 @@ def discreet(user: File, agent: str) -> Iterator[None]:
 def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) -> Access:
     """Return the rights of an agent by the user's file.
 
-    Raises ConfigError, and AccessDenied for an agent without a table beside limited ones: a misspelt name
+    Raises ConfigError, and AccessDenied for an agent without a table if others are limited: a misspelt name
     must not lift the limits.
     """
     agents = table("agents", user.content.get("agents", {}), user.path)

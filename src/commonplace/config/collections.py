@@ -57,7 +57,7 @@ def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[s
 
 
 def by_default(settings: Settings) -> tuple[str, ...]:
-    """Return the collections of a search that names none; empty for all of them."""
+    """Return the collections of a search without `-c`; empty for all of them."""
     excluded = {name for name, found in settings.collections.items() if not found.by_default}
     names = (WORKSPACE_COLLECTION, *settings.collections)
     return tuple(name for name in names if name not in excluded) if excluded else ()
@@ -117,7 +117,7 @@ def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, .
     """Return the update commands of folders, by the real path of each. Raises ConfigError.
 
     Commands belong to the folder, not to the name of a collection: a workspace's file, which may give a name
-    to another folder, chooses neither the command nor its place. A link in place of the folder has none.
+    to another folder, chooses neither the command nor its place. A link in its place has no command.
     """
     found: dict[str, tuple[str, ...]] = {}
     for folder, command in table("updates", content.get("updates", {}), path).items():
@@ -184,7 +184,7 @@ def normal_prefix(text: str) -> str:
 # --- limits of a workspace's own file -------------------------------------------------------------------
 #
 # A folder may come from a stranger, and files named by its settings get into the index and into prompts:
-# therefore only notes, text and code, nothing hidden. Files with keys have other endings or lie hidden.
+# therefore only visible notes, text and code. Files with keys have other endings or lie hidden.
 
 NOTES = ("md", "markdown")
 # The keys of `notes.languages.SUFFIXES`, which this may not import; a test compares them.
@@ -196,12 +196,12 @@ OF_KEYS = {"index.include": NOTES, "prompt.file_names": NOTES}
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a relative path or glob leads through a hidden folder, or to a hidden file."""
+    """Tell if a relative path or glob leads through a hidden folder, or to a hidden file."""
     return any(part.startswith(".") for part in path.replace("\\", "/").split("/") if part != ".")
 
 
 def may_name(name: str, kinds: Iterable[str]) -> bool:
-    """Whether a path or glob covers only files with these endings, and nothing hidden."""
+    """Tell if a path or glob covers only visible files with these endings."""
     return not is_hidden(name) and name.lower().endswith(tuple(f".{kind}" for kind in kinds))
 
 

@@ -71,13 +71,13 @@ def at_address(
 ) -> Secret:
     """Return a key as configured, or that of the environment, which goes to the provider's own address only.
 
-    `address` is the one that is asked, empty for the provider's `own`.
+    `address` is that of the request, empty for the provider's `own`.
     """
     return key or (from_environment(names, environ) if is_own(address, own) else NO_KEY)
 
 
 def is_own(address: str, own: str) -> bool:
-    """Whether an address is the provider's own, which an empty one stands for."""
+    """Tell if an address is the provider's own, also when empty."""
     return address.rstrip("/") in ("", own)
 
 

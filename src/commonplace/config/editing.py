@@ -93,7 +93,7 @@ def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes]
 
 
 def _says(text: str, document: TOMLDocument) -> bool:
-    """Whether a text says what a document does: a table between dotted keys would swallow those below."""
+    """Tell if a text has a document's values: a table between dotted keys would swallow those below."""
     import tomlkit
 
     try:
@@ -267,7 +267,7 @@ def _name_of(path: str, known: Mapping[str, Collection]) -> str:
 
 
 def no_folder(path: str) -> str:
-    """Return the message for a path that is no folder."""
+    """Return the message for a path without a folder."""
     return message("collection.no_folder", "{folder} is not a folder", folder=paths.shown(path))
 
 
@@ -396,7 +396,7 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) 
 
 
 def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
-    """Remove the description of a path prefix from both files. Raises ConfigError if there is none."""
+    """Remove the description of a path prefix from both files. Raises ConfigError if it is missing."""
     contexts = load(root, environ).contexts
     key = normal_prefix(prefix)
     if key not in contexts:

@@ -11,7 +11,6 @@ SETTINGS = {
     "llm.command": 'give the program the form of a server, provider = "compatible"',
     "llm.context": "the server of the model decides",
     "observe.enrich": "leave it out; observations keep their own titles",
-    "output.links": 'output.editor_uri = "" turns links off',
     "sessions.fsync": "transcripts are forced to the disk at each turn of the user",
     "server.structured": "use `commonplace mcp --structured` or `commonplace serve --structured`",
     "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
@@ -51,5 +50,5 @@ COMMANDS = {
 
 
 def command(typed: str) -> str:
-    """What to do instead of a command or option that is gone; empty for another. The program comes first."""
+    """Return the successor of a typed command or option, with the program first; empty if it is not gone."""
     return COMMANDS.get(typed.partition(" ")[2], "")

@@ -57,7 +57,7 @@ def checked(key: Key, value: object, where: str = "") -> object:
 
 
 def _fits(key: Key, value: object) -> bool:
-    """Whether a value is of its key's kind, and inside its limits or among its choices."""
+    """Tell if a value is of its key's kind, and inside its limits or among its choices."""
     if not isinstance(value, _TYPES[key.kind]) or isinstance(value, bool) != (key.kind == "boolean"):
         return False
     if key.low is None or key.high is None or not isinstance(value, int | float):

@@ -246,7 +246,7 @@ def _value(name: str, value: object, file: File) -> object:
 
 
 def _restrict(key: str, values: dict[str, object], warnings: list[str], file: File) -> None:
-    """Remove names that a workspace's own file may not set; an emptied list sets nothing."""
+    """Remove names that a workspace's own file may not set; an emptied list has no effect."""
     names = values.pop(key)
     assert isinstance(names, tuple)
     allowed = tuple(name for name in names if may_name(name, OF_KEYS[key]))

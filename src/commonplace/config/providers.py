@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from commonplace.base.tuples import NamedTuple
 
-LLM = "llm"  # the language model as a reranker: it is no row, since it needs more than a `Spec`
+LLM = "llm"  # the language model as a reranker: without a row, since it needs more than a `Spec`
 _SERVED = ".embedding.remote:load"
 
 

@@ -22,9 +22,9 @@ WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collectio
 DEFAULT_GLOBS = ("**/*.md",)
 EMBEDDERS = tuple(row.name for row in providers.EMBEDDERS)
 RERANKERS = (*(row.name for row in providers.RERANKERS), providers.LLM)
-AUTO = "auto"  # in place of a transcript's format: each file tells its own
-# The formats of transcripts by name, with their title and their module in `transcripts`, in the order in
-# which they are tried: what says more of itself first.
+AUTO = "auto"  # in place of a transcript's format: found in each file
+# The formats of transcripts by name, with title and module in `transcripts`, in the order of trial: the most
+# explicit first.
 TRANSCRIPTS = {
     "claude-code": ("Claude Code", "claude_code"),
     "codex": ("Codex", "codex"),
@@ -35,9 +35,9 @@ TRANSCRIPTS = {
     "chatgpt": ("ChatGPT export", "chatgpt"),
     "claude": ("Claude export", "claude"),
 }
-LAYERS = ("full", "snippet", "index")  # of hits: whole passages, a few rows of each, rows with references
-ENGINES = ("commonplace", "qmd")  # what answers a search: ours, or a program of others
-READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
+LAYERS = ("full", "snippet", "index")  # of hits: passages, some lines of each, references
+ENGINES = ("commonplace", "qmd")  # that answer searches
+READERS = ("auto", "off", "local", "model", "llm")  # rerankers of the best hits
 # Tools of agents that write and run, and those that read the network, as hosts name them.
 OBSERVED = (
     "write", "edit", "multiedit", "notebookedit", "write_*", "edit_*", "create_*", "append_*", "delete_*",
@@ -46,16 +46,8 @@ OBSERVED = (
     "code_interpreter",
 )  # fmt: skip
 NETWORK = (
-    "webfetch",
-    "websearch",
-    "web_*",
-    "browser*",
-    "browse*",
-    "fetch*",
-    "http*",
-    "*_fetch",
-    "search_web",
-)
+    "webfetch", "websearch", "web_*", "browser*", "browse*", "fetch*", "http*", "*_fetch", "search_web",
+)  # fmt: skip
 _KINDS: Mapping[str, Kind] = {  # by annotations
     "int": "integer",
     "int | None": "integer",
@@ -81,7 +73,7 @@ class Key(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it; lists have none."""
+        """The environment variable that sets it; empty for lists."""
         return "" if self.kind in ("texts", "names") else variable(self.name)
 
     @property
@@ -238,7 +230,8 @@ class Output(NamedTuple):
     """Settings of the command line's output."""
 
     color: str = _own("auto", "Colours.", choices=("auto", "always", "never"))
-    editor_uri: str = _own("file://{path}", "Target of a click: {path}, {line}; empty: no links.")
+    links: bool = _own(True, "Make paths clickable on a terminal.")
+    editor_uri: str = _own("file://{path}", "Target of a click: {path}, {line}.")
     frame: str = _own(
         "auto", "Frame passages as data; auto: unless on a terminal.", choices=("auto", "always", "never")
     )
@@ -376,7 +369,7 @@ class Forget(NamedTuple):
 
 
 def is_one_file(globs: tuple[str, ...]) -> bool:
-    """Whether globs name one file, such as an export that was imported."""
+    """Tell if globs name one file, such as an imported export."""
     return len(globs) == 1 and not any(sign in globs[0] for sign in "*?[{") and not globs[0].endswith("/")
 
 
@@ -409,7 +402,7 @@ class Settings(NamedTuple):
 
     search: Search
     recall: Recall
-    index: Index  # type: ignore[assignment]  # hides a method of tuples that nobody misses
+    index: Index  # type: ignore[assignment]  # hides a method of tuples
     remember: Remember
     embedding: Embedding
     reranking: Reranking

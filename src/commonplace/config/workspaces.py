@@ -39,8 +39,8 @@ def reach(
     """Return the workspaces for the given folders or names, the first one as the home.
 
     Without any, the home is the agent's, or the workspace around the folder in which it is `started`. One
-    folder adds the workspaces that the agent reads, several are only these; `everything` adds all known ones,
-    `alone` none, for work on one workspace. Raises WorkspaceNotFound, ConfigError, AccessDenied, and
+    folder adds the workspaces that the agent reads, several are only these; `everything` adds all known
+    ones, `alone` excludes others. Raises WorkspaceNotFound, ConfigError, AccessDenied, and
     NoteUnreadable if this user may not open the only one.
     """
     environ = os.environ if environ is None else environ
@@ -81,7 +81,7 @@ def reach(
 def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[str]:
     """Return the agents limited by the user's settings.
 
-    Raises ConfigError, without details for an `agent`, and AccessDenied for one without a table beside them.
+    Raises ConfigError, without details for an `agent`, and AccessDenied for one without a table.
     """
     user = access.users(environ, agent)
     with access.discreet(user, agent):
@@ -108,9 +108,8 @@ def _home(
 ) -> Path:
     """Return the first named workspace, or the one around the start; else the first that an agent reads."""
     try:
-        is_started = started is not None and not folders
-        first = started if is_started else _resolved([*folders, None][0], allowed, names, environ)
-        assert first is not None
+        named = [*folders, None][0]
+        first = started if started and not folders else _resolved(named, allowed, names, environ)
         allowed.check(first)
     except (WorkspaceNotFound, AccessDenied):
         own = [root for root in allowed.readable if root != access.HERE]

@@ -354,7 +354,7 @@ def test_the_prompt_keeps_to_its_tokens(opened: Open) -> None:
     note = "# 2026-02-13\n\n" + "".join(
         f"- Person{n} Smith is the owner of service number {n}.\n" for n in range(300)
     )
-    memory = opened(OLD, {DAY: note}, consolidate__max_tokens=3000)
+    memory = opened(OLD, {DAY: note}, llm__input_tokens=3000)
     asked = run.estimate(memory, now=NOW)
     assert asked.left_out > 0
     assert asked.left_out + len(asked.shown) == 300
