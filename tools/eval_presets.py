@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +20,14 @@ from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.bench import evaluation, questions
 from commonplace.bench.evaluation import Options
-from commonplace.chunking.settings import ChunkSettings
+from commonplace.chunking import breakpoints, passages
+from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.markdown import structure
 from commonplace.providers import opening
 from commonplace.providers.costs import Accounts
 from commonplace.search import fusion
 from commonplace.search.ranking import RankSettings
+from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -60,6 +63,104 @@ def every_script(settings: Settings, folder: Path) -> Embedder | None:
     return next((EveryScript(model) for model in models if not isinstance(model, str)), None)
 
 
+class Windows(ChunkSettings):
+    """Another way to cut: lines packed up to `target` across headings, each passage beginning with lines of
+    the one before, up to `overlap`; the cut falls at the best place within the last `window`, and fences of
+    at most `fence` stay whole. Sizes as in `ChunkSettings`."""
+
+    window = overlap = fence = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same note would be cut differently."""
+        return f"windows-1:{tuple(self)}:{self.window}:{self.overlap}:{self.fence}"
+
+
+def windows(target: int, wide: int = TOKEN, *, window: int = 0, overlap: int = 0, fence: int = 0) -> Windows:
+    """Return settings for lines packed up to `target`, where a longer line is cut."""
+    kind = type("Windows", (Windows,), {"window": window, "overlap": overlap, "fence": fence})
+    made: Windows = kind(target=target, line=target, wide=wide)
+    return made
+
+
+def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
+    """Cut a note as `passages.split` does, in whose place this stands, or in windows."""
+    if not isinstance(settings, Windows):
+        return ours(note, settings)
+    units = list(_units(note, settings))
+    found = [Passage(0, first, last, text) for first, last, text in _packed(units, note, settings)]
+    return ([Section((), 1, len(note.lines))] if found else []), found
+
+
+ours, passages.split = passages.split, split
+
+
+def _units(note: Note, settings: Windows) -> Iterator[tuple[int, int, int]]:
+    """Yield first line, last line and size of each line that is not blank, and of each fence that is whole."""
+    fences = dict(note.fences)
+    after = 0
+    for number, line in enumerate(note.lines, 1):
+        if number <= after or not line.strip():
+            continue
+        last = fences.get(number, number)
+        size = sum(breakpoints.width(line, settings.wide) for line in note.lines[number - 1 : last])
+        if size > settings.fence:
+            last, size = number, breakpoints.width(line, settings.wide)
+        yield number, last, size
+        after = last
+
+
+def _packed(
+    units: Sequence[tuple[int, int, int]], note: Note, settings: Windows
+) -> Iterator[tuple[int, int, str]]:
+    start = 0
+    while start < len(units):
+        end, size = start + 1, units[start][2]
+        while end < len(units) and size + 1 + units[end][2] <= settings.target:
+            size += 1 + units[end][2]
+            end += 1
+        if end < len(units) and settings.window:
+            end = _best(units, note, start, end, settings.window)
+        first, last = units[start][0], units[end - 1][1]
+        text = "\n".join(note.lines[first - 1 : last])
+        is_long = end == start + 1 and size > settings.line and first == last
+        limit = max(40, settings.line * len(text) // size) if is_long else len(text)
+        yield from (
+            (first, last, piece) for piece in (breakpoints.pieces(text, limit) if is_long else [text])
+        )
+        if end == len(units):
+            return
+        repeated, start, before = 0, end, start
+        while start - 1 > before and repeated + units[start - 1][2] <= settings.overlap:
+            start -= 1
+            repeated += units[start][2]
+
+
+def _best(units: Sequence[tuple[int, int, int]], note: Note, start: int, end: int, window: int) -> int:
+    """Where to cut: a cut further from the end must be that much better, by a square law, as QMD has it."""
+    best, where, distance = 0.0, end, 0
+    for place in range(end, start, -1):
+        distance += units[place][2] if place < end else 0
+        if distance > window:
+            break
+        value = _worth(note, units[place][0]) * (1 - 0.7 * (distance / window) ** 2)
+        if value > best:
+            best, where = value, place
+    return where
+
+
+def _worth(note: Note, number: int) -> float:
+    """How good a cut before a line is: heading, fence, rule, paragraph, list item, line, as QMD orders them."""
+    line, above = note.lines[number - 1], note.lines[number - 2] if number > 1 else ""
+    if any(heading.line == number for heading in note.headings):
+        return 100.0
+    if any(number in (first, last + 1) for first, last in note.fences):
+        return 80.0
+    if not above.strip():
+        return 60.0 if structure.RULE.match(line) else 20.0
+    return 5.0 if structure.ITEM.match(line) else 1.0
+
+
 # QMD 2.8.3: chunks of 900 tokens, 135 overlap, cut at the best break within the last 200, never inside a
 # fence; headings are breaks, not borders. Reciprocal rank fusion with k = 60 (search.fusion.RANK_CONSTANT)
 # of both lists, with its bonuses for first places, 40 candidates. Its BM25 weighs the title 4 and the body 1.
@@ -67,15 +168,7 @@ def every_script(settings: Settings, folder: Path) -> Embedder | None:
 # every word of the question, under which full text finds nothing for natural questions (0 of 25 in its own
 # set): OR flatters it.
 QMD = Options(
-    chunks=ChunkSettings(
-        target=900 * TOKEN,
-        window=200 * TOKEN,
-        overlap=135 * TOKEN,
-        fence=900 * TOKEN,
-        line=900 * TOKEN,
-        wide=TOKEN,
-        by_heading=False,
-    ),
+    chunks=windows(900 * TOKEN, window=200 * TOKEN, overlap=135 * TOKEN, fence=900 * TOKEN),
     ranking=RankSettings(
         fusion="ranks",
         vector=fusion.RANK_WEIGHT,
@@ -91,37 +184,21 @@ QMD = Options(
 # BM25. Left out: its decay of dated notes (half-life 30 days) and its diversity step, which serve today's
 # notes and would only lower its figures on sets that are years old.
 OPENCLAW = Options(
-    chunks=ChunkSettings(
-        target=400 * TOKEN,
-        window=0,
-        overlap=80 * TOKEN,
-        fence=0,
-        line=400 * TOKEN,
-        wide=TOKEN,
-        by_heading=False,
-    ),
+    chunks=windows(400 * TOKEN, overlap=80 * TOKEN),
     ranking=RankSettings(fusion="scores", vector=0.7, lexical=0.3, header=0.0, gated=False, saturate=True),
     embedder=every_script,
 )
 
 # nanobot's third memory design: chunks of 800 characters, overlap 100, reciprocal rank fusion.
 NANOBOT = Options(
-    chunks=ChunkSettings(target=800, window=0, overlap=100, fence=0, line=800, wide=1, by_heading=False),
+    chunks=windows(800, 1, overlap=100),
     ranking=RankSettings(fusion="ranks", vector=0.5, lexical=0.5, header=0.0, gated=False),
     embedder=every_script,
 )
 
 # nanocrab: chunks by heading of 512 tokens, 0.5 vector + 0.3 BM25 + 0.2 recency.
 NANOCRAB = Options(
-    chunks=ChunkSettings(
-        target=512 * TOKEN,
-        window=0,
-        overlap=0,
-        fence=512 * TOKEN,
-        line=512 * TOKEN,
-        wide=TOKEN,
-        by_heading=True,
-    ),
+    chunks=ChunkSettings(target=512 * TOKEN, line=512 * TOKEN, wide=TOKEN),
     ranking=RankSettings(
         fusion="scores",
         vector=0.5,

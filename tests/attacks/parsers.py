@@ -438,7 +438,6 @@ PARSERS: dict[str, Parser] = {
     # Cutting.
     "markdown.structure.sections": lambda text: structure.sections(_note(text)),
     "chunking.passages.split": _passages(ChunkSettings()),
-    "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
     "markdown.fences.find": lambda text: (fences.find(_surroundings(text)), fences.marks(_surroundings(text))),
@@ -454,7 +453,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
     "markdown.struck.escapes": struck.escapes,
     "markdown.struck.unescaped": struck.unescaped,
-    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
+    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text)),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.code.closes": _outline,
     # Searching.

@@ -100,7 +100,7 @@ def test_each_way_of_cutting_has_its_own_index(queries: Path, tmp_path: Path) ->
     folder = queries.parent / "workspaces" / "ada"
     kept = {
         evaluation.cache_folder(folder, Options(chunks=chunks, embedder=embedder, cache=tmp_path), model)
-        for chunks in (ChunkSettings(), ChunkSettings(target=1600), ChunkSettings(by_heading=False))
+        for chunks in (ChunkSettings(), ChunkSettings(target=1600), ChunkSettings(line=400))
         for embedder in (None, no_model)
         for model in ("none", "builtin")
     }
@@ -190,7 +190,7 @@ def test_the_bundled_model_answers_chinese_by_vectors(queries: Path, monkeypatch
 
 
 @pytest.mark.skipif(not SCORER.exists(), reason="the reference scorer is not here")
-@pytest.mark.parametrize("chunks", [ChunkSettings(), ChunkSettings(target=3600, by_heading=False)])
+@pytest.mark.parametrize("chunks", [ChunkSettings(), ChunkSettings(target=3600)])
 def test_the_figures_agree_with_the_reference(queries: Path, tmp_path: Path, chunks: ChunkSettings) -> None:
     found = run(queries, chunks=chunks)
     results, summary = tmp_path / "results.jsonl", tmp_path / "summary.json"

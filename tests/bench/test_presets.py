@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace.chunking.passages import split
 from commonplace.markdown.document import parse
 
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 import eval_presets  # noqa: E402
+from eval_presets import split  # noqa: E402
 
 LATIN = "# Title\n\n" + "\n".join(f"- line {n} " + "words of a note " * 6 for n in range(200)) + "\n"
 CHINESE = "# 标题\n\n" + "\n".join(f"- 第{n}行，" + "今天的笔记内容" * 6 for n in range(200)) + "\n"

@@ -21,12 +21,12 @@ LINES = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=400), st.lists(LINES, max_size=40).map("\n".join))
 SETTINGS = [
     DEFAULT,
-    ChunkSettings(target=40, window=30, fence=200, line=100, piece=60),
-    ChunkSettings(target=200, window=80, overlap=60, wide=4, fence=300, by_heading=False),
+    ChunkSettings(target=40, line=100, piece=60),
+    ChunkSettings(target=200, wide=4),
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "overlapping"])
+@pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "wide"])
 @given(text=TEXTS)
 @example(text="---\n---\n0")
 @example(text="**Ann** 10:32\nBob 10:33\n" * 3)
@@ -34,9 +34,7 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     note = parse(text, "a.md")
     found, cut = passages.split(note, settings)
     covered = {n for p in cut for n in range(p.start_line, p.end_line + 1)}
-    headings = (
-        {n for section in found for n in _heading_lines(note, section)} if settings.by_heading else set()
-    )
+    headings = {n for section in found for n in _heading_lines(note, section)}
     outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
     headings |= {n for n in _heading_lines(note, None) if {n, n - 1} & outer}
     missing = [
@@ -49,8 +47,7 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
         assert passage.text.strip()
     places = [(p.start_line, p.end_line) for p in cut]
     assert places == sorted(places)
-    if not settings.overlap:
-        assert all(a[1] < b[0] or a == b for a, b in pairwise(places))
+    assert all(a[1] < b[0] or a == b for a, b in pairwise(places))
 
 
 @pytest.mark.parametrize("stamped", ["**{0}** 10:{1}", "{0} [10:{1} AM]", "{0} 10:{1}"])
@@ -134,11 +131,6 @@ def test_a_wide_character_counts_three() -> None:
     assert len(lines_of("a" * 50 + "\n" + "a" * 50)) == 1
 
 
-def test_a_fence_stays_whole_where_it_is_asked_for() -> None:
-    text = "before\n```\n" + "\n".join(["code"] * 10) + "\n```\nafter"
-    assert (2, 13) in lines_of(text, ChunkSettings(target=20, fence=400))
-
-
 def test_importance_is_taken_from_comments() -> None:
     cut = passages.split(parse("- a <!-- importance: 8 -->\n- b <!-- importance: 99 -->\n", "a.md"))[1]
     assert cut[0].annotations == {"importance": "10"}
@@ -154,9 +146,9 @@ def test_pieces_are_the_line(line: str, limit: int) -> None:
 
 def test_what_is_a_conversation() -> None:
     talk = ["- Ann: hello there", "- Bob: hi", "- Ann: how are you?", "- Bob: fine"]
-    assert turns.share(talk) == 1.0
-    assert turns.share([*talk, *["a fact"] * 4]) == 0.0
-    assert turns.share(["name: x", "size: y", "colour: z", "place: w"]) == 0.0
+    assert turns.share("\n".join(talk)) == 1.0
+    assert turns.share("\n".join([*talk, *["a fact"] * 4])) == 0.0
+    assert turns.share("name: x\nsize: y\ncolour: z\nplace: w") == 0.0
     assert turns.speaker("**User:** hello") == "user"
     assert turns.speaker("- 14:05 小王：好") == "小王"
     assert turns.speaker("see http://example.com: fine") is None
@@ -169,7 +161,3 @@ def test_a_note_of_very_many_lines_is_cut(lines: int) -> None:
         found, cut = passages.split(note)
         assert all(passage.section < len(found) for passage in cut), unit
         assert bool(cut) is any(line.strip() for line in note.lines), unit
-
-
-def test_headings_are_text_where_passages_run_across_them() -> None:
-    assert lines_of("# A\n\n## B\n\ntext\n", ChunkSettings(by_heading=False)) == [(1, 5)]

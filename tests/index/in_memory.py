@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import zip_longest
 from typing import Any
 
 from commonplace.base import tokens as estimates
@@ -117,7 +116,8 @@ class MemoryIndex:
         heads = [tuple(heading[: base.LONGEST_HEADING] for heading in cut.headings) for cut in entry.sections]
         above = list(base.headers(note, heads))
         sections = [state.next(1) for _ in entry.sections]
-        for passage, below in zip_longest(entry.passages, entry.passages[1:]):
+        bodies = base.bodies(note, entry.passages)
+        for passage, body in zip(entry.passages, bodies, strict=True):
             cut, said = passage.section, dict(passage.annotations or {})
             until = said.get("until", "") if STRUCK in said else None
             date = said.get("since") or note.date
@@ -129,7 +129,7 @@ class MemoryIndex:
             source = Source(
                 *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns
             )
-            texts = {"body": base.searched(note, passage, below), "header": above[cut]}
+            texts = {"body": body, "header": above[cut]}
             tokens = {name: tokenize(text) for name, text in texts.items()}
             row = Row(candidate, source, said.get("since"), tokens, file.mtime_ns, said=said)
             state.rows[candidate.id] = row

@@ -81,8 +81,9 @@ def test_a_chat_is_a_chat_in_every_format(ann: str) -> None:
     lines: list[str] = []
     for number in range(6):
         lines += [ann, f"what {who} says, {number}", ""] if below else [f"{ann} {number}"]
-    assert turns.share(lines) == 1
-    assert len(turns.openings(lines)) == (6 if below else 0)
+    text = "\n".join(lines)
+    assert turns.share(text) == 1
+    assert len(turns.openings(text)) == (6 if below else 0)
 
 
 def test_what_is_no_chat() -> None:
@@ -93,8 +94,9 @@ def test_what_is_no_chat() -> None:
         [f"2024-05-01 10:32:0{n} ERROR server: it failed" for n in range(6)],
         ["Ann: yes", "Bob: no"],
     ):
-        assert turns.share(lines) == 0
-        assert not turns.openings(lines)
+        text = "\n".join(lines)
+        assert turns.share(text) == 0
+        assert not turns.openings(text)
 
 
 def test_a_line_that_only_names_the_speaker_is_no_passage_of_its_own() -> None:
@@ -120,13 +122,14 @@ def test_a_line_that_only_names_the_speaker_is_no_passage_of_its_own() -> None:
 def test_whoever_speaks_once_opens_a_turn_of_a_chat(stamped: str) -> None:
     names = ["Ann", "Bob", "Carol", "Ann", "Bob"]
     lines = [line for n, who in enumerate(names) for line in (stamped.format(who, n), f"what {who} says")]
-    assert turns.openings(lines) == {0, 2, 4, 6, 8}
-    assert not turns.openings(lines[:6])  # three who speak once: as likely three appointments
+    assert turns.openings("\n".join(lines)) == {1, 3, 5, 7, 9}
+    assert not turns.openings("\n".join(lines[:6]))  # three who speak once: as likely three appointments
 
 
 @given(st.lists(st.text(max_size=120), max_size=12))
 def test_any_text_has_a_share(lines: list[str]) -> None:
-    assert 0 <= turns.share(lines) <= 1
-    assert turns.openings(lines) <= set(range(len(lines)))
+    text = "\n".join(lines)
+    assert 0 <= turns.share(text) <= 1
+    assert turns.openings(text) <= set(range(1, text.count("\n") + 2))
     for line in lines:
         assert 0 <= turns.behind(line) <= len(line)

@@ -3,7 +3,7 @@
 A passage is a few consecutive lines of one section, packed up to a target size. A line longer than that
 stands alone; only one of several thousand characters is cut, at sentence ends, into passages that share its
 line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines do at this
-size; at the larger sizes of other systems, `window` and `fence` look for them.
+size.
 
 What once stood in a note, lines with struck text, makes passages of its own. They are told apart by their
 annotations: `struck` in all of them, `replaced-by` with the lines of what stands in their place, or `beside`
@@ -12,18 +12,16 @@ where the next entry may do so or may not. A trigger of theirs is gone.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import BESIDE, DEFAULT, MATTER, REPLACED_BY, STRUCK, ChunkSettings
+from commonplace.markdown import standing as instructing
 from commonplace.markdown import struck, structure, turns
-from commonplace.markdown.standing import instructions
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
 Stretch = tuple[int, int, str]  # first line, last line, text
 _Annotated = tuple[int, int, str, Mapping[str, str] | None]  # the same, and what the note says of it
-# First line, last line and size of a line, or of what stays whole; plain, since every line makes one. A line
-# that is silent has the size 0.
+# First line, last line and size of a line, or of front matter; plain, since every line makes one. A line that
+# is silent has the size 0.
 _Unit = tuple[int, int, int]
 _MOST_SILENT = 12  # lines that a passage takes on without counting them
 
@@ -52,7 +50,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
         return code.split(note, settings)
     strikes = struck.of_note(note)
     standing = struck.rest(note, strikes) if strikes else note
-    around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
+    around = structure.sections(note)
     sections: list[Section] = []
     passages: list[Passage] = []
     for section, stretches in chain(
@@ -76,24 +74,35 @@ def _annotations(note: Note) -> Annotations | None:
 
 def _standing(
     note: Note, standing: Note, around: Sequence[Section], settings: ChunkSettings
-) -> Iterator[tuple[Section, list[_Annotated]]]:
-    """Yield each section that holds something, with its stretches."""
+) -> Iterator[tuple[Section, Sequence[_Annotated]]]:
+    """Yield each section that holds something, with its stretches.
+
+    A section without text has one of its heading alone, unless a section below it is found by both headings.
+    """
     said = _annotations(note)
-    # Headings with further ones right below: these are found by the words of both.
+    text = "\n".join(standing.lines)
+    openings = turns.openings(text)
+    rules = instructing.possible(text)
+    # Headings with further ones right below.
     outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
-    openings = turns.openings(standing.lines, 1) if settings.shown else frozenset[int]()
-    for section in around if note.lines else ():
-        instructs = instructions(
-            standing.lines[section.start_line - 1 : section.end_line], section.start_line
-        )
-        alone = instructs if settings.shown else {}
-        parts = list(_cut(standing, section, settings, said, openings, alone))
-        is_bare = bool(parts) and parts[0][0] == section.start_line in outer
-        if parts and not (is_bare and settings.shown and settings.by_heading):
-            share = turns.share([line for _, _, text in parts for line in text.split("\n")])
+    underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
+    before = len(around) - len(note.headings)  # sections without a heading
+    for place, section in enumerate(around if note.lines else ()):
+        first, last = section.start_line, section.end_line
+        skipped = 0 if place < before else 1 + (first in underlined)
+        is_front = not place and note.front_matter is not None
+        lines = standing.lines[first - 1 : last]
+        alone = instructing.instructions(lines, first, rules) if rules else {}
+        parts = _cut(lines, first, skipped, settings, said, openings, alone, whole=is_front)
+        if not parts and skipped and first not in outer:
+            parts = [(first, first + skipped - 1, "\n".join(lines[:skipped]))]
+        if parts:
+            share = turns.share("\n".join([part[2] for part in parts]))
             yield (
-                replace(section, turns=share),
-                [(*part, _said(part, said, instructs)) for part in parts],
+                Section(section.headings, first, last, share),
+                [(*part, _said(part, said, alone)) for part in parts]
+                if said or alone
+                else [(*part, None) for part in parts],
             )
 
 
@@ -105,106 +114,86 @@ def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str])
 
 
 def _cut(
-    note: Note,
-    section: Section,
+    lines: Sequence[str],
+    first: int,
+    skipped: int,
     settings: ChunkSettings,
     said: Annotations | None,
     openings: Collection[int],
     alone: Collection[int],
-) -> Iterator[Stretch]:
-    """Yield first line, last line and text of a section's passages.
+    *,
+    whole: bool,
+) -> list[Stretch]:
+    """Cut the lines of a section, which begin at line `first` with `skipped` lines of heading.
 
     A line that is too long stands alone, and so do those `alone`, which are standing instructions; no passage
-    runs on where the note says of a line what it does not say of the one before. `openings` open a turn.
+    runs on where the note says of a line what it does not say of the one before. `openings` open a turn;
+    `whole` lines, front matter, stay together where they are no longer than a line may be.
     """
+    if whole and (size := sum(map(len, lines))) <= settings.line:
+        return [(first, first + len(lines) - 1, "\n".join(lines))]
+    found: list[Stretch] = []
     run: list[_Unit] = []
-    for unit in _units(note, section, settings, openings):
-        first, last, size = unit
-        is_long = size > settings.line and first == last
-        if first == last and first in alone:
-            yield from _pack(run, note, settings)
+    for unit in _units(lines[skipped:], first + skipped, settings, openings):
+        begin, last, size = unit
+        is_alone = begin == last and (begin in alone or size > settings.line)
+        if run and (is_alone or (said is not None and said.differ(run[-1][1], begin))):
+            found += _packed(run, lines, first, settings.target)
             run = []
-            yield first, last, note.lines[first - 1]
-            continue
-        if run and (is_long or (said is not None and said.differ(run[-1][1], first))):
-            yield from _pack(run, note, settings)
-            run = []
-        if is_long:
-            line = note.lines[first - 1]
-            for piece in breakpoints.pieces(line, max(40, settings.piece * len(line) // size)):
-                yield first, last, piece
+        if is_alone:
+            line = lines[begin - first]
+            limit = max(40, settings.piece * len(line) // size)
+            pieces = [line] if begin in alone else breakpoints.pieces(line, limit)
+            found += [(begin, last, piece) for piece in pieces]
         else:
             run.append(unit)
-    yield from _pack(run, note, settings)
+    return [*found, *_packed(run, lines, first, settings.target)]
 
 
-def _units(note: Note, section: Section, settings: ChunkSettings, openings: Collection[int]) -> list[_Unit]:
-    """The non-blank lines of a section, or its heading where there are none."""
-    skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
-    if settings.shown and settings.by_heading and note.front_matter and section.start_line == 1:
-        size = sum(map(len, note.lines[: section.end_line]))
-        if size <= settings.line:
-            return [(*note.front_matter, size)]
-    fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
+def _units(
+    lines: Sequence[str], first: int, settings: ChunkSettings, openings: Collection[int]
+) -> list[_Unit]:
+    """Measure the non-blank lines of a section below its heading, which begin at line `first`."""
     units: list[_Unit] = []
-    lines = note.lines[section.start_line - 1 : section.end_line]
-    after = opened = 0  # the last line of the fence that is being passed over, a line that only opens a turn
-    for number, line in enumerate(lines, section.start_line):
-        if number > after and number not in skip and line and not line.isspace():
-            if number in openings:
-                units += [(opened, opened, 0)] if opened else []
-                opened = number
-                continue
-            size = breakpoints.width(line, settings.wide)
-            if settings.shown and size <= settings.target and structure.is_silent(line):
-                size = 0
-            first, after, size = fences.get(number) or (number, number, size)
-            units.append((opened or first, after, size))
-            opened = 0
+    opened = 0  # a line that only opens a turn
+    target, wide, is_silent = settings.target, settings.wide, structure.is_silent
+    for number, line in enumerate(lines, first):
+        if not line or line.isspace():
+            continue
+        if number in openings:
+            if opened:
+                units.append((opened, opened, 0))
+            opened = number
+            continue
+        size = len(line) if line.isascii() else breakpoints.width(line, wide)
+        units.append((opened or number, number, 0 if size <= target and is_silent(line) else size))
+        opened = 0
     if opened:
         units.append((opened, opened, 0))
-    return units or ([(min(skip), max(skip), 1)] if skip else [])
+    return units
 
 
-def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit]:
-    """Fences of a section that are short enough to stay whole, by their first line."""
-    found: dict[int, _Unit] = {}
-    for first, last in islice(note.fences, bisect_left(note.fences, (section.start_line, 0)), None):
-        if first > section.end_line:
-            break
-        size = sum(map(len, note.lines[first - 1 : last]))
-        if first < last <= section.end_line and size <= longest:
-            found[first] = first, last, size
-    return found
+def _packed(units: Sequence[_Unit], lines: Sequence[str], first: int, target: int) -> Iterator[Stretch]:
+    """Yield units of lines, which begin at line `first`, packed up to a size.
 
-
-def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[Stretch]:
-    """Yield passages of units packed up to the target size; what is silent joins the next, or the last."""
-    sizes = [unit[2] for unit in units]
-    telling = max((at for at, size in enumerate(sizes) if size), default=-1)
-    score = cache(lambda place: breakpoints.score(note, units[place][0])) if settings.window else float
+    What is silent joins the next passage, or the last one.
+    """
+    count = len(units)
+    telling = count - 1  # the last unit that says something
+    while telling >= 0 and not units[telling][2]:
+        telling -= 1
     start = index = size = 0
-    while index < len(sizes) or start < index:
-        joins = (size == 0 or index > telling >= start) and index - start <= _MOST_SILENT
-        fits = size + sizes[index] + index - start <= settings.target if index < len(sizes) else False
-        if index < len(sizes) and (index == start or joins or fits):
-            size += sizes[index]
+    while start < count:
+        size, index = units[start][2], start + 1
+        while index < count:
+            is_joined = (not size or index > telling >= start) and index - start <= _MOST_SILENT
+            if not is_joined and size + units[index][2] + index - start > target:
+                break
+            size += units[index][2]
             index += 1
-            continue
-        end = index
-        if index < len(sizes) and settings.window:
-            end = breakpoints.choose(sizes[start:index], score, start, index, settings.window)
-        first, last = units[start][0], units[end - 1][1]
-        yield first, last, "\n".join(note.lines[first - 1 : last])
-        if index == len(sizes):
-            return
-        # The next begins here, or earlier by whole units within the overlap.
-        begin, repeated = end, 0
-        while settings.overlap and begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
-            begin -= 1
-            repeated += sizes[begin]
-        start = begin
-        size = sum(sizes[start:index])
+        begin, end = units[start][0] - first, units[index - 1][1] - first
+        yield begin + first, end + first, "\n".join(lines[begin : end + 1])
+        start = index
 
 
 # --- what is struck -----------------------------------------------------------------------------------------

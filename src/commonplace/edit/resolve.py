@@ -629,7 +629,7 @@ def _known(workspace: paths.Workspace, path: str) -> _Known | None:
 def _read(data: bytes, path: str) -> _Known:
     note = parse(decode(data), path)
     parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
-    chats = [(first, last) for first, last in parts if turns.share(note.lines[first - 1 : last])]
+    chats = [(first, last) for first, last in parts if turns.share("\n".join(note.lines[first - 1 : last]))]
     return _Known(note, chats)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from itertools import zip_longest
 
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
@@ -81,21 +82,26 @@ def names(note: Note) -> list[str]:
     return [part for part in (name_of(name), *reversed(folders)) if any(map(str.isalpha, part))]
 
 
-def searched(note: Note, passage: Passage, below: Passage | None = None) -> str:
-    """Return the tokens of a passage as a text: what a reader sees; of a program all that stands there.
+def bodies(note: Note, passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the tokens of each passage of a note as a text: what a reader sees; of a program all of it.
 
-    Chinese that an editor broke at the end of the passage has the character that goes on in the one `below`.
+    Chinese that an editor broke at the end of a passage has the character that goes on in the next one.
     Front matter has the note's title and name, as its properties do not say whose they are.
     """
-    text = passage.text
-    seen = visible.of_lines(text, passage.start_line, note.fences)
-    if seen is not text and filetypes.of(note.path):
-        return lexicon.index_text(text)
-    if below and not text[-1:].isascii() and below.start_line == passage.end_line + 1:
-        seen += "".join(lexicon.cjk_runs(below.text.lstrip(" \t>")[:1])) if lexicon.cjk_runs(text[-1]) else ""
-    if note.front_matter and passage.start_line < note.front_matter[1]:
-        seen = "\n".join([seen, *dict.fromkeys([note.title[:LONGEST_HEADING], *names(note)[:1]])])
-    return lexicon.index_text(seen)
+    is_plain = visible.is_plain("\n".join(note.lines))
+    is_read = filetypes.of(note.path) is None
+    front = note.front_matter[1] if note.front_matter else 0
+    for passage, below in zip_longest(passages, passages[1:]):
+        text = seen = passage.text
+        if is_read and not (is_plain and text.isascii()):
+            seen = visible.of_lines(text, passage.start_line, note.fences)
+        if is_read and below and not text[-1:].isascii() and below.start_line == passage.end_line + 1:
+            seen += "".join(lexicon.cjk_runs(below.text.lstrip(" \t>")[:1])) * bool(
+                lexicon.cjk_runs(text[-1])
+            )
+        if passage.start_line < front:
+            seen = "\n".join([seen, *dict.fromkeys([note.title[:LONGEST_HEADING], *names(note)[:1]])])
+        yield lexicon.index_text(seen)
 
 
 class Traits(NamedTuple):
@@ -113,8 +119,13 @@ class Traits(NamedTuple):
 def traits(text: str, turns: float) -> Traits:
     """Return the traits of a passage; `turns` says how much its section is a conversation."""
     wide = lexicon.cjk_share(text)
-    speakers = "\n".join(conversation.speakers(text, chat=turns > 0))
-    return Traits(speakers, wide, scripts.wide_script(text) if wide else "")
+    speakers = conversation.speakers(text, chat=turns > 0)
+    if not wide and not speakers:
+        return _PLAIN
+    return Traits("\n".join(speakers), wide, scripts.wide_script(text) if wide else "")
+
+
+_PLAIN = Traits()
 
 
 class Known(NamedTuple):

@@ -58,6 +58,7 @@ class Reader:
         self.unread: set[Key] = set()  # transcripts by collection and name that could not be read
         self.seen: set[Key] = set()  # files whose earlier notices no longer hold
         self.notices: list[Notice] = []
+        self._may_name_secret = True
         self.plain = 0  # code files whose syntax cannot be read here
         self.broken: list[str] = []  # what keeps installed grammars from being used
 
@@ -65,6 +66,8 @@ class Reader:
         """Yield entries for files whose content changed, some megabytes at a time."""
         batch: list[Entry] = []
         size = 0
+        # All names at once: nearly always they hold none.
+        self._may_name_secret = holds_secret("\n".join(state.path for state in states))
         for done, state in enumerate(states):
             progress("files", done, len(states))
             entry = self._entry(state)
@@ -163,7 +166,7 @@ class Reader:
         self.seen.add(state.key)
         if known is None:
             self.added.append(content)
-            if holds_secret(state.path):
+            if self._may_name_secret and holds_secret(state.path):
                 looks = "{path}: its name holds what looks like a secret, and every answer shows it; "
                 looks += "rename it, and change the secret"
                 self._notice(state, message("note.secret", looks, path=shown(state.shown)))

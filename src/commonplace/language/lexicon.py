@@ -47,7 +47,7 @@ MARKS = (
 _MARK = lazy(f"[{MARKS}]")
 _PRIVATE = 0xD900  # how far the first character for private use lies from the first code of MARKS, at least
 # Seams in a word: getUser, HTTPServer, iPhone15; but not in plurals of acronyms (PDFs), nor in v1.
-_SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
+_SEAM = r"[A-Z0-9](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})(?=[a-z]{2})|(?<=[A-Za-z]{2}[0-9]))"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
 _WHOLE_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
 _WORD_LENGTH = 60  # longer runs are encoded data,
@@ -60,8 +60,8 @@ _LOWER, _UPPER, _DIGIT = 0b00000011, 0b11010010, 0b00100001
 _FLAGS = bytes(
     _LOWER if chr(c).islower() else _UPPER if chr(c).isupper() else _DIGIT if chr(c).isdigit() else 0
     for c in range(128)
-)
-_FLAGS += bytes(128)
+) + bytes(128)
+_LATIN = bytes(c if chr(c).isascii() and chr(c).isalpha() else 0x20 for c in range(256))
 _ENDINGS = rules.listed("en", "endings")
 # Two ways to write a telephone number share its last digits, whatever stands before: +31 (0)6, 06, 0031 6.
 # Seven are the local number of most places; numbers of other owners share them once in ten million.
@@ -214,7 +214,7 @@ def cjk_share(text: str) -> float:
     if text.isascii():
         return 0.0
     wide = sum(map(len, cjk_runs(text)))
-    return wide / (wide + len(re.findall("[A-Za-z]+", text))) if wide else 0.0
+    return wide / (wide + len(text.encode("ascii", "replace").translate(_LATIN).split())) if wide else 0.0
 
 
 def _bigram_run(match: re.Match[str]) -> str:

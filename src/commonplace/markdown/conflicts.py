@@ -30,10 +30,12 @@ def original(path: str, known: Collection[str] = ()) -> str:
     stem, dot, ending = path.rpartition(".")
     if not dot:
         return ""
-    for mark in _MARKS:
+    for mark in _MARKS if "onflict" in stem else ():
         if match := mark.search(stem):
             return f"{stem[: match.start()]}.{ending}"
-    found = (mark.search(stem) for mark in _NUMBERED) if known else ()
+    if not known:
+        return ""
+    found = (mark.search(stem) for mark in _NUMBERED)
     names = (f"{stem[: match.start()]}.{ending}" for match in found if match)
     return next((name for name in names if name in known), "")
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, takewhile
 from posixpath import basename
@@ -65,6 +64,7 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 _REMEMBERED = 300_000  # characters of a text that may be parsed again at once
 _DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_DIGIT = re.compile(r"\d")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _HOUR = re.compile(r"[ \t]*\d\d:\d\d[ \t]+(?=\S)")
@@ -116,53 +116,54 @@ def _parse(text: str, path: str, redacted: bool) -> Note:
     day = metadata.date_of(path)
     month = metadata.month_of(path)
     for key in ("date", "created") if settings and not day else ():
-        said = str(settings.get(key, ""))
-        match = _ISO_DAY.match(said)
-        day = day or (metadata.date_of(match[0]) if match else metadata.day_said(said))
-    if not day:
-        note = _dated(note, path)
-    return replace(
-        note, title=_title(note, settings, month), date=day, kind=metadata.kind_of(path), metadata=settings,
-        days=stamps.days(note),
+        value = str(settings.get(key, ""))
+        match = _ISO_DAY.match(value)
+        day = day or (metadata.date_of(match[0]) if match else metadata.day_said(value))
+    said = note.annotations
+    for line, own in ({} if day else _days(note)).items():
+        said = {**said, line: {"since": own, **said.get(line, {})}}
+    return Note(
+        path, _title(note, settings, said if month else {}), day, metadata.kind_of(path), note.lines,
+        note.headings, note.fences, front, settings, said, stamps.days(note),
     )  # fmt: skip
 
 
 _recent = recent(4, _parse)  # what was just written is indexed, and then looked at beside other notes
 
 
-def _dated(note: Note, path: str) -> Note:
-    """A note that has no day: below a heading that is a day all is of that day.
+def _days(note: Note) -> dict[int, str]:
+    """Return the days that headings of a note without one are, by line: of it is all that stands below.
 
     What lacks a year is of the one that the path or a heading above names.
     """
     days: dict[int, str] = {}
-    year = metadata.year_of(path)
+    if not _DIGIT.search("".join([heading.text for heading in note.headings])):  # as in nearly all notes
+        return days
+    year = metadata.year_of(note.path)
     for heading in note.headings:
         if day := metadata.day_said(heading.text, year):
             days[heading.line] = day
         else:
             year = metadata.year_of(heading.text) or year
-    if not days:
-        return note
-    said = dict(note.annotations)
-    for line, day in days.items():
-        said[line] = {"since": day, **said.get(line, {})}
-    return replace(note, annotations=said)
+    return days
 
 
 # Embedded files, tags and empty headings, as apps write them above the heading that opens a note.
 _OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*")
 
 
-def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
-    """What the front matter calls a note, else a heading of level 1 that opens it, else the file's name."""
+def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mapping[str, str]]) -> str:
+    """What the front matter calls a note, else a heading of level 1 that opens it, else the file's name.
+
+    Headings of which a day is `said`, in the note of a month, are none.
+    """
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
     first = next((heading for heading in note.headings if heading.text), None)
     if not title and first and first.level == 1:
         above = note.lines[note.front_matter[1] if note.front_matter else 0 : first.line - 1]
-        is_day = month and "since" in note.annotations.get(first.line, {})  # as in the note of a month
-        title = "" if is_day or any(map(_says_something, above)) else first.text
+        is_title = "since" not in said.get(first.line, {}) and not any(map(_says_something, above))
+        title = first.text if is_title else ""
     return title or metadata.name_of(note.path)
 
 

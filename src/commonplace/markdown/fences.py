@@ -74,7 +74,7 @@ def find(
     What is only a part of a note may begin at any depth.
     """
     text = "\n".join(lines)
-    if not (may_fence(text) or any(opening in text for opening in _HTML_OPENINGS)):
+    if not may_fence(text) and ("<" not in text or not any(map(text.__contains__, _HTML_OPENINGS))):
         return [], []
     return _Reader(lines, skip, is_part=is_part).read()
 

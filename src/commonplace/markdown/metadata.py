@@ -115,7 +115,8 @@ def day_said(text: str, year: int | None = None) -> str | None:
         return None
     if (iso := date_of(text[:10])) is not None and text.startswith(iso):
         return iso
-    if not any(month in text.lower() for month in _months()):
+    lower = text.lower()
+    if not any(map(lower.__contains__, _months())):
         return None
     from commonplace.language import dates  # most notes have no such heading
 

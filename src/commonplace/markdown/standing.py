@@ -7,36 +7,55 @@ done then. So it is a passage alone, and what is embedded of it is X. The forms 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from commonplace.language import rules
 from commonplace.markdown import structure, turns
 
+# Of a language, texts of which one stands in every instruction, and the forms that an instruction has.
+Rules = tuple[Sequence[str], Callable[[], Sequence[re.Pattern[str]]]]
 LONGEST = 600  # characters of a line that is one instruction
 LEAST, MOST = 2, 120  # characters of its matter
 
 
 def matter(line: str) -> str:
     """Return what a line of the owner is an instruction for; empty for any other line."""
-    if len(line) > LONGEST or not _has_mark(line):
-        return ""
-    for form in _forms():
-        if match := form.search(line):
-            found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
-            if LEAST <= len(found) <= MOST:
-                return found if (turns.speaker(line) or "me") in turns.OWNER else ""
-    return ""
+    return _matter(line, possible(line))
 
 
-def instructions(lines: Sequence[str], first: int = 1) -> dict[int, str]:
-    """Return what lines of a section, counted from `first`, are for that are instructions of the owner."""
-    has_mark = _has_mark("\n".join(lines))
-    found = {at: own for at, line in enumerate(lines, first) if has_mark and (own := matter(line))}
+def possible(text: str) -> list[Rules]:
+    """Return the rules of each language in which a text may hold an instruction; nearly always none."""
+    text = text.lower()
+    held = (([mark for mark in marks if mark in text], forms) for marks, forms in _rules())
+    return [rules for rules in held if rules[0]]
+
+
+def instructions(
+    lines: Sequence[str], first: int = 1, rules: Sequence[Rules] | None = None
+) -> dict[int, str]:
+    """Return what lines of a section, counted from `first`, are for that are instructions of the owner.
+
+    `rules` are those possible in the note around them, where that is known.
+    """
+    rules = possible("\n".join(lines)) if rules is None else rules
+    found = {at: own for at, line in enumerate(lines, first) if (own := _matter(line, rules))}
     if not found:  # as in nearly all sections
         return found
     whose = dict(enumerate(_speakers(lines), first))
     return {at: own for at, own in found.items() if (whose[at] or "me") in turns.OWNER}
+
+
+def _matter(line: str, rules: Sequence[Rules]) -> str:
+    lower = line.lower() if rules and len(line) <= LONGEST else ""
+    for marks, forms in rules:
+        if not any(map(lower.__contains__, marks)):
+            continue
+        for match in filter(None, (form.search(line) for form in forms())):
+            found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
+            if LEAST <= len(found) <= MOST:
+                return found if (turns.speaker(line) or "me") in turns.OWNER else ""
+    return ""
 
 
 def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
@@ -60,20 +79,13 @@ def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
 
 
 @cache
-def _forms() -> tuple[re.Pattern[str], ...]:
-    return tuple(
-        re.compile(form.replace("_", r"\s{1,3}"), re.IGNORECASE)
-        for language in rules.LANGUAGES
-        for form in rules.listed(language, "standing")
-    )
-
-
-def _has_mark(text: str) -> bool:
-    text = text.lower()
-    return any(mark in text for mark in _marks())
+def _rules() -> Sequence[Rules]:
+    return [
+        (rules.listed(language, "standing_marks"), partial(_forms, language)) for language in rules.LANGUAGES
+    ]
 
 
 @cache
-def _marks() -> tuple[str, ...]:
-    """Texts of which one stands in every instruction."""
-    return tuple(mark for language in rules.LANGUAGES for mark in rules.listed(language, "standing_marks"))
+def _forms(language: str) -> Sequence[re.Pattern[str]]:
+    forms = rules.listed(language, "standing")
+    return [re.compile(form.replace("_", r"\s{1,3}"), re.IGNORECASE) for form in forms]

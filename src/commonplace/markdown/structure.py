@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from operator import attrgetter
 
 from commonplace.base.expressions import lazy
-from commonplace.base.lines import remembered
 from commonplace.language import fold, fold_cases, rules
 from commonplace.markdown import fences, turns
 
@@ -126,18 +124,18 @@ def plain(text: str) -> str:
     return " ".join(text.split()) if "  " in text else text.strip()
 
 
-@remembered
 def is_silent(line: str) -> bool:
     """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when.
 
-    Nor does what a chat has in the place of a picture.
+    Nor does what a chat has in the place of a picture. Every line is asked, so the ends are compared first.
     """
     bare = line.strip()
-    if turns.is_remark(bare):
+    end = bare[-1:]
+    if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
-    if bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
+    if (end in ">]" or "\u200e" in bare) and turns.is_remark(bare):
         return True
-    if not 0 < len(bare) <= _LONGEST_BYLINE or ITEM.match(bare) or bare[-1] in ".!?。！？":
+    if end in ".!?。！？" or len(bare) > _LONGEST_BYLINE or ITEM.match(bare):
         return False
     words = fold(fold_cases(bare.strip("*_#> ·|—–-")).lower())
     return rules.pattern("bylines", rules.spoken(words)).fullmatch(words) is not None
@@ -168,15 +166,13 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
     from commonplace.types import Heading  # a search knows who says a line, and reads no note
 
-    @cache
-    def margins() -> list[int]:
-        """Lines that begin at the margin, from 0; few notes need to know."""
-        return [at for at, text in enumerate(lines) if text and not text[0].isspace()]
-
     headings: list[Heading] = []
     found, silent = fences.find(lines, skip)
     passed = sorted([*((one.first, one.last) for one in found), *silent], reverse=True)
-    for number in [n for n, line in enumerate(lines[skip:], skip + 1) if line[:1] in _OPENERS]:
+    margins: list[int] = []
+    for number, line in enumerate(lines[skip:], skip + 1):
+        if line[:1] not in _OPENERS or not ("#" in line[:4] or not line.strip("-= \t")):
+            continue
         while passed and passed[-1][1] < number:
             skip = passed.pop()[1]  # neither the end of a fence nor a heading is the text of another
         if passed and passed[-1][0] <= number:
@@ -187,10 +183,11 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence
     return headings, found
 
 
-def _heading(
-    lines: Sequence[str], number: int, skip: int, margins: Callable[[], Sequence[int]]
-) -> tuple[int, str, int] | None:
-    """Level, text and line of the heading that a line is, or that it underlines."""
+def _heading(lines: Sequence[str], number: int, skip: int, margins: list[int]) -> tuple[int, str, int] | None:
+    """Level, text and line of the heading that a line is, or that it underlines.
+
+    `margins` are filled with the lines, from 0, that begin at the margin, where they are needed.
+    """
     line, first = lines[number - 1], number
     if "#" in line[:4]:
         match = atx(line)
@@ -200,8 +197,10 @@ def _heading(
     if match is None:
         return None
     if line[0] == " ":  # an indented line may belong to the item above it, as further lines of an entry do
-        above = bisect_left(margins(), number - 1) - 1
-        opener = margins()[above] if above >= 0 else -1
+        if not margins:
+            margins += [at for at, text in enumerate(lines) if text and not text[0].isspace()]
+        above = bisect_left(margins, number - 1) - 1
+        opener = margins[above] if above >= 0 else -1
         if opener >= max(skip, number - _LONGEST_ITEM) and _MARGIN_ITEM.match(lines[opener]):
             return None
     return match[0], plain(match[1]), first
@@ -271,6 +270,11 @@ def sections(note: Note) -> list[Section]:
     return found
 
 
+def is_underlined(note: Note, heading: Heading) -> bool:
+    """Tell whether a heading takes two lines, as setext ones do."""
+    return not _OPENS_ATX.match(note.lines[heading.line - 1])
+
+
 def heading_lines(note: Note, section: Section | None = None) -> set[int]:
     """Return the lines of a note, or of a section, that are headings; underlines of setext ones included."""
     found: set[int] = set()
@@ -280,7 +284,7 @@ def heading_lines(note: Note, section: Section | None = None) -> set[int]:
     # Not over a slice, which would copy all further headings for every section.
     while place < len(note.headings) and (line := note.headings[place].line) <= last:
         found.add(line)
-        if not _OPENS_ATX.match(note.lines[line - 1]):
+        if is_underlined(note, note.headings[place]):
             found.add(line + 1)
         place += 1
     return found

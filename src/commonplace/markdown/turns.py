@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 
 from commonplace.base.expressions import lazy
-from commonplace.base.lines import remembered
 
 CLOCK = (
     r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
@@ -33,11 +31,18 @@ _STAMP = rf"(?:{DATE},?\s{{0,2}})?{CLOCK}"
 _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
-# Every time of day holds it: most lines have none, and the long expressions below take 2 to 6 ms to compile.
-_TIMED = lazy(r"\d[:：]\d")
+# Every time of day holds one: most texts have none, and the long expressions below take 2 to 6 ms to compile.
+# What is looked for comes first, which `re` finds fast.
+_TIMED, _WIDE_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"：(?<=\d：)\d")
 # What is said stands in the same line.
 _SAYS = rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 _LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
+# The same in any line of a text without times.
+_LABELS = lazy(
+    rf"^(?=[^:：\n]{{1,63}}+[:：])[^\S\n]*{_UNSEEN}(?:[-*+][^\S\n]+)?(?:\*\*|__)?({_NAME})(?:\*\*|__)?[^\S\n]?"
+    r"(?::(?:\*\*|__)?(?=\s|\Z)|：)",
+    re.MULTILINE,
+)
 _STAMPED_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
@@ -80,6 +85,8 @@ def speakers(text: str, *, chat: bool = False) -> list[str]:
     """Return who says the lines of a text, in lower case: those that say it, in order."""
     if ":" not in text and "：" not in text:
         return []
+    if not _is_timed(text):
+        return [name.lower() for name in _LABELS.findall(text)]
     labelled = filter(_has_colon, text.split("\n"))
     return [label for line in labelled if (label := speaker(line, chat=chat)) is not None]
 
@@ -125,52 +132,54 @@ def is_nobody(name: str) -> bool:
     return name.split()[0] in _NOBODY
 
 
-def share(lines: Sequence[str]) -> float:
-    """Return how much lines are a conversation, 0..1.
+def share(text: str) -> float:
+    """Return how much a text is a conversation, 0..1.
 
-    The share of non-blank lines said by somebody who speaks again in the section, rescaled so that half of
-    them is 0 and all of them 1; 0 with fewer than four such turns.
+    The share of non-blank lines said by somebody who speaks again in it, rescaled so that half of them is 0
+    and all of them 1; 0 with fewer than four such turns.
     """
-    total = sum(map(bool, map(str.strip, lines)))
+    if text.count(":") + text.count("：") < _LEAST:
+        return 0.0
+    if not _is_timed(text):
+        names = Counter(map(str.lower, _LABELS.findall(text)))
+        if sum(count for count in names.values() if count > 1) < _LEAST:
+            return 0.0
+    lines = list(filter(str.strip, text.split("\n")))
     labelled = [line for line in lines if _has_colon(line)]
-    few = len(labelled) < total * _HALF
+    few = len(labelled) < len(lines) * _HALF
     if len(labelled) < _LEAST or (few and not any(opening(line, chat=True) for line in labelled)):
         return 0.0
     turns = Counter[str | None]()
     said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
     current: str | None = None
-    for line in filter(str.strip, lines):
-        opened, own = _turn(line)
+    for line in lines:
+        opened = opening(line, chat=True)
+        own = opened or speaker(line)
         current = opened or (None if own else current)
         turns[own] += own is not None
         said[own or current] += 1
     recurring = [who for who, count in turns.items() if who and count > 1 and not is_nobody(who)]
     if sum(turns[who] for who in recurring) < _LEAST:
         return 0.0
-    return max(0.0, (sum(said[who] for who in recurring) / total - _HALF) / (1 - _HALF))
+    return max(0.0, (sum(said[who] for who in recurring) / len(lines) - _HALF) / (1 - _HALF))
 
 
-@remembered
-def _turn(line: str) -> tuple[str | None, str | None]:
-    """Who opens a turn with a line of a chat, and who says the line."""
-    opened = opening(line, chat=True)
-    return opened, opened or speaker(line)
-
-
-def openings(lines: Sequence[str], first: int = 0) -> frozenset[int]:
-    """Return the lines, counted from `first`, that only say who speaks, where these are turns of a chat.
+def openings(text: str) -> frozenset[int]:
+    """Return the lines of a text, from 1, that only say who speaks, where these are turns of a chat.
 
     They are where four of them are of people who speak again; then whoever speaks once has a turn, too.
     """
-    timed = enumerate(lines if _TIMED.search("\n".join(lines)) else (), first)
-    found = {at: who for at, line in timed if (who := opening(line, chat=True))}
+    if not _is_timed(text):
+        return frozenset()
+    lines = enumerate(text.split("\n"), 1)
+    found = {at: who for at, line in lines if (who := opening(line, chat=True))}
     recurring = sum(count for count in Counter(found.values()).values() if count > 1)
     return frozenset(found) if recurring >= _LEAST else frozenset()
 
 
 def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
     """What matches a stripped line that only says who speaks and when; its one group that counts is who."""
-    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _TIMED.search(bare):
+    if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _is_timed(bare):
         return None
     match = _BOLD_OPENING.fullmatch(bare) if "**" in bare or "__" in bare else None
     if match or bare[0] in _NO_NAME:
@@ -183,9 +192,13 @@ def _label(line: str, start: int = 0) -> re.Match[str] | None:
     if not _has_colon(line, start, end):
         return None
     # The first colon of a line is that of the time, where it has one in front of the name.
-    is_timed = _TIMED.search(line, start, end + 1) is not None
+    is_timed = _is_timed(line[start : end + 1])
     return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
 
 
 def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:
     return line.find(":", start, end) > start or line.find("：", start, end) > start
+
+
+def _is_timed(text: str) -> bool:
+    return bool((":" in text and _TIMED.search(text)) or ("：" in text and _WIDE_TIMED.search(text)))

@@ -17,7 +17,8 @@ from commonplace.language.lexicon import CJK
 
 _WIDE = lazy(f"[{CJK}]")
 _BREAK = lazy(rf"\n[ \t>]*(?=[{CJK}])")
-_GLUED = lazy(r"[^\W_](?:\*{1,3}|==)[^\W_]")
+# What is looked for comes first, which `re` finds fast.
+_STARRED, _MARKED = lazy(r"\*(?<=[^\W_]\*)\*{0,2}[^\W_]"), lazy(r"==(?<=[^\W_]==)[^\W_]")
 _EMPHASIS = lazy(r"(\*{1,3}|==)(?=[^\s*=])((?:(?!\1)[^\n])*?[^\s\\])\1")
 # Tags within a word and others: `List<String>` is none.
 _TAGS = (
@@ -56,6 +57,12 @@ def instead(hidden: re.Match[str]) -> str:
     return "" if hidden["rest"] is None else _untagged(hidden, [])
 
 
+def is_plain(source: str) -> bool:
+    """Tell whether `text` leaves a text without Chinese, and each part of it, as it is."""
+    is_marked = "<" in source or "](" in source or "[[" in source or "&" in source
+    return not (is_marked or _is_glued(source))
+
+
 def text(source: str) -> str:
     """Return a text as it is read, and behind it where its links lead."""
     further: list[str] = []
@@ -68,12 +75,17 @@ def text(source: str) -> str:
         source = _TAG.sub(lambda tag: _untagged(tag, further), source)
     if "&" in source and _ENTITY.search(source):
         source = _ENTITY.sub(instead, source)
-    if ("*" in source or "==" in source) and _GLUED.search(source):
+    if _is_glued(source):
         # In a formula the marks are none.
-        further += [word for word in source.split() if word.isascii() and _GLUED.search(word)]
+        further += [word for word in source.split() if word.isascii() and _is_glued(word)]
         for _ in range(2):  # within each other
             source = _EMPHASIS.sub(r"\2", source)
     return f"{source} {' '.join(further)}" if further else source
+
+
+def _is_glued(source: str) -> bool:
+    """Whether marks of emphasis stand within a word."""
+    return bool(("*" in source and _STARRED.search(source)) or ("==" in source and _MARKED.search(source)))
 
 
 def of_lines(source: str, first: int, fences: Sequence[tuple[int, int]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile, zip_longest
+from itertools import takewhile
 from typing import Any
 
 import apsw
@@ -13,7 +13,7 @@ import apsw
 from commonplace.base import tokens
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.base import LONGEST_HEADING, Entry, Key, headers, searched, traits
+from commonplace.index.base import LONGEST_HEADING, Entry, Key, bodies, headers, traits
 from commonplace.types import Section
 
 
@@ -50,7 +50,8 @@ def compose(
                 rows.sections.append((section, note, *told))
             section += 1
         passage += old_passages
-        for p, below in zip_longest(entry.passages[old_passages:], entry.passages[old_passages + 1 :]):
+        new = entry.passages[old_passages:]
+        for p, body in zip(new, bodies(entry.note, new), strict=True):
             own = p.annotations or {}
             said = _compact(own)
             until = own.get("until", "") if STRUCK in own else None
@@ -58,7 +59,6 @@ def compose(
             read = traits(p.text, entry.sections[p.section].turns)
             ids = (passage, note, first_section + p.section)
             rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, *days, *read))
-            body = searched(entry.note, p, below)
             texts = rows.texts if until is None else rows.struck
             texts.append((passage, None if body == p.text else body, above[p.section]))
             passage += 1
@@ -128,7 +128,7 @@ def _headings(cut: Section) -> list[str]:
 
 
 def _told(headings: Sequence[str]) -> str:
-    return json.dumps(headings, ensure_ascii=False)
+    return _encode_list(headings)
 
 
 def _compact(said: Mapping[str, str] | None) -> str | None:
@@ -136,6 +136,7 @@ def _compact(said: Mapping[str, str] | None) -> str | None:
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_list = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def insert(connection: apsw.Connection, rows: Rows) -> None:
