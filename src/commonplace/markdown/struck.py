@@ -1,8 +1,7 @@
 """Struck text (`~~…~~`): which characters of which lines, what is left of them, and how marks are written.
 
-As GitHub's Markdown has it, within a paragraph, over its line ends too, but never inside code, addresses or
-comments. Unlike there, only a blank beside a mark keeps it from counting, since Chinese has no blanks around
-it, and one tilde strikes nothing: it says "about".
+Within a line, but never inside code, addresses or comments. Only a blank beside a mark keeps it from
+counting, since Chinese has no blanks around it, and one tilde strikes nothing: it says "about".
 
 A line that is struck from end to end is a run of struck parts with blanks between them. The box of a task,
 the marks of a quotation and the name of the speaker stay outside, since they are what the line is. Tildes
@@ -13,15 +12,12 @@ nothing.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate
 
 from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
-from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import structure, turns
 from commonplace.types import Note
 
@@ -41,15 +37,12 @@ _LEAD = lazy(
     r"[ \t]*(?:>[ \t]*)*(?:\[![^\[\]\n]{1,100}\][-+]?(?:[ \t]+|$))?(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*"
     r"(?:\[[ xX]\](?:[ \t]+|$))?(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
 )
-# What may hide a mark begins with one of these; the others are the marks themselves.
-_SIGN = lazy(
-    r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
+# Of a line that still stands: no marks within addresses, links, tags and comments, nor escaped ones.
+_HIDDEN = (
+    rf"{_VERBATIM}|`+|\\.|<!--.{{0,2000}}?-->|<[A-Za-z/][^<>]{{0,1000}}>|\]\([^()\s]{{0,2000}}\)|~{{3,}}"
+    r"|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://(?:~{0,2}[!-;=?-}\u00a1-\u2bff])*"
 )
-_TAG = lazy(r"<[^<>\n]{0,1000}>")
-_TARGET = lazy(r"\]\([^()\s]{0,2000}+(?:\([^()\s]{0,2000}+\)[^()\s]{0,2000}+)?[^()\n]{0,200}+\)")
-_ADDRESS = lazy(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
-_ADDRESS_END = "?!.,:;*_~\"')]"
-_TICKS = re.compile(r"`+")
+_ALONE = lazy(rf"{_HIDDEN}|(?P<struck>~~(?=[^\s~])(?:{_VERBATIM}|(?!~~).)*?(?<=[^\s~])~~(?!~))")
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -117,21 +110,12 @@ def unescaped(text: str) -> str:
 # --- struck text anywhere in a note -----------------------------------------------------------------------
 
 
-class Strike(NamedTuple):
-    """Struck characters of one line, marks included; `opens` and `closes` tell whether a mark is there."""
-
-    start: int
-    end: int
-    opens: bool = True
-    closes: bool = True
-
-
-Strikes = Mapping[int, Sequence[Strike]]  # by line, 1-based
+Strikes = Mapping[int, Sequence[tuple[int, int]]]  # first and last place, marks included, by line from 1
 
 
 def of_note(note: Note) -> Strikes:
     """Return what is struck in a note; nothing in programs, transcripts, fences, headings, front matter."""
-    if note.kind == "session" or filetypes.of(note.path) or not any(MARK in line for line in note.lines):
+    if note.kind == "session" or MARK not in "\n".join(note.lines) or filetypes.of(note.path):
         return {}
     passed = {number for first, last in note.fences for number in range(first, last + 1)}
     passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
@@ -139,44 +123,27 @@ def of_note(note: Note) -> Strikes:
 
 
 def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
-    """Return what is struck in lines, by line; those that are passed over (1-based) end a paragraph."""
-    found: dict[int, list[Strike]] = {}
+    """Return what is struck in lines, by line, but for those that are passed over (1-based)."""
+    found: dict[int, list[tuple[int, int]]] = {}
     for number, line in enumerate(lines, 1):
         if MARK not in line or number in passed:
             continue
         at = _lead(line)
         words, _ = structure.unnamed(line[at:])
         if read([words], turn=True):  # struck from end to end, as corrections write it, whatever it says
-            found[number] = [Strike(*part.span()) for part in find(line, at, len(line))]
-    for first, last in _paragraphs(lines, {*passed, *found}):
-        for index, strike in _of_paragraph(lines[first - 1 : last]):
-            found.setdefault(first + index, []).append(strike)
+            found[number] = [part.span() for part in find(line, at, len(line))]
+        elif parts := [part.span() for part in _ALONE.finditer(line) if part["struck"]]:
+            found[number] = parts
     return found
 
 
-def _of_paragraph(lines: Sequence[str]) -> Iterator[tuple[int, Strike]]:
-    """Yield what is struck in a paragraph, line by line (from 0) where it goes over their ends."""
-    text = "\n".join(lines)
-    if text.count(MARK) < 2:
-        return
-    starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    for start, end in _pairs(text):
-        for index in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
-            line, offset = lines[index], starts[index]
-            stop = offset + len(line)
-            if start < stop:
-                margin = len(line) - len(line.lstrip(" \t>"))
-                begin = start - offset if start >= offset else margin
-                yield index, Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
-
-
-def without(line: str, own: Sequence[Strike]) -> str:
+def without(line: str, own: Sequence[tuple[int, int]]) -> str:
     """Return a line without what is struck in it; an empty one where nothing is said any more."""
     behind: list[str] = []  # what is left, last first
     stop = len(line)
-    for strike in reversed(own):
-        behind.append(line[strike.end : stop])
-        stop = strike.start
+    for start, end in reversed(own):
+        behind.append(line[end:stop])
+        stop = start
         if not stop or line[stop - 1].isspace():
             while behind and not behind[-1].lstrip():
                 behind.pop()
@@ -185,16 +152,11 @@ def without(line: str, own: Sequence[Strike]) -> str:
     return line.rstrip() if says_something(line) else ""
 
 
-def unmarked(line: str, own: Sequence[Strike]) -> str:
+def unmarked(line: str, own: Sequence[tuple[int, int]]) -> str:
     """Return a line with what is struck in it, but without the marks."""
-    parts: list[str] = []
-    at = 0
-    for strike in own:
-        start = strike.start + len(MARK) * strike.opens
-        end = strike.end - len(MARK) * strike.closes
-        parts += (line[at : strike.start], line[start:end])
-        at = strike.end
-    return "".join([*parts, line[at:]])
+    for start, end in reversed(own):
+        line = line[:start] + line[start + len(MARK) : end - len(MARK)] + line[end:]
+    return line
 
 
 def rest(note: Note, strikes: Strikes) -> Note:
@@ -228,66 +190,3 @@ def says_something(line: str) -> bool:
 def _lead(line: str) -> int:
     match = _LEAD.match(line)
     return match.end() if match else 0
-
-
-def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of what may be struck in one."""
-    first = 0
-    for number, line in enumerate(lines, 1):
-        is_text = number not in passed and line.strip() != ""
-        begins = not is_text or structure.ROW.match(line) or structure.ROW.match(lines[number - 2])
-        if first and (begins or structure.begins_entry(line)):
-            yield first, number - 1
-            first = 0
-        first = first or number * is_text
-    if first:
-        yield first, len(lines)
-
-
-def _pairs(text: str) -> list[tuple[int, int]]:
-    """Where what is struck in a paragraph begins and ends, marks included; outermost pairs alone."""
-    opened: list[int] = []
-    found: list[tuple[int, int]] = []
-    for start in _marks(text):
-        end = start + len(MARK)
-        closes = start > 0 and not text[start - 1].isspace()
-        if closes and opened:
-            first = opened.pop()
-            while found and found[-1][0] > first:
-                found.pop()
-            found.append((first, end))
-        elif end < len(text) and not text[end].isspace():
-            opened.append(start)
-    return found
-
-
-def _marks(text: str) -> Iterator[int]:
-    """Where marks stand: two tildes, no more, outside of what hides them."""
-    ticks: dict[int, list[int]] = {}  # where runs of backquotes stand, by length
-    for run in _TICKS.finditer(text):
-        ticks.setdefault(len(run[0]), []).append(run.start())
-    last_comment = text.rfind("-->")
-    at = 0
-    while sign := _SIGN.search(text, at):
-        at = sign.end()
-        if sign[0] == MARK:
-            yield sign.start()
-        elif sign[0][0] != "~":
-            at = _behind(text, sign, ticks, last_comment)
-
-
-def _behind(text: str, sign: re.Match[str], ticks: Mapping[int, Sequence[int]], last_comment: int) -> int:
-    """Where what a sign begins ends, in which no mark counts; the end of the sign where it begins nothing."""
-    end = sign.end()
-    if sign[0][0] == "`":
-        closing = ticks.get(len(sign[0]), [])
-        place = bisect_left(closing, end)
-        return closing[place] + len(sign[0]) if place < len(closing) else end
-    if sign[0] == "<!--":
-        return text.find("-->", end) if end <= last_comment else end
-    if expression := {"<": _TAG, "](": _TARGET}.get(sign[0]):
-        hidden = expression.match(text, sign.start())
-        return hidden.end() if hidden else end
-    if sign[0][0] != "\\" and (address := _ADDRESS.match(text, end)):
-        return end + len(address[0].rstrip(_ADDRESS_END))  # signs at its end are the sentence's
-    return end
