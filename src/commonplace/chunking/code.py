@@ -19,7 +19,6 @@ from commonplace.base.filetypes import Grammar
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.render import screen
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _UNEVEN = 3.0  # what a passage costs that is off its share by the limit, agains
 PARAGRAPH, CLOSER, COMMENT, STRING = 0.5, 2.0, 6.0, 1000.0
 _DEEPEST = 6  # names of a heading path; what is nested deeper belongs to the last of them
 _NEAR = 2  # lines from the end of a comment to what it is about: one blank line may stand between
-_REASON = 120  # characters of what a library says of itself
 _INDENT = 4  # columns that count as one level where the syntax is unknown
 _LONGEST_NAME = 80
 _CLOSES = re.compile(r"[\s)\]}>;,]*(?:(?:else|finally)\b[\s{:]*)?")
@@ -117,7 +115,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     grammar = filetypes.of(note.path)
     total = lines.size(0, len(note.lines) - 1) if note.lines else 0
     plain = not 0 < total <= min(_LARGEST, _WIDEST * len(note.lines))
-    if grammar is None or plain or not filetypes.installed(grammar) or trouble(grammar):
+    if grammar is None or plain or not usable(grammar):
         outline = _of_text(note.lines)
     else:
         outline = _Walk(lines, settings.code).outline(grammar)
@@ -233,14 +231,19 @@ def _of_text(lines: Sequence[str]) -> _Outline:
     return _Outline((), costs)
 
 
+def usable(grammar: Grammar) -> bool:
+    """Tell whether the syntax of a language can be read: its grammar is installed and fits the library."""
+    return filetypes.installed(grammar) and fits(grammar)
+
+
 @cache
-def trouble(grammar: Grammar) -> str:
-    """Say why a grammar that is installed cannot be used, or return an empty text."""
+def fits(grammar: Grammar) -> bool:
+    """Tell whether an installed grammar was built for this version of the library."""
     try:
         _parser(grammar)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:  # built for another version
-        return f"{grammar.module} cannot be used ({screen.shorten(screen.one_line(str(error)), _REASON)})"
-    return ""
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _parser(grammar: Grammar) -> Parser:
@@ -261,7 +264,7 @@ class _Visit(NamedTuple):
 
 
 class _Walk:
-    """A walk over the syntax tree, whatever is broken in it; needs the extra `code`, without `trouble`.
+    """A walk over the syntax tree, whatever is broken in it; needs a usable grammar.
 
     `spans` are differences: what is added from a line on. The walk keeps a stack of its own: code may nest
     deeper than Python calls may.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import IO
 
-from commonplace.base import filetypes, installation
+from commonplace.base import filetypes
 from commonplace.base.errors import MissingExtra, NoteUnreadable
 from commonplace.base.messages import Message, message
 from commonplace.base.paths import refusal, shown
@@ -60,13 +60,11 @@ class Reader:
         self.notices: list[Notice] = []
         self._may_name_secret = True
         self.plain = 0  # code files whose syntax cannot be read here
-        self.broken: list[str] = []  # what keeps installed grammars from being used
 
     def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
         """Yield entries for files whose content changed, some megabytes at a time."""
         batch: list[Entry] = []
         size = 0
-        # All names at once: nearly always they hold none.
         self._may_name_secret = holds_secret("\n".join(state.path for state in states))
         for done, state in enumerate(states):
             progress("files", done, len(states))
@@ -85,14 +83,10 @@ class Reader:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know of how code was cut."""
-        told = [f"code is cut by lines: {trouble}" for trouble in dict.fromkeys(self.broken)]
-        if told:
-            repair = installation.add(installation.requirements("code"), again=True)
-            told = [f"{line}; install its grammars anew and delete the index: {repair}" for line in told]
-        if self.plain:
-            files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
-            told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
-        return tuple(told)
+        if not self.plain:
+            return ()
+        files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
+        return (f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}",)
 
     def _entry(self, state: FileState) -> Entry | None:
         if state.format:
@@ -106,19 +100,22 @@ class Reader:
         content = content_hash(data)
         if not self._is_new(state, content):
             return None
-        self._look_at_grammar(state.path)
+        if (grammar := filetypes.of(state.path)) is not None:
+            from commonplace.chunking import code
+
+            self.plain += not code.usable(grammar)
         if damage(data) is not None:
             lost = "{path}: not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
             self._notice(state, message("note.encoding", lost, path=shown(state.shown)))
         text = decode(data)
         note = parse(text, state.path)
         self._look_at_front_matter(note, state)
-        if line := unclosed_line(text, any_case=filetypes.of(state.path) is None):
+        if line := unclosed_line(text, any_case=grammar is None):
             never = "{place}: <private> is never closed and hides all behind it; "
             never += "write </private>, or &lt;private> to name it"
             self._notice(state, message("note.open", never, place=f"{shown(state.shown)}:{line}"))
         cut = passages.split(note, self.chunk)
-        if filetypes.of(state.path) is None and (said := wiki.said(note)):
+        if grammar is None and (said := wiki.said(note)):
             note = replace(note, metadata={**said, **note.metadata})
         return Entry(state, content, note, *cut)
 
@@ -185,18 +182,6 @@ class Reader:
             text = "{place}: no YAML, so this line is read as it stands; put its value in quotation marks"
             place = f"{shown(state.shown)}:{first + 1 + faulty[0]}"
             self._notice(state, message("note.front_line", text, place=place))
-
-    def _look_at_grammar(self, path: str) -> None:
-        grammar = filetypes.of(path)
-        if grammar is None:
-            return
-        if not filetypes.installed(grammar):
-            self.plain += 1
-            return
-        from commonplace.chunking import code
-
-        if trouble := code.trouble(grammar):
-            self.broken.append(trouble)
 
 
 # --- notices: what stands of files until they change ------------------------------------------------------
