@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import BESIDE, DEFAULT, MATTER, REPLACED_BY, STRUCK, ChunkSettings
-from commonplace.markdown import standing as instructing
+from commonplace.markdown import standing as standing_instructions
 from commonplace.markdown import struck, structure, turns
 from commonplace.types import Note, Passage, Section
 
@@ -82,7 +82,7 @@ def _standing(
     said = _annotations(note)
     text = "\n".join(standing.lines)
     openings = turns.openings(text)
-    rules = instructing.possible(text)
+    instructing = standing_instructions.candidates(text)
     # Headings with further ones right below.
     outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
@@ -92,7 +92,7 @@ def _standing(
         skipped = 0 if place < before else 1 + (first in underlined)
         is_front = not place and note.front_matter is not None
         lines = standing.lines[first - 1 : last]
-        alone = instructing.instructions(lines, first, rules) if rules else {}
+        alone = standing_instructions.instructions(lines, first, instructing) if instructing else {}
         parts = _cut(lines, first, skipped, settings, said, openings, alone, whole=is_front)
         if not parts and skipped and first not in outer:
             parts = [(first, first + skipped - 1, "\n".join(lines[:skipped]))]

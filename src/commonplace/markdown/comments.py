@@ -68,8 +68,8 @@ _COMMENT = lazy(
 _CHOICES = {"status": ("status", STATUSES)} | dict.fromkeys(("by", "source", "provenance"), ("by", WRITERS))
 _FLAGS = {PINNED: (PINNED, "true")} | {status: ("status", status) for status in STATUSES}
 _WRITER = lazy(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
-# Words that open an entry which is a guess, behind the mark of a list and the hour.
-_GUESSES = ("tentative:", "tentative：", "tentative**", "tentative__", "暂定", "待证")
+# What stands in the words that open an entry which is a guess, behind the mark of a list and the hour.
+_GUESSES = ("entative", "ENTATIVE", "暂定", "待证")
 _GUESS = lazy(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?"
@@ -166,8 +166,7 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
 
     Those in `passed`, first and last lines of fences and front matter, mean nothing.
     """
-    lower = text.lower()
-    if not any(map(lower.__contains__, _GUESSES)):  # as in nearly all texts
+    if not any(map(text.__contains__, _GUESSES)):  # as in nearly all texts
         return []
     silent = {number for first, last in passed for number in range(first, last + 1)}
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]

@@ -141,6 +141,8 @@ def _days(note: Note) -> dict[int, str]:
         return days
     year = metadata.year_of(note.path)
     for heading in note.headings:
+        if not _DIGIT.search(heading.text):
+            continue
         if day := metadata.day_said(heading.text, year):
             days[heading.line] = day
         else:

@@ -7,54 +7,59 @@ done then. So it is a passage alone, and what is embedded of it is X. The forms 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from commonplace.language import rules
 from commonplace.markdown import structure, turns
 
-# Of a language, texts of which one stands in every instruction, and the forms that an instruction has.
-Rules = tuple[Sequence[str], Callable[[], Sequence[re.Pattern[str]]]]
 LONGEST = 600  # characters of a line that is one instruction
 LEAST, MOST = 2, 120  # characters of its matter
 
 
 def matter(line: str) -> str:
     """Return what a line of the owner is an instruction for; empty for any other line."""
-    return _matter(line, possible(line))
+    return _matter(line, candidates(line).get(1, ()))
 
 
-def possible(text: str) -> list[Rules]:
-    """Return the rules of each language in which a text may hold an instruction; nearly always none."""
-    text = text.lower()
-    held = (([mark for mark in marks if mark in text], forms) for marks, forms in _rules())
-    return [rules for rules in held if rules[0]]
+def candidates(text: str) -> dict[int, list[str]]:
+    """Return the lines of a text, from 1, that may be instructions, each with the languages it may be in."""
+    lower, found = text.lower(), dict[int, list[str]]()
+    for language in rules.LANGUAGES:
+        for mark in rules.listed(language, "standing_marks"):
+            number, done, at = 1, 0, lower.find(mark)
+            while at >= 0:
+                number += lower.count("\n", done, at)
+                languages = found.setdefault(number, [])
+                if language not in languages:
+                    languages.append(language)
+                done = lower.find("\n", at)
+                at = lower.find(mark, done) if done >= 0 else -1
+    return found
 
 
 def instructions(
-    lines: Sequence[str], first: int = 1, rules: Sequence[Rules] | None = None
+    lines: Sequence[str], first: int = 1, among: Mapping[int, Sequence[str]] | None = None
 ) -> dict[int, str]:
     """Return what lines of a section, counted from `first`, are for that are instructions of the owner.
 
-    `rules` are those possible in the note around them, where that is known.
+    `among` are the candidates of the note, where they are known.
     """
-    rules = possible("\n".join(lines)) if rules is None else rules
-    found = {at: own for at, line in enumerate(lines, first) if (own := _matter(line, rules))}
+    among = candidates("\n" * (first - 1) + "\n".join(lines)) if among is None else among
+    numbered = enumerate(lines, first)
+    found = {at: own for at, line in numbered if at in among and (own := _matter(line, among[at]))}
     if not found:  # as in nearly all sections
         return found
     whose = dict(enumerate(_speakers(lines), first))
     return {at: own for at, own in found.items() if (whose[at] or "me") in turns.OWNER}
 
 
-def _matter(line: str, rules: Sequence[Rules]) -> str:
-    lower = line.lower() if rules and len(line) <= LONGEST else ""
-    for marks, forms in rules:
-        if not any(map(lower.__contains__, marks)):
-            continue
-        for match in filter(None, (form.search(line) for form in forms())):
-            found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
-            if LEAST <= len(found) <= MOST:
-                return found if (turns.speaker(line) or "me") in turns.OWNER else ""
+def _matter(line: str, languages: Sequence[str]) -> str:
+    forms = (form for language in languages for form in _forms(language))
+    for match in filter(None, (form.search(line) for form in forms)) if len(line) <= LONGEST else ():
+        found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
+        if LEAST <= len(found) <= MOST:
+            return found if (turns.speaker(line) or "me") in turns.OWNER else ""
     return ""
 
 
@@ -76,13 +81,6 @@ def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
         elif (is_item and structure.indent(line) <= item) or not (goes_on or line.strip()):
             current = None
         yield current
-
-
-@cache
-def _rules() -> Sequence[Rules]:
-    return [
-        (rules.listed(language, "standing_marks"), partial(_forms, language)) for language in rules.LANGUAGES
-    ]
 
 
 @cache

@@ -170,9 +170,11 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence
     found, silent = fences.find(lines, skip)
     passed = sorted([*((one.first, one.last) for one in found), *silent], reverse=True)
     margins: list[int] = []
-    for number, line in enumerate(lines[skip:], skip + 1):
-        if line[:1] not in _OPENERS or not ("#" in line[:4] or not line.strip("-= \t")):
-            continue
+    for number in [
+        number
+        for number, line in enumerate(lines[skip:], skip + 1)
+        if line[:1] in _OPENERS and ("#" in line[:4] or not line.strip("-= \t"))
+    ]:
         while passed and passed[-1][1] < number:
             skip = passed.pop()[1]  # neither the end of a fence nor a heading is the text of another
         if passed and passed[-1][0] <= number:

@@ -37,12 +37,6 @@ _TIMED, _WIDE_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"：(?<=\d：)\d")
 # What is said stands in the same line.
 _SAYS = rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 _LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
-# The same in any line of a text without times.
-_LABELS = lazy(
-    rf"^(?=[^:：\n]{{1,63}}+[:：])[^\S\n]*{_UNSEEN}(?:[-*+][^\S\n]+)?(?:\*\*|__)?({_NAME})(?:\*\*|__)?[^\S\n]?"
-    r"(?::(?:\*\*|__)?(?=\s|\Z)|：)",
-    re.MULTILINE,
-)
 _STAMPED_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
@@ -86,7 +80,7 @@ def speakers(text: str, *, chat: bool = False) -> list[str]:
     if ":" not in text and "：" not in text:
         return []
     if not _is_timed(text):
-        return [name.lower() for name in _LABELS.findall(text)]
+        return _labels(text)
     labelled = filter(_has_colon, text.split("\n"))
     return [label for line in labelled if (label := speaker(line, chat=chat)) is not None]
 
@@ -141,8 +135,8 @@ def share(text: str) -> float:
     if text.count(":") + text.count("：") < _LEAST:
         return 0.0
     if not _is_timed(text):
-        names = Counter(map(str.lower, _LABELS.findall(text)))
-        if sum(count for count in names.values() if count > 1) < _LEAST:
+        names = _labels(text)
+        if len(names) < _LEAST or sum(count for count in Counter(names).values() if count > 1) < _LEAST:
             return 0.0
     lines = list(filter(str.strip, text.split("\n")))
     labelled = [line for line in lines if _has_colon(line)]
@@ -194,6 +188,16 @@ def _label(line: str, start: int = 0) -> re.Match[str] | None:
     # The first colon of a line is that of the time, where it has one in front of the name.
     is_timed = _is_timed(line[start : end + 1])
     return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
+
+
+def _labels(text: str) -> list[str]:
+    """Who says the lines of a text without times, in lower case."""
+    matches = [
+        _LABEL.match(line)
+        for line in text.split("\n")
+        if ":" in line[:_LABEL_WITHIN] or "：" in line[:_LABEL_WITHIN]
+    ]
+    return [match[1].lower() for match in matches if match]
 
 
 def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:

@@ -16,12 +16,12 @@ from commonplace.markdown import comments, statements, structure
 from commonplace.types import Note
 
 OPEN, DONE = "open", "done"
-_TAG = re.compile(r"(?<!\S)#([\w/-]{1,100})(?![\w/#-])")
+_TAG = re.compile(r"#(?<!\S#)([\w/-]{1,100})(?![\w/#-])")
 # Behind an hour it is one here alone; the words are those of Logseq.
 _TASK = re.compile(
     r"(?:\d\d:\d\d[ \t]+)?(?:\[(?: |(?P<x>[xX]))\]|TODO|DOING|LATER|NOW|WAITING|(?P<done>DONE))[ \t]+\S"
 )
-_MAY_BE_TASK = re.compile(r"\[[ xX]\]|TODO|DOING|LATER|NOW|WAITING|DONE")
+_MAY_BE_TASK = ("[ ]", "[x]", "[X]", "TODO", "DOING", "LATER", "NOW", "WAITING", "DONE")
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500
@@ -49,9 +49,11 @@ def said(note: Note) -> dict[str, object]:
     """Return the tags in the text of a note, and whether it has open and done tasks; nothing for neither."""
     found: dict[str, object] = {}
     tags, tasks = dict[str, None](), set[str]()
-    rows = [*_text(note)]
-    may_be_task = _MAY_BE_TASK.search("\n".join(rows))
-    for line in rows:
+    text = "\n".join(note.lines)
+    may_be_task = _may_be_task(text)
+    if not (may_be_task or _TAG.search(language.composed(text))):  # as in most notes
+        return found
+    for line in _text(note):
         if "#" in line and len(tags) < _MOST_TAGS:
             for match in _TAG.finditer(language.composed(comments.without_code(line[:_LONGEST_LINE]))):
                 tag = match[1].strip("/")
@@ -68,9 +70,13 @@ def said(note: Note) -> dict[str, object]:
 
 def task(line: str) -> str:
     """Return whether a line is an open or a done task; empty for any other."""
-    item = structure.ITEM.match(line) if _MAY_BE_TASK.search(line) else None
+    item = structure.ITEM.match(line) if _may_be_task(line) else None
     box = _TASK.match(line, item.end()) if item else None
     return "" if box is None else DONE if box["x"] or box["done"] else OPEN
+
+
+def _may_be_task(text: str) -> bool:
+    return any(map(text.__contains__, _MAY_BE_TASK))
 
 
 def _text(note: Note) -> Iterator[str]:

@@ -52,13 +52,13 @@ def compose(
         passage += old_passages
         new = entry.passages[old_passages:]
         for p, body in zip(new, bodies(entry.note, new), strict=True):
-            own = p.annotations or {}
-            said = _compact(own)
-            until = own.get("until", "") if STRUCK in own else None
-            days = own.get("since"), until
+            said, day, until = None, None, None
+            if own := p.annotations:
+                said, day = _compact(own), own.get("since")
+                until = own.get("until", "") if STRUCK in own else None
             read = traits(p.text, entry.sections[p.section].turns)
             ids = (passage, note, first_section + p.section)
-            rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, *days, *read))
+            rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, day, until, *read))
             texts = rows.texts if until is None else rows.struck
             texts.append((passage, None if body == p.text else body, above[p.section]))
             passage += 1
