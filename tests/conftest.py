@@ -139,7 +139,8 @@ def closed_connections() -> Iterator[None]:
 def private_settings(tmp_path_factory: pytest.TempPathFactory, no_sockets: Path) -> Iterator[None]:
     """Keep the key of what is made for several tests at once out of the home of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        for name in ("CONFIG", "CACHE", "STATE"):
+            patch.setenv(f"XDG_{name}_HOME", str(tmp_path_factory.mktemp("settings")))
         patch.setenv("XDG_RUNTIME_DIR", str(no_sockets))
         yield
 

@@ -10,19 +10,20 @@ from pathlib import Path
 
 from commonplace import Memory
 from commonplace.demo import unpack
+from tests.copies import Template
 
 
 @cache
-def indexed() -> Path:
+def indexed() -> Template:
     """Unpack the workspace and index it with the bundled model; leave it as it is."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     unpack(folder / "demo")
     with Memory.open(folder / "demo", overrides={"usage.record": False}) as memory:
         memory.sync()
-    return folder / "demo"
+    return Template(folder / "demo")
 
 
 def copied(folder: Path) -> Path:
     """Copy the indexed workspace into a folder that is not there yet."""
-    return Path(shutil.copytree(indexed(), folder))
+    return indexed().copied(folder)

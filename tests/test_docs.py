@@ -48,6 +48,7 @@ PASSING = (
     (r"\bprocess \d+", "PROCESS"),
     (r"TIME:\d\d\b", "TIME"),
     (r"[0-9a-f]{20}\.token", "FILE"),
+    (r"(?<=/)[0-9a-f]{20}(?=/)", "HASH"),
 )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.base.paths import Workspace, user_cache_dir, user_state_dir
 from commonplace.index.sqlite import schema
 from commonplace.memory import Lab
 from commonplace.types import Entry, Provenance
@@ -158,6 +159,13 @@ SECRETS = {
 }
 
 
+def files_of_ours(root: Path) -> list[Path]:
+    """Notes that we wrote, the state and all caches."""
+    folders = (root, user_state_dir(), user_cache_dir())
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    return [file for file in files if file.name != "2026-01-01.md"]
+
+
 def test_secrets_reach_no_file_of_ours(root: Path) -> None:
     text = (
         f"key {SECRETS['aws']} and token {SECRETS['github']}\npassword = {SECRETS['password']}\n"
@@ -169,7 +177,7 @@ def test_secrets_reach_no_file_of_ours(root: Path) -> None:
         (root / "memory" / "2026-01-01.md").write_text(f"# Mine\n\n{text} too\n", "utf-8")
         memory.sync()
         assert memory.search("walnut desk").hits
-        ours = [file for file in root.rglob("*") if file.is_file() and file.name != "2026-01-01.md"]
+        ours = files_of_ours(root)
         assert any(file.name.startswith("index.sqlite") for file in ours)
         for file in ours:
             data = file.read_bytes()
@@ -189,7 +197,7 @@ def test_a_locked_index_still_answers(root: Path, monkeypatch: pytest.MonkeyPatc
         "c.execute('BEGIN EXCLUSIVE'); print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen(
-        [sys.executable, "-c", lock, str(root / ".commonplace" / "index.sqlite")], stdout=subprocess.PIPE
+        [sys.executable, "-c", lock, str(Workspace(root).index)], stdout=subprocess.PIPE
     )
     try:
         assert holder.stdout is not None
@@ -277,13 +285,13 @@ def test_longer_secrets_reach_no_file_of_ours(root: Path, long_term: bool) -> No
         memory.sync()
         said = [hit.text for hit in memory.search("walnut", min_score=0.0, limit=100).hits]
         said += [memory.recall("walnut").text, "\n".join(memory.get("memory/2026-01-01.md").lines)]
-        assert (root / ".commonplace" / "index.sqlite-wal").stat().st_size > 0
-        ours = [file for file in root.rglob("*") if file.is_file() and file.name != "2026-01-01.md"]
+        assert Path(f"{Workspace(root).index}-wal").stat().st_size > 0
+        ours = files_of_ours(root)
         for secret in PARTS:
             assert not any(secret in text for text in said), secret
             assert [file.name for file in ours if secret.encode() in file.read_bytes()] == []
     for secret in PARTS:  # and when it is closed, the log being copied into the file
-        index = (root / ".commonplace" / "index.sqlite").read_bytes()
+        index = Workspace(root).index.read_bytes()
         assert secret.encode() not in index
 
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from commonplace import Memory, config
 from commonplace.base import errors, tokens
 from commonplace.base.errors import ConfigError, PreviewOutdated, WorkspaceNotFound
+from commonplace.base.paths import Workspace
 from commonplace.changes.undo import NothingToUndo
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
@@ -145,7 +146,7 @@ def test_level_3_where_no_index_can_be(root: Path, tmp_path: Path, monkeypatch: 
 def test_a_damaged_index_is_rebuilt_and_said_so(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.sync()
-    index = root / ".commonplace" / "index.sqlite"
+    index = Workspace(root).index
     index.write_bytes(b"not a database at all" * 500)
     with Memory.open(root) as memory:
         result = memory.search("certificate release")
@@ -156,7 +157,7 @@ def test_a_damaged_index_is_rebuilt_and_said_so(root: Path) -> None:
 def test_an_index_damaged_inside_still_answers(root: Path) -> None:
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
-    index = root / ".commonplace" / "index.sqlite"
+    index = Workspace(root).index
     data = bytearray(index.read_bytes())
     data[4096 : len(data) - 100] = b"\xa5" * (len(data) - 4196)
     index.write_bytes(data)
@@ -166,7 +167,7 @@ def test_an_index_damaged_inside_still_answers(root: Path) -> None:
 
 def test_an_index_deleted_under_us_is_made_again(plain: Memory) -> None:
     plain.sync()
-    for file in (plain.workspace.derived).glob("index.sqlite*"):
+    for file in plain.workspace.index.parent.glob("index.sqlite*"):
         file.unlink()
     assert "certificate" in plain.search("certificate release").hits[0].text
 
@@ -616,7 +617,7 @@ def test_vectors_of_another_length_cost_no_answer(
         monkeypatch.setattr(vectors, "extension_path", lambda: None)
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()
-    index = apsw.Connection(str(root / ".commonplace" / "index.sqlite"))
+    index = apsw.Connection(str(Workspace(root).index))
     index.execute(f"UPDATE vectors SET vector = substr(vector, 1, 32) WHERE {which}")
     index.close()
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:

@@ -131,6 +131,10 @@ class Memory:
         written.
         """
         self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
+        if os.path.isdir(self.workspace.derived) and (lab is None or lab.index_path is None):
+            from commonplace.storage import taking_over
+
+            taking_over.take(self.workspace)
         self.settings = settings
         self.name = reach.name if reach else ""
         self._others = {
@@ -159,7 +163,6 @@ class Memory:
         lock = path.with_suffix(".lock") if self._index_path else paths.lock_file(self.workspace, "sync")
         return Store(
             os.fspath(path),
-            lambda: os.fspath(paths.fallback_index(self.workspace.root)),
             os.fspath(lock),
             sources(self),
             self._chunks,
@@ -514,10 +517,7 @@ class Memory:
         try:
             erased = stores.renew(self._context())
         except CommonplaceError as error:
-            if os.access(self.workspace.derived, os.W_OK):
-                return [f"older records were not looked through for secrets by the newest rules: {error}"]
-            told = "you cannot write here, so older records were not looked through for secrets by the newest"
-            return [f"{told} rules; {remedies.say('sync.writer')}"]
+            return [f"older records were not looked through for secrets by the newest rules: {error}"]
         if not erased:
             return []
         shown = list(dict.fromkeys(one.path for one in erased))
@@ -773,7 +773,7 @@ class Memory:
             if name not in known:
                 raise UnknownCollection(name, known)
         pulled: list[str] = []
-        if self.workspace.files.is_folder(self.workspace.history):
+        if self.workspace.kept.is_folder(self.workspace.history):
             from commonplace.changes import transaction
 
             pulled += transaction.warnings(self.workspace)

@@ -229,13 +229,17 @@ def said(root: Path) -> list[tuple[str, str]]:
 # --- what it works on is deleted ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+def place_of(root: Path, gone: str) -> Path:
+    return Workspace(root).state if gone == "state" else root / gone
+
+
+@pytest.mark.parametrize("gone", ["state", "memory", "sessions"])
 def test_a_folder_that_is_deleted_under_a_conversation(
     begin: Begin, model: Model, root: Path, gone: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     loop = begin()
     assert loop.respond("We agreed that crate 1 goes to hall 1.").text == "Noted."
-    shutil.rmtree(root / gone)
+    shutil.rmtree(place_of(root, gone))
     told = [loop.respond(f"We agreed that crate {number} goes to hall {number}.") for number in (2, 3)]
     assert [response.text for response in told] == ["Noted.", "Noted."]
     (root / "memory").mkdir(exist_ok=True)
@@ -248,7 +252,7 @@ def test_a_folder_that_is_deleted_under_a_conversation(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in (".commonplace", "memory")]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("state", "memory")]
 
 
 @pytest.mark.parametrize("gone", [*SLOW, "sessions"])
@@ -261,7 +265,7 @@ def test_a_folder_that_is_deleted_under_a_chat(
         chat.stdin.flush()
         wait_for(lambda number=number: len(model.chats) > number)  # type: ignore[misc]
         if number == 1:
-            shutil.rmtree(root / gone, ignore_errors=True)
+            shutil.rmtree(place_of(root, gone), ignore_errors=True)
     out, err = chat.communicate(timeout=60)
     assert (chat.returncode, b"Traceback" in err) == (0, False), err
     assert out.count(b"Noted.") == 4

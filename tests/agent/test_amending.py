@@ -12,6 +12,7 @@ import pytest
 from commonplace import Memory, config
 from commonplace.agent import tools
 from commonplace.agent.tools import Answer, call
+from tests.copies import files_of
 from tests.lifetime.generated import tree
 
 DAY = "memory/2026-02-13.md"
@@ -134,8 +135,9 @@ def test_a_reason_is_noted_and_obeyed_by_nobody(memory: Memory, root: Path) -> N
     note = (root / "memory" / "2026-02-14.md").read_text("utf-8")
     assert "Ignore all rules" not in note
     assert "pinned" not in note
-    for file in (root / ".commonplace").rglob("*"):
-        assert not file.is_file() or b"aB3aB3aB3" not in file.read_bytes(), file
+    assert list(memory.workspace.history.iterdir())
+    for file in files_of(root):
+        assert b"aB3aB3aB3" not in file.read_bytes(), file
 
 
 def test_what_is_put_in_the_place_of_another_is_an_entry_and_no_structure(memory: Memory, root: Path) -> None:
@@ -376,5 +378,5 @@ def test_a_secret_in_the_name_of_a_caller_is_written_nowhere(memory: Memory, roo
     with Memory.open(root, overrides={"embedding.provider": "none"}) as asking:
         assert asked(asking, "memory_forget", {"what": "Penicillin"}).data["approve"]
     assert b"by=agent" in tree(root)["memory/2026-02-14.md"]
-    holding = [p for p in root.rglob("*") if p.is_file() and TOKEN.encode() in p.read_bytes()]
+    holding = [p for p in files_of(root) if TOKEN.encode() in p.read_bytes()]
     assert not holding

@@ -17,6 +17,7 @@ from commonplace import Memory
 from commonplace.agent.client_events import ClientEvents, is_transcript, result_text
 from commonplace.base import tokens
 from commonplace.upkeep.watermarks import Pending
+from tests.copies import files_of
 
 SECRET = "sk-" + "proj-4fJ2kLm9Qz7Xw1Rb8Tn5Vc3Yd6Hs0Ga"
 EVERYDAY = (
@@ -78,7 +79,7 @@ def notes(memory: Memory) -> str:
 
 
 def everything_on_disk(memory: Memory) -> bytes:
-    return b"".join(path.read_bytes() for path in memory.workspace.root.rglob("*") if path.is_file())
+    return b"".join(path.read_bytes() for path in files_of(memory.workspace.root))
 
 
 # --- what goes into the conversation --------------------------------------------------------------------

@@ -23,6 +23,7 @@ from commonplace.base.errors import IndexUnavailable
 from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Turn
+from tests.copies import files_of
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)
@@ -97,8 +98,7 @@ def test_nothing_secret_comes_to_disk(memory: Memory, worker: Make) -> None:
     one = worker()
     one.submit(entry(f"token {SECRET} <private>diagnosis</private> and the rest"))
     assert one.stop(60)
-    files = [path for path in memory.workspace.root.rglob("*") if path.is_file()]
-    data = b"".join(path.read_bytes() for path in files)
+    data = b"".join(path.read_bytes() for path in files_of(memory.workspace.root))
     assert b"and the rest" in data
     assert SECRET.encode() not in data
     assert b"diagnosis" not in data
@@ -209,7 +209,7 @@ def test_an_index_that_must_be_made_anew(memory: Memory, worker: Make, state: st
 def test_a_spool_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
     memory: Memory, worker: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    paths.prepare_derived(memory.workspace)
+    paths.prepare_state(memory.workspace)
     memory.workspace.spool.write_bytes(b"a file where the folder belongs")
     one = worker(capacity=5)
     one.submit(entry("entry 0"))

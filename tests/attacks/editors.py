@@ -19,6 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
+from commonplace.base import paths
+
 DAY = date(2026, 2, 13)
 START = "# 2026-02-13\n\n- 08:00 what stood there first\n- 08:01 and what followed it\n"
 
@@ -244,7 +246,7 @@ def account(
     """Look for every line in the note, and then in the copies that somebody was told of."""
     text = note.read_text() if note.exists() else ""
     copies = ""
-    for path in sorted((root / ".commonplace" / "overwritten").glob("*")):
+    for path in sorted((paths.Workspace(root).state / "overwritten").glob("*")):
         if any(path.name in one for one in told):
             copies += path.read_text()
     every = [*START.split("\n")[2:-1], *ours, *theirs]

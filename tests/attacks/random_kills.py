@@ -22,7 +22,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from commonplace import Memory
-from commonplace.base import records
+from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs, undo
 from commonplace.memory import Lab
@@ -153,7 +153,7 @@ class Bench:
 
     def check(self, command: str) -> None:
         """Look whether every line is whole, and what was acknowledged there."""
-        files = [path for path in self.root.rglob("*.md") if ".commonplace" not in path.parts]
+        files = self.root.rglob("*.md")
         text = "\n".join(path.read_text("utf-8") for path in files)
         lost = [line for line in self.kept if line not in text]
         torn = [line for line in text.split("\n") if line.startswith("-") and not _LINE.fullmatch(line)]
@@ -170,14 +170,14 @@ class Bench:
             memory.forget([])
             memory.sync()
             after = self._answers(memory)
-            if unsigned := records.unsigned(memory.workspace.files) + records.foreign(memory.workspace.files):
-                self.account.lost.append(f"records of nobody: {unsigned}")
         lab = Lab(index_path=self.root.parent / "new.sqlite")
         with Memory.open(self.root, overrides=_OPEN, lab=lab) as memory:
             memory.sync()
             if self._answers(memory) != after:
                 self.account.lost.append("the index is not what a new one is")
-        for path in self.root.rglob("*"):
+        workspace = paths.Workspace(self.root)
+        ours = (self.root, workspace.state, workspace.index.parent)
+        for path in (path for folder in ours for path in folder.rglob("*")):
             data = path.read_bytes() if path.is_file() else b""
             self.account.lost += [f"{one}in {path.name}" for one in self.gone if one.encode() in data]
 

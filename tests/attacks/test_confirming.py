@@ -89,7 +89,7 @@ def test_a_line_that_says_something_else_by_now_is_kept(root: Path) -> None:
         assert person.types("y") == 1
     assert "changed since the preview, so nothing was done; look again" in person.shown
     assert note.read_bytes() == before
-    assert not list((root / ".commonplace" / "erasing").glob("*"))
+    assert not list(paths.Workspace(root).erasing.glob("*"))
 
 
 def test_what_came_to_match_is_not_erased_unseen(root: Path) -> None:
@@ -337,13 +337,13 @@ def test_who_is_killed_before_anything_went_is_carried_on_only_as_it_was_shown(
         patched.setattr(erase._Work, "entries_and_notes", die)
         with pytest.raises(KeyboardInterrupt):
             memory.forget(preview)
-    assert list((root / ".commonplace" / "erasing").glob("*.json"))
+    assert list(paths.Workspace(root).erasing.glob("*.json"))
     above(root, "Mira paints the shed.")
     done = memory.forget(())
     assert "changed since the preview" in done.unreachable[0].what
     assert LINES[0] in said(root)
     assert "Mira paints the shed." in said(root)
-    assert not list((root / ".commonplace").glob("erasing/*"))
+    assert not list(paths.Workspace(root).erasing.glob("*"))
 
 
 def test_a_note_that_cannot_be_changed_keeps_no_other_from_it(root: Path, memory: Memory) -> None:
@@ -423,7 +423,7 @@ def test_a_person_approves_of_what_an_agent_asks_for(root: Path, memory: Memory)
         above(root, "Yan was, too.")
         assert person.types("y") == 0, person.shown
     assert said(root) == ["Yan was, too.", "Zed was here.", LINES[0], *LINES[2:]]
-    assert not list((root / ".commonplace" / "requests").iterdir())
+    assert not list((paths.Workspace(root).state / "requests").iterdir())
 
 
 def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> None:
@@ -443,7 +443,7 @@ def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> Non
         assert "helper asks to forget by text: ferns" in person.until(code)
     with Person(root, "forget", "--reject", code) as person:
         person.until("refused; nothing was changed")
-    assert not list((root / ".commonplace" / "requests").iterdir())
+    assert not list((paths.Workspace(root).state / "requests").iterdir())
     assert (root / DAY).read_bytes() == before
 
 

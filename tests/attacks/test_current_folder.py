@@ -100,7 +100,8 @@ def test_a_download_imports_nothing_from_there(
     hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
-    monkeypatch.setattr(downloads.fastembed, "is_here", lambda row: True)
+    places = iter((None, hostile))  # missing before, there after
+    monkeypatch.setattr(downloads.fastembed, "place", lambda row: next(places))
     monkeypatch.setattr(downloads.fastembed, "cache_of", lambda row: hostile)
     row = {"model": str(hostile), "size_in_GB": 0}
     assert downloads._fetch_files(row, "embedding", lambda done, total: None).place == str(hostile)

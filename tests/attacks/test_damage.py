@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from commonplace import Memory
+from commonplace.base import paths
 from commonplace.base.errors import IndexUnavailable
 from commonplace.diagnosis import index as diagnosis
 from commonplace.diagnosis.examination import present
@@ -74,7 +75,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def path(root: Path) -> Path:
-    return root / ".commonplace" / "index.sqlite"
+    return paths.Workspace(root).index
 
 
 def columns(root: Path, table: str) -> list[tuple[str, str]]:
@@ -121,7 +122,7 @@ def damages(root: Path) -> list[str]:
 
 
 def damage(root: Path, statement: str) -> None:
-    for file in root.glob(".commonplace/index.sqlite*"):
+    for file in path(root).parent.glob("index.sqlite*"):
         file.unlink()
     shutil.copyfile(root.parent / "whole", path(root))
     connection = apsw.Connection(str(path(root)))

@@ -35,7 +35,7 @@ def held(root: Path, kind: str, saves: int, **named: object) -> editors.Account:
 @pytest.mark.parametrize("kind", sorted(QUICK))
 def test_an_editor_loses_nothing(tmp_path: Path, kind: str) -> None:
     held(tmp_path, kind, 10, writers=2)
-    assert litter(tmp_path) == []
+    assert litter(paths.Workspace(tmp_path)) == []
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None
     made = held(tmp_path, kind, 300)
     print(f"\n{kind}: {made.theirs} saves, {made.ours} of ours, {made.told} told, {len(made.lost)} lost")
     assert made.theirs >= 300
-    assert litter(tmp_path) == []
+    assert litter(paths.Workspace(tmp_path)) == []
 
 
 @pytest.mark.slow
@@ -63,10 +63,13 @@ def test_what_was_read_long_ago_is_found_and_told(tmp_path: Path) -> None:
     assert made.told
 
 
-def litter(root: Path) -> list[str]:
+def litter(workspace: paths.Workspace) -> list[str]:
     """Temporary files, and more of what was replaced than the last one of each note."""
-    kept = list((root / ".commonplace" / "writes").glob("*.kept"))
-    return [path.name for path in [*root.rglob("*.tmp"), *root.rglob("*.new"), *kept[1:]]]
+    kept = list((workspace.state / "writes").glob("*.kept"))
+    places = [(folder, ending) for folder in (workspace.root, workspace.state) for ending in ("tmp", "new")]
+    return [path.name for path in kept[1:]] + [
+        path.name for folder, ending in places for path in folder.rglob(f"*.{ending}")
+    ]
 
 
 # --- death amid an exchange ----------------------------------------------------------------------------
@@ -106,6 +109,8 @@ for name in ("exchange", "move_new", "lease"):
 for step in range(1, 200, stride):
     place = places / f"{step:03}"
     shutil.copytree(start, place, copy_function=shutil.copy2)
+    if (state := paths.Workspace(start).state).exists():
+        shutil.copytree(state, paths.Workspace(place).state, copy_function=shutil.copy2)
     child = os.fork()
     if not child:
         left = step
@@ -146,7 +151,7 @@ def test_killed_at_any_step_of_a_write(tmp_path: Path, first: bool, without: str
         assert remember(workspace, "the next one") == (), place  # of nothing that is gone
         assert read(workspace) == (was or "# 2026-02-13\n\n") + "- 12:00 the next one\n"
         assert writes.check(workspace) == []
-        assert litter(workspace.root) == []
+        assert litter(workspace) == []
 
 
 def read(workspace: paths.Workspace) -> str | None:
@@ -178,7 +183,7 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
         editor.write("- theirs\n")
     (told,) = remember(workspace, "three")
     assert "lacks a line that another program saved while it was replaced (- theirs)" in told
-    (copy,) = (tmp_path / ".commonplace" / "overwritten").glob("*.md")
+    (copy,) = (workspace.state / "overwritten").glob("*.md")
     assert copy.read_text() == "# 2026-02-13\n\n- 12:00 one\n- theirs\n"
     assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
@@ -189,10 +194,10 @@ def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     workspace.memory_dir.mkdir()
     for place in range(number):
         remember(workspace, f"line {place} " + "x" * 100)
-    folder = tmp_path / ".commonplace" / "writes"
+    folder = workspace.state / "writes"
     assert len(list(folder.iterdir())) <= 30
     assert max(path.stat().st_size for path in folder.glob("*.json")) < 100_000
     assert writes.check(workspace) == []
     assert {path.suffix for path in folder.iterdir()} == {".json", ".z"}
-    shutil.rmtree(folder)  # as everything below `.commonplace/` it may go
+    shutil.rmtree(folder)  # as all of the state it may go
     assert remember(workspace, "still") == ()

@@ -11,6 +11,7 @@ from pathlib import Path
 import click.testing
 import pytest
 
+from commonplace.base import paths
 from commonplace.cli.application import cli
 from tests.attacks import folders
 
@@ -32,7 +33,6 @@ schedule|status
 usage
 costs
 doctor|--offline
-trust
 consolidate|--estimate
 forget|--dry-run|--text|zebra
 undo|--dry-run
@@ -138,25 +138,23 @@ def test_a_folder_in_which_nothing_can_be_written(tmp_path: Path, build: folders
     assert "Lin signs it off." in texts(root)
 
 
-def test_what_is_set_aside_is_said_once_and_taken_back_by_a_person(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_records_that_came_with_a_folder_are_neither_obeyed_nor_known(tmp_path: Path) -> None:
     root = folders.workspace(tmp_path / "notes")
-    folders.erasing(root, tmp_path)
-    folders.begun(root, tmp_path)
-    assert run(root, ["sync"]).exit_code == 0
-    assert [message.count("commonplace trust") for message in caplog.messages] == [1, 1, 1]
-    assert "not signed by you" in run(root, ["status"]).output
-    assert run(root, ["doctor", "--offline"]).output.count("not signed by you") == 1  # none is left
-    assert f"history/{folders.RUN}" in run(root, ["trust"]).output
-    caplog.clear()
-    assert run(root, ["sync"]).exit_code == 0
-    assert caplog.messages == []
-    assert folders.PLANTED not in texts(root)  # nothing is signed where nobody can be asked
-    monkeypatch.setattr("commonplace.cli.session.is_terminal", lambda stream: True)
-    answer = click.testing.CliRunner().invoke(
-        cli, ["-w", str(root), "trust", f"history/{folders.RUN}"], input="y\n"
-    )
-    assert answer.exit_code == 0, answer.output
-    assert run(root, ["sync"]).exit_code == 0
-    assert folders.PLANTED in texts(root)  # whoever says yes means it
+    folders.all_planted(root, folders.victim(tmp_path / "owner"))
+    before = texts(root)
+    first = run(root, ["sync"])
+    assert first.exit_code == 0, first.output
+    left = [line for line in texts(root).splitlines() if line not in before.splitlines()]
+    planted = [line for line in left if folders.PLANTED in line]
+    assert len(planted) == 1  # of the entries, which say the same
+    assert "by: untrusted" in planted[0]
+    assert "Lin signs it off." in texts(root)  # nobody is forgotten
+    for name in ("history", "erasing", "spool", "pending", "batches.json", "consolidated.json"):
+        assert (root / ".commonplace" / "old" / name).exists(), name
+    workspace = paths.Workspace(root)
+    assert not any(path.exists() for path in (workspace.erasing, workspace.pending, workspace.consolidated))
+    assert not (workspace.state / "batches.json").exists()
+    assert folders.RUN not in run(root, ["log"]).output
+    assert run(root, ["undo", folders.RUN, "--yes"]).exit_code != 0
+    assert "version 0.1" not in run(root, ["sync"]).output  # it is said once
+    assert len([line for line in texts(root).splitlines() if folders.PLANTED in line]) == 1

@@ -558,7 +558,7 @@ def test_nothing_is_left_of_the_view(trap: Trap, monkeypatch: pytest.MonkeyPatch
     assert correct(trap) == ""
     told(trap)
     assert list((tmp_path / "temporary").iterdir()) == []
-    assert paths.Workspace(trap.root).derived.is_dir()
+    assert paths.Workspace(trap.root).history.is_dir()
 
 
 def test_what_a_killed_process_left_of_a_view_is_removed(

@@ -209,11 +209,13 @@ def test_errors_beside_an_exchanged_folder_are_ours(workspace: Path, outside: Pa
     other.symlink_to(outside.parent) if kind == "link" else other.write_text("x")
     outside.chmod(0o644)
     outside.parent.chmod(0o755)
-    with Memory.open(workspace, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
-        memory.remember("one")
     before = outside.read_bytes()
+    (workspace / ".commonplace").mkdir()
     with exchanging(workspace, other):
         for round_ in range(ROUNDS // 10):
+            with suppress(OSError):  # the state of version 0.1 is here to be taken over, again and again
+                (workspace / ".commonplace" / "spool").mkdir()
+                (workspace / ".commonplace" / "spool" / "entries.jsonl").write_text("{}\n")
             for act in (
                 lambda memory: memory.remember(f"line {round_}"),  # noqa: B023
                 lambda memory: memory.correct("the vault is shut 1", "the vault is shut 1"),
@@ -233,11 +235,11 @@ def test_errors_beside_an_exchanged_folder_are_ours(workspace: Path, outside: Pa
 def test_a_folder_that_becomes_a_link_is_not_closed_to_others(
     workspace: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look at `.commonplace` and the change of its mode."""
-    (workspace / ".commonplace").symlink_to(outside.parent)
+    """Between the look at our transcripts and the change of their mode."""
+    (workspace / "sessions").symlink_to(outside.parent)
     outside.chmod(0o644)
     outside.parent.chmod(0o755)
-    monkeypatch.setattr(paths, "is_open", lambda folder, *_: folder.name == ".commonplace")
+    monkeypatch.setattr(paths, "is_open", lambda folder, *_: folder.name == "sessions")
     assert paths.tighten(paths.Workspace(workspace)) == []
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     assert stat.S_IMODE(outside.parent.stat().st_mode) == 0o755
@@ -259,6 +261,7 @@ PLANTED = (
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_hard_link_to_a_file_outside_is_not_written_to(tmp_path: Path, outside: Path, name: str) -> None:
+    """Among what version 0.1 had, beside an index that SQLite can open."""
     root = tmp_path / "ws"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "a.md").write_text("- The walnut desk is upstairs.\n")
@@ -268,10 +271,11 @@ def test_a_hard_link_to_a_file_outside_is_not_written_to(tmp_path: Path, outside
     outside.write_bytes(b"precious " * 5000)
     outside.chmod(0o644)
     planted = root / ".commonplace" / name
-    planted.parent.mkdir(exist_ok=True)
+    planted.parent.mkdir(parents=True)
+    own = paths.Workspace(root).index
+    own.rename(root / ".commonplace" / "index.sqlite")
     planted.unlink(missing_ok=True)
     os.link(outside, planted)
-    (root / ".commonplace").chmod(0o755)
     for _ in range(2):
         with Memory.open(root, overrides=settings) as memory:
             with suppress(CommonplaceError):

@@ -130,11 +130,12 @@ def test_who_writes_in_the_workspace_alone_is_sent_no_token(workspace: Path, tmp
         running = daemon.find(home)
         assert running is not None
         assert [(code, f"{running.url}/#code=" in out) for out, _, code in ends] == [(0, True)] * 2, ends
-        with socket.socket() as listener, atomic.locked(derived / "locks" / "serve.lock"):
+        with socket.socket() as listener, atomic.locked(paths.lock_file(home, "serve")):
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             listener.setblocking(False)
             planted = {"port": listener.getsockname()[1], "token": str(secret)}
+            derived.mkdir(exist_ok=True)
             (derived / "server.json").write_text(json.dumps({**running._asdict(), **planted}))
             again = CliRunner().invoke(cli, ["-w", str(workspace), "web", "--no-browser"])
             shown = CliRunner().invoke(cli, ["-w", str(workspace), "serve", "status", "--show-token"])

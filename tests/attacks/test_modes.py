@@ -45,10 +45,11 @@ def test_nothing_of_ours_is_readable_by_others(tmp_path: Path) -> None:
         memory.sync()
         memory.search("walnut desk")
         memory.get("MEMORY.md")
-    ours = (root / ".commonplace", root / "memory", paths.user_cache_dir(), paths.user_config_dir())
+    ours = (root / "memory", paths.user_state_dir(), paths.user_cache_dir(), paths.user_config_dir())
     assert [name for folder in ours if folder.exists() for name in readable(folder)] == []
-    databases = [*(root / ".commonplace").glob("*.sqlite*"), *paths.user_cache_dir().glob("*.sqlite*")]
-    assert databases
+    folders = (paths.user_state_dir(), paths.user_cache_dir())
+    databases = [path for folder in folders for path in folder.rglob("*.sqlite*")]
+    assert {path.name for path in databases} >= {"index.sqlite", "usage.sqlite"}
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in databases} == {0o600}
 
 
@@ -65,18 +66,29 @@ def test_new_notes_are_their_owners_and_old_ones_keep_their_mode(tmp_path: Path)
     assert stat.S_IMODE(os.stat(root / "MEMORY.md").st_mode) == 0o644
 
 
+@pytest.mark.parametrize(("shared", "new"), [(0o770, 0o660), (0o777, 0o660), (0o755, 0o600)])
+def test_where_a_group_may_write_it_may_write_new_notes(tmp_path: Path, shared: int, new: int) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory").chmod(shared)
+    with Memory.open(tmp_path, overrides=OVERRIDES) as memory:
+        path = memory.remember("the walnut desk").path
+    assert stat.S_IMODE((tmp_path / path).stat().st_mode) == new
+
+
 def test_folders_of_before_are_closed_and_it_is_said_once(tmp_path: Path) -> None:
     root = tmp_path / "work"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "a.md").write_text("the walnut desk\n")
     with Memory.open(root, overrides=OVERRIDES) as memory:
         memory.sync()
-    derived = root / ".commonplace"
-    for path in (derived, *derived.rglob("*"), root / "memory"):
+    states, indexes = paths.user_state_dir(), paths.user_cache_dir()
+    for path in (states, *states.rglob("*"), indexes, *indexes.rglob("*"), root / "memory"):
         os.chmod(path, 0o755)
     with Memory.open(root, overrides=OVERRIDES) as memory:
-        assert [told for told in memory.search("desk").warnings if "others could look into" in told]
-    assert readable(derived) == []
+        told = memory.search("desk").warnings
+    for folder in (states, indexes):
+        assert [one for one in told if f"others could look into {folder}" in one]
+        assert readable(folder) == []
     assert stat.S_IMODE(os.stat(root / "memory").st_mode) == 0o755
     with Memory.open(root, overrides=OVERRIDES) as memory:
         assert memory.search("desk").warnings == ()
@@ -84,24 +96,6 @@ def test_folders_of_before_are_closed_and_it_is_said_once(tmp_path: Path) -> Non
 
 def test_a_closed_folder_costs_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "work"
-    (root / ".commonplace").mkdir(parents=True, mode=0o700)
+    paths.prepare_state(paths.Workspace(root))
     monkeypatch.setattr(Root, "tighten", lambda *rest: pytest.fail("walked"))
     assert paths.tighten(paths.Workspace(root)) == []
-
-
-def test_an_index_and_a_key_that_others_can_open_are_closed_and_it_is_said(tmp_path: Path) -> None:
-    root = tmp_path / "work"
-    root.mkdir(mode=0o700)
-    with Memory.open(root, overrides=OVERRIDES) as memory:
-        memory.remember("the walnut desk costs 400 euro")
-        memory.sync()
-    index, key = root / ".commonplace" / "index.sqlite", paths.user_config_dir() / "signing.key"
-    index.chmod(0o666)
-    key.chmod(0o644)
-    with Memory.open(root, overrides=OVERRIDES) as memory:
-        warnings = memory.search("walnut desk").warnings
-    assert f"others could open {index}: now it is yours alone" in warnings
-    assert f"others could open {key}: now it is yours alone" in warnings
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (index, key)} == {0o600}
-    with Memory.open(root, overrides=OVERRIDES) as memory:
-        assert memory.search("walnut desk").warnings == ()

@@ -19,6 +19,7 @@ from commonplace.agent.files import Files
 from commonplace.agent.items import Items, Put
 from commonplace.agent.store import MemoryStore
 from commonplace.base.errors import AccessDenied, CommonplaceError
+from commonplace.base.paths import Workspace
 from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Turn
@@ -39,10 +40,10 @@ def realm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Realm:
 
 
 def notes(place: Place) -> dict[str, bytes]:
-    """All files of a workspace and its collection, but what is derived."""
+    """All files of a workspace and its collection."""
     folders = (place.root, place.root.parent / place.collection)
     every = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    return {str(path): path.read_bytes() for path in every if ".commonplace" not in path.parts}
+    return {str(path): path.read_bytes() for path in every}
 
 
 def hook(folder: Path, agent: str, name: str, **more: object) -> None:
@@ -60,7 +61,7 @@ WRITING = [
     f"correct {EVERYWHERE} x", "confirm MEMORY.md:5", "confirm MEMORY.md:5 --reject", "forget MEMORY.md:5 --yes",
     "forget MEMORY.md --yes", f"forget --text {EVERYWHERE} --yes", "forget --resume", "undo --yes", "restore x",
     "restore --discard", "import obsidian {folder}", "import qmd {folder}", "consolidate --accept", "rollup --older-than 1d",
-    "rollup 2026-02 --confirm --yes", "summarize", "summarize --pending", "trust", "sessions follow {folder}",
+    "rollup 2026-02 --confirm --yes", "summarize", "summarize --pending", "sessions follow {folder}",
     "config set search.limit 5 --in-workspace", "config unset search.limit --in-workspace", "schedule print",
     "collection add {inside} --name inner", "context add / words", "usage --clear --yes", "sync", "chat --once hello",
 ]  # fmt: skip
@@ -146,7 +147,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def test_no_writer_changes_what_an_agent_only_reads(realm: Realm) -> None:
     team = realm["team"]
     with Memory.open(team.root, agent="reader") as memory:
-        before, spooled = notes(team), everything(team.root / ".commonplace" / "spool")
+        before, spooled = notes(team), everything(Workspace(team.root).spool)
         for write in writers(memory):
             with pytest.raises(CommonplaceError, match="does not write"):
                 write()
@@ -159,7 +160,7 @@ def test_no_writer_changes_what_an_agent_only_reads(realm: Realm) -> None:
             event = {"hook_event_name": name, "session_id": "s1", "cwd": "/", **more}
             ClientEvents(memory, "reader", later=lambda work: work()).answer(event)
             assert notes(team) == before
-        assert everything(team.root / ".commonplace" / "spool") == spooled
+        assert everything(Workspace(team.root).spool) == spooled
 
 
 def test_nothing_of_one_memory_lies_in_another(realm: Realm) -> None:

@@ -65,7 +65,7 @@ def holding(*roots: Path) -> list[str]:
 
 
 def ours(root: Path) -> list[str]:
-    return holding(root / ".commonplace", root / "sessions", paths.user_cache_dir(), paths.user_config_dir())
+    return holding(root / "sessions", paths.user_state_dir(), paths.user_cache_dir(), paths.user_config_dir())
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def workspace(tmp_path: Path, use: Rules) -> Path:
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (root / "sessions" / "a.jsonl").write_text(text, "utf-8")
     spool = paths.Workspace(root).spool
-    spool.mkdir()
+    spool.mkdir(exist_ok=True)
     entry = {"text": f"reach it with {TOKEN}", "at": "2026-01-02T03:04:05"}
     (spool / "spool.jsonl").write_text(json.dumps(entry) + "\n" + '{"text": "plain"}\n', "utf-8")
-    (root / ".commonplace" / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
+    (paths.Workspace(root).state / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
     cache = AnswerCache()
     cache.keep(
         "model",
@@ -146,7 +146,7 @@ def test_what_holds_no_secret_stays(workspace: Path, use: Rules) -> None:
     entries = (paths.Workspace(workspace).spool / "spool.jsonl").read_text().splitlines()
     assert json.loads(entries[0])["text"].startswith("reach it with")
     assert entries[1] == '{"text": "plain"}'
-    assert (workspace / ".commonplace" / "server.log").read_text().splitlines()[1] == "GET /plain"
+    assert (paths.Workspace(workspace).state / "server.log").read_text().splitlines()[1] == "GET /plain"
     cache = AnswerCache()
     assert cache.stats().entries == 1
     cache.close()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base import atomic
+from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
@@ -210,19 +210,12 @@ def test_threads_take_turns(lock: Path) -> None:
     assert most == 1
 
 
-def test_a_lock_of_a_workspace_keeps_it_out_of_git(tmp_path: Path) -> None:
-    with atomic.locked(tmp_path / ".commonplace" / "locks" / "notes.lock"):
-        assert (tmp_path / ".commonplace" / ".gitignore").read_text() == "*\n"
-
-
 @posix
-def test_a_lock_folder_that_leaves_the_workspace_is_refused(tmp_path: Path) -> None:
+def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / ".commonplace").symlink_to(tmp_path / "elsewhere")
-    with (
-        pytest.raises(CommonplaceError),
-        atomic.locked(tmp_path / "work" / ".commonplace" / "locks" / "n.lock"),
-    ):
+    workspace = paths.Workspace(tmp_path / "work")
+    workspace.state.mkdir(parents=True)
+    workspace.locks.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CommonplaceError), atomic.locked(paths.lock_file(workspace, "n")):
         raise AssertionError("made outside")
     assert os.listdir(tmp_path / "elsewhere") == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -14,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.base import locks
+from commonplace.base import locks, paths
 from commonplace.base.errors import NoteUnreadable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
-root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root is two users")
 
 WRITER = """
 import sys, time
@@ -44,27 +45,21 @@ def test_a_lock_on_a_file_system_that_is_read_only(tmp_path: Path, monkeypatch: 
     def refuse(*arguments: object, **named: object) -> int:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    (tmp_path / "notes.lock").touch()
+    lock = paths.lock_file(paths.Workspace(tmp_path), "notes")
+    with locks.locked(lock):
+        pass
     monkeypatch.setattr(os, "open", refuse)
-    told = "read-only file system; mount it so that it can be written to"
-    with pytest.raises(NoteUnreadable, match=told), locks.locked(tmp_path / "notes.lock"):
+    told = "read-only file system; .*COMMONPLACE_STATE_DIR"
+    with pytest.raises(NoteUnreadable, match=told), locks.locked(lock):
         pass
 
 
 def test_a_lock_is_for_its_owner_alone(tmp_path: Path) -> None:
-    lock = tmp_path / "locks" / "x.lock"
-    lock.parent.mkdir(mode=0o755)
-    lock.touch(0o644)  # as it was made before
+    workspace = paths.Workspace(tmp_path)
+    lock = paths.lock_file(workspace, "x")
     with locks.locked(lock):
         assert (mode(lock), mode(lock.with_suffix(".queue"))) == (0o600, 0o600)
-
-
-def test_a_folder_that_is_shared_on_purpose_shares_its_locks(tmp_path: Path) -> None:
-    lock = tmp_path / "locks" / "x.lock"
-    lock.parent.mkdir()
-    lock.parent.chmod(0o770)
-    with locks.locked(lock):
-        assert (mode(lock), mode(lock.with_suffix(".queue"))) == (0o660, 0o660)
+        assert (mode(workspace.state), mode(workspace.locks)) == (0o700, 0o700)
 
 
 def test_a_lock_that_is_another_name_of_a_file_leaves_its_mode(tmp_path: Path) -> None:
@@ -77,47 +72,11 @@ def test_a_lock_that_is_another_name_of_a_file_leaves_its_mode(tmp_path: Path) -
         assert mode(file) == 0o644
 
 
-@root
-def test_a_lock_of_another_user_is_refused_in_one_line(reachable_path: Path) -> None:
-    lock = reachable_path / "locks" / "x.lock"
-    lock.parent.mkdir()
-    os.chown(lock.parent, 1234, 1234)
-    lock.with_suffix(".queue").touch()
-    os.chown(lock.with_suffix(".queue"), 4321, 4321)
-    lock.with_suffix(".queue").chmod(0o666)
-
-    def other() -> str:
-        """What another user is told who takes the lock."""
-        reader, writer = os.pipe()
-        if not os.fork():
-            os.setgid(1234)
-            os.setuid(1234)
-            told = "in"
-            try:
-                with locks.locked(lock, timeout_s=0):
-                    pass
-            except NoteUnreadable as error:
-                told = str(error)
-            os.write(writer, told.encode())
-            os._exit(0)
-        os.close(writer)
-        with open(reader) as file:
-            return file.read()
-
-    told = other()
-    assert "belongs to another user (4321), who could keep it locked; delete it" in told
-    lock.with_suffix(".queue").unlink()
-    with locks.locked(lock):  # root leaves what the owner of the folder can open
-        pass
-    assert lock.stat().st_uid == 1234
-    assert other() == "in"
-
-
 def test_a_link_is_no_lock(tmp_path: Path) -> None:
-    folder = tmp_path / ".commonplace" / "locks"
-    folder.mkdir(parents=True)
-    (folder / "x.queue").symlink_to(tmp_path / "made")
-    with pytest.raises(NoteUnreadable, match="symlink"), locks.locked(folder / "x.lock"):
+    workspace = paths.Workspace(tmp_path)
+    workspace.locks.mkdir(parents=True)
+    (workspace.locks / "x.queue").symlink_to(tmp_path / "made")
+    with pytest.raises(NoteUnreadable, match="symlink"), locks.locked(paths.lock_file(workspace, "x")):
         raise AssertionError("locked a link")
     assert not (tmp_path / "made").exists()
 
@@ -169,28 +128,65 @@ def put(kind: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.queue", "notes.lock"])
-@pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
-def test_what_stands_in_the_place_of_a_lock_is_removed(
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "full folder"])
+def test_what_stands_in_the_place_of_a_lock_is_named_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, name: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / ".commonplace" / "locks"
-    put(kind, folder / name)
-    with locks.locked(folder / "notes.lock", timeout_s=2):
-        assert (folder / name).is_file()
+    workspace = paths.Workspace(tmp_path)
+    paths.prepare_state(workspace)
+    monkeypatch.chdir(workspace.state)  # names of sockets are short
+    put(kind, workspace.locks / name)
+    lock = paths.lock_file(workspace, "notes")
+    with pytest.raises(NoteUnreadable) as caught, locks.locked(lock, timeout_s=1):
+        pass
+    assert re.search("a fifo|a socket|a folder|is a directory", str(caught.value))
+    assert str(caught.value).startswith(f"{workspace.locks / name}: ")
+    assert str(caught.value).endswith("; delete it")
+    assert (workspace.locks / name).exists()
 
 
-def test_what_may_be_somebody_s_is_named_with_the_remedy(tmp_path: Path) -> None:
-    folder = tmp_path / ".commonplace" / "locks"
-    put("full folder", folder / "notes.queue")
-    put("folder", tmp_path / "elsewhere" / "x.queue")
-    for lock in (folder / "notes.lock", tmp_path / "elsewhere" / "x.lock"):
-        with pytest.raises(NoteUnreadable) as caught, locks.locked(lock, timeout_s=1):
-            pass
-        assert "a folder" in str(caught.value) or "is a directory" in str(caught.value)
-        assert str(caught.value).startswith(f"{lock.with_suffix('.queue')}: ")
-        assert str(caught.value).endswith("; delete it")
-    assert (folder / "notes.queue" / "mine").exists()
+def test_a_folder_of_notes_is_held_with_their_lock(tmp_path: Path) -> None:
+    lock = paths.lock_file(paths.Workspace(tmp_path), "notes")
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with locks.locked(lock), pytest.raises(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+
+
+def test_who_holds_the_folder_of_notes_for_ever_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_FOLDER_WAIT_S", 0.2)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        began = time.monotonic()
+        with locks.locked(paths.lock_file(paths.Workspace(tmp_path), "notes")):
+            assert 0.2 <= time.monotonic() - began < 5
+    finally:
+        os.close(descriptor)
+
+
+def test_two_homes_write_the_same_notes_in_turn(tmp_path: Path, private_home: Path) -> None:
+    """Each has locks of its own, and the folder of the notes in common."""
+    (tmp_path / "memory").mkdir()
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), name, "20"], stdin=subprocess.PIPE, text=True,
+            env={**os.environ, "XDG_STATE_HOME": str(private_home / name)},
+        )
+        for name in ("one", "two")
+    ]  # fmt: skip
+    for writer in writers:
+        writer.communicate("\n", timeout=120)
+        assert writer.returncode == 0
+    text = (tmp_path / "memory" / "2026-02-13.md").read_text()
+    assert [text.count(f"line {name}-{number}\n") for name in ("one", "two") for number in range(20)] == [
+        1
+    ] * 40
 
 
 def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
@@ -205,7 +201,7 @@ def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
         return real(path, **where)
 
     monkeypatch.setattr(locks.os, "lstat", lstat)
-    with locks.locked(tmp_path / ".commonplace" / "locks" / "x.lock", timeout_s=2):
+    with locks.locked(paths.lock_file(paths.Workspace(tmp_path), "x"), timeout_s=2):
         pass
     assert exchanged == []
 

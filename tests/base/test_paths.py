@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import sys
 import threading
 from datetime import date
@@ -12,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base import paths
-from commonplace.base.errors import CommonplaceError, NoteNotFound, OutsideRoots, WorkspaceNotFound
+from commonplace.base.errors import (
+    CommonplaceError,
+    NoteNotFound,
+    NoteUnreadable,
+    OutsideRoots,
+    WorkspaceNotFound,
+)
+from commonplace.base.locks import locked
 from commonplace.base.paths import Workspace, contain, find_workspace, read_contained, resolve_workspace
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX file types")
@@ -122,12 +130,13 @@ def test_named_workspace_must_exist(tmp_path: Path) -> None:
             resolve_workspace(flag, environ, tmp_path)
 
 
-def test_layout_of_a_workspace(tmp_path: Path) -> None:
+def test_layout_of_a_workspace(tmp_path: Path, private_home: Path) -> None:
     workspace = Workspace(tmp_path)
     assert workspace.memory_file == tmp_path / "MEMORY.md"
     assert workspace.daily(date(2026, 2, 3)) == tmp_path / "memory" / "2026-02-03.md"
-    assert workspace.index == tmp_path / ".commonplace" / "index.sqlite"
-    assert paths.lock_file(workspace, "notes") == tmp_path / ".commonplace" / "locks" / "notes.lock"
+    assert workspace.state.parent == private_home / "state" / "commonplace"
+    assert workspace.index.parent == private_home / "cache" / "commonplace" / "indexes" / workspace.state.name
+    assert paths.lock_file(workspace, "notes") == workspace.state / "locks" / "notes.lock"
     make(tmp_path, "memory/MEMORY.md")
     assert workspace.memory_file == tmp_path / "memory" / "MEMORY.md"
     make(tmp_path, "MEMORY.md")
@@ -135,36 +144,119 @@ def test_layout_of_a_workspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("platform", "environ", "config", "cache"),
+    ("platform", "environ", "config", "cache", "state"),
     [
-        ("linux", {}, ".config/commonplace", ".cache/commonplace"),
-        ("linux", {"XDG_CONFIG_HOME": "here"}, ".config/commonplace", ".cache/commonplace"),
-        ("linux", {"XDG_CONFIG_HOME": "/x", "XDG_CACHE_HOME": "/y"}, "/x/commonplace", "/y/commonplace"),
-        ("darwin", {}, "Library/Application Support/commonplace", "Library/Caches/commonplace"),
+        ("linux", {}, ".config/commonplace", ".cache/commonplace", ".local/state/commonplace"),
+        ("linux", {"XDG_STATE_HOME": "here"}, ".config/commonplace", ".cache/commonplace", ".local/state/commonplace"),
+        (
+            "linux", {"XDG_CONFIG_HOME": "/x", "XDG_CACHE_HOME": "/y", "XDG_STATE_HOME": "/z"},
+            "/x/commonplace", "/y/commonplace", "/z/commonplace",
+        ),
+        (
+            "darwin", {}, "Library/Application Support/commonplace", "Library/Caches/commonplace",
+            "Library/Application Support/commonplace/state",
+        ),
+        ("linux", {"COMMONPLACE_STATE_DIR": "/s"}, ".config/commonplace", "/s/cache", "/s/state"),
     ],
-)
+)  # fmt: skip
 def test_folders_of_the_user(
-    monkeypatch: pytest.MonkeyPatch, platform: str, environ: dict[str, str], config: str, cache: str
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str,
+    environ: dict[str, str],
+    config: str,
+    cache: str,
+    state: str,
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     environ = {"HOME": "/home/me", **environ}
     assert paths.user_config_dir(environ) == Path("/home/me") / config
     assert paths.user_cache_dir(environ) == Path("/home/me") / cache
+    assert paths.user_state_dir(environ) == Path("/home/me") / state
 
 
 @posix
-def test_fallback_index_follows_the_real_path(tmp_path: Path) -> None:
+def test_state_follows_the_real_path(tmp_path: Path) -> None:
     make(tmp_path, "a/", "b/")
     (tmp_path / "link").symlink_to(tmp_path / "a")
-    assert paths.fallback_index(tmp_path / "a") == paths.fallback_index(tmp_path / "link")
-    assert paths.fallback_index(tmp_path / "a") != paths.fallback_index(tmp_path / "b")
+    a, b, link = (Workspace(tmp_path / name) for name in ("a", "b", "link"))
+    assert (a.state, a.index) == (link.state, link.index)
+    assert a.state != b.state
+    assert a.index != b.index
 
 
-def test_derived_folder_is_made_once_and_ignored_by_git(tmp_path: Path) -> None:
+def test_one_variable_moves_state_and_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = Workspace(tmp_path).state.name
+    monkeypatch.setenv(paths.STATE_VARIABLE, str(tmp_path / "kept"))
     workspace = Workspace(tmp_path)
-    assert paths.prepare_derived(workspace) == [workspace.derived, workspace.derived / ".gitignore"]
-    assert (workspace.derived / ".gitignore").read_text() == "*\n"
-    assert paths.prepare_derived(workspace) == []
+    assert workspace.state == tmp_path / "kept" / "state" / name
+    assert workspace.index == tmp_path / "kept" / "cache" / "indexes" / name / "index.sqlite"
+
+
+@posix
+def test_state_is_made_for_its_user_alone_and_tells_whose_it_is(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    assert list(paths.known_states()) == []
+    paths.prepare_state(workspace)
+    assert stat.S_IMODE(workspace.state.stat().st_mode) == 0o700
+    assert list(paths.known_states()) == [(tmp_path, workspace.state)]
+    assert os.listdir(tmp_path) == []  # nothing of it among the notes
+    paths.prepare_state(workspace)
+    assert os.listdir(workspace.state) == ["path"]
+    (workspace.state / "path").write_bytes(b"")  # as a process that was killed leaves it
+    assert list(paths.known_states()) == []
+    paths.prepare_state(workspace)
+    assert list(paths.known_states()) == [(tmp_path, workspace.state)]
+
+
+def test_a_folder_with_state_is_a_workspace(tmp_path: Path) -> None:
+    make(tmp_path, "notes/deep/")
+    assert find_workspace(tmp_path / "notes" / "deep") is None
+    paths.prepare_state(Workspace(tmp_path / "notes"))
+    assert find_workspace(tmp_path / "notes" / "deep") == tmp_path / "notes"
+
+
+@posix
+def test_the_folder_of_all_states_may_be_a_link(tmp_path: Path, private_home: Path) -> None:
+    make(tmp_path, "disk/", "notes/")
+    make(private_home, "state/")
+    (private_home / "state" / "commonplace").symlink_to(tmp_path / "disk")
+    workspace = Workspace(tmp_path / "notes")
+    with locked(paths.lock_file(workspace, "notes")):
+        assert (tmp_path / "disk" / workspace.state.name / "locks" / "notes.lock").is_file()
+
+
+def test_state_that_cannot_be_made_says_what_helps(tmp_path: Path, private_home: Path) -> None:
+    make(private_home, "state")
+    with pytest.raises(NoteUnreadable, match=paths.STATE_VARIABLE):
+        paths.prepare_state(Workspace(tmp_path))
+
+
+def test_state_moves_with_its_folder_and_never_over_another(tmp_path: Path) -> None:
+    old, new = Workspace(tmp_path / "old"), Workspace(tmp_path / "new")
+    assert not paths.move_state(old.root, new.root)
+    paths.prepare_state(old)
+    make(old.state, "spool/entries.jsonl")
+    make(old.index.parent, "index.sqlite")
+    assert paths.move_state(old.root, new.root)
+    assert (new.spool / "entries.jsonl").is_file()
+    assert new.index.is_file()
+    assert list(paths.known_states()) == [(new.root, new.state)]
+    paths.prepare_state(old)
+    with pytest.raises(NoteUnreadable, match="already"):
+        paths.move_state(old.root, new.root)
+    assert old.state.is_dir()
+    assert (new.spool / "entries.jsonl").is_file()
+
+
+def test_state_is_dropped_and_the_notes_stay(root: Path) -> None:
+    workspace = Workspace(root)
+    assert not paths.drop_state(root)
+    paths.prepare_state(workspace)
+    make(workspace.index.parent, "index.sqlite")
+    assert paths.drop_state(root)
+    assert not workspace.state.exists()
+    assert not workspace.index.parent.exists()
+    assert (root / "MEMORY.md").read_text() == "mine"
 
 
 @posix
@@ -173,15 +265,9 @@ def test_a_workspace_named_by_a_relative_path(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     workspace = paths.Workspace(Path("notes"))
     monkeypatch.chdir("/")
-    paths.prepare_derived(workspace)
-    assert (tmp_path / "notes" / ".commonplace" / ".gitignore").is_file()
-
-
-def test_derived_folder_must_not_lead_outside(tmp_path: Path) -> None:
-    make(tmp_path, "work/", "elsewhere/")
-    (tmp_path / "work" / ".commonplace").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OutsideRoots):
-        paths.prepare_derived(Workspace(tmp_path / "work"))
+    assert workspace.state == paths.Workspace(tmp_path / "notes").state
+    paths.prepare_state(workspace)
+    assert list(paths.known_states()) == [(tmp_path / "notes", workspace.state)]
 
 
 def test_file_inside_is_read(root: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.bench import evaluation
 from commonplace.bench import questions as sets_of
 from commonplace.bench.evaluation import Evaluation, Options
@@ -84,7 +85,7 @@ def test_the_first_run_takes_the_vectors_of_the_workspace_itself(queries: Path, 
         options = Options(settings=fake, cache=tmp_path, **settings)  # type: ignore[arg-type]
         with evaluation.open_workspace(folder, options) as memory:
             assert memory.sync().reused == mine
-    (folder / ".commonplace" / "index.sqlite").write_bytes(b"damaged")
+    Workspace(folder).index.write_bytes(b"damaged")
     with evaluation.open_workspace(folder, Options(settings=fake, cache=tmp_path / "other")) as memory:
         assert memory.sync().embedded == own
 
@@ -250,10 +251,14 @@ def test_words_alone_take_nothing(queries: Path, remote: Server) -> None:
     assert (expected.texts, expected.dollars) == (0, 0)
 
 
-def test_questions_of_an_evaluation_are_not_recorded(queries: Path, tmp_path: Path) -> None:
+def test_questions_of_an_evaluation_are_not_recorded(
+    queries: Path, tmp_path: Path, private_home: Path
+) -> None:
     options = evaluation.Options(mode="lexical", cache=tmp_path / "cache")
     with evaluation.open_workspace(queries.parent / "workspaces" / "ada", options) as memory:
         memory.sync(embed=False)
         assert memory.search("gateway", mode="lexical").hits
         assert memory.usage().questions == 0
-    assert [path for folder in (queries.parent, tmp_path) for path in folder.rglob("usage*")] == []
+    assert [
+        path for folder in (private_home, queries.parent, tmp_path) for path in folder.rglob("usage*")
+    ] == []

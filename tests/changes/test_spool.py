@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -17,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.base import paths, records
+from commonplace.base import paths
 from commonplace.base.atomic import locked
-from commonplace.base.errors import ConfigError, NoteUnreadable, OutsideRoots
+from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.changes.spool import Drained, Spool, Waiting, decode, encode
 from commonplace.types import Entry, Provenance
 
@@ -71,12 +70,12 @@ def test_nothing_is_made_before_there_is_something_to_keep(spool: Spool) -> None
     assert spool.empty
     assert spool.waiting() == Waiting(0, 0, 0)
     assert spool.drain(lambda entries: None) == Drained()
-    assert not spool.workspace.derived.exists()
+    assert not spool.workspace.state.exists()
 
 
 def test_what_is_secret_or_private_reaches_no_file(spool: Spool) -> None:
     spool.append(entry(f"token {SECRET} <private>the diagnosis</private> kept", heading=f"with {SECRET}"))
-    raw = b"".join(path.read_bytes() for path in spool.workspace.derived.rglob("*") if path.is_file())
+    raw = b"".join(path.read_bytes() for path in spool.workspace.state.rglob("*") if path.is_file())
     assert SECRET.encode() not in raw
     assert b"diagnosis" not in raw
     assert b"kept" in raw
@@ -97,18 +96,12 @@ def test_batches_hold_entries_of_one_day_in_order(spool: Spool) -> None:
     assert batches == [["a", "b"], ["c"], ["d", "e"]]
 
 
-def signed(value: object) -> bytes:
-    assert isinstance(value, dict)
-    return records.seal("spool", {name: one for name, one in value.items() if name != records.MEMBER})
-
-
 @pytest.mark.parametrize(
     "damage",
     [b"{\n", b"[1]\n", b'{"text": 3, "at": "2026-02-13"}\n', b'{"text": "x", "at": "soon"}\n', b"\xff\xfe\n",
      b'{"text": "x", "at": "2026-02-13", "heading": 1}\n', b'{"text": " ", "at": "2026-02-13"}\n'],
 )  # fmt: skip
 def test_damaged_lines_are_set_aside(spool: Spool, damage: bytes) -> None:
-    damage = signed(json.loads(damage)) if damage.startswith(b'{"') else damage
     spool.append(entry("before"))
     with open(spool.path, "ab") as file:
         file.write(damage)
@@ -133,32 +126,9 @@ def test_a_cut_last_line_spoils_no_other(spool: Spool) -> None:
 
 def test_a_writer_that_nobody_knows_is_not_trusted(spool: Spool) -> None:
     line = encode(entry("x", provenance=Provenance("owner"))).replace(b'"owner"', b'"king"')
-    with pytest.raises(records.Unsigned):
-        decode(line)
-    read = decode(signed(json.loads(line))).provenance
+    read = decode(line).provenance
     assert read is not None
     assert read.by == "untrusted"
-
-
-def test_entries_of_somebody_else_are_written_as_a_strangers(
-    spool: Spool, caplog: pytest.LogCaptureFixture
-) -> None:
-    planted = (
-        b'{"at": "2026-02-13T09:30:00", "text": "x", "long_term": true, "provenance": {"by": "owner"}}\n'
-    )
-    spool.append(entry("before"))
-    with open(spool.path, "ab") as file:
-        file.write(planted + planted.replace(b"}}", b'}, "signature": "%b"}' % (b"0" * 32)))
-    spool.append(entry("after"))
-    written: list[Entry] = []
-    spool.drain(written.extend)
-    assert [one.text for one in written] == ["before", "x", "x", "after"]
-    strangers = [one for one in written if one.text == "x"]
-    assert [one.provenance for one in strangers] == [Provenance("untrusted")] * 2
-    assert not any(one.long_term for one in strangers)
-    assert spool.waiting() == Waiting(0, 0, 0)
-    (message,) = caplog.messages
-    assert "come from another home; they stand in memory/2026-02-13.md, marked by: untrusted" in message
 
 
 def test_nothing_says_how_far_a_claim_is_but_a_mark_of_ours(spool: Spool) -> None:
@@ -179,11 +149,12 @@ def test_what_is_larger_than_a_spool_is_no_claim(spool: Spool) -> None:
     with open(spool.workspace.spool / "claimed-0.jsonl", "wb") as file:
         file.truncate(1 << 40)
     assert taken(spool) == ["x"]
-    assert records.foreign(spool.workspace.files) == ["spool/claimed-0.jsonl"]
+    assert spool.waiting() == Waiting(0, 0, 0)
+    assert (spool.workspace.spool / "aside-claimed-0.jsonl").stat().st_size == 1 << 40
 
 
 def test_a_full_spool_refuses_and_says_so_once(workspace: paths.Workspace) -> None:
-    spool = Spool(workspace, max_bytes=400)
+    spool = Spool(workspace, max_bytes=260)
     taken = [spool.append(entry("x" * 60)) for _ in range(5)]
     assert taken == [True, True, False, False, False]
     assert spool.waiting() == Waiting(2, 0, 3)
@@ -272,12 +243,12 @@ def test_one_drains_at_a_time(spool: Spool) -> None:
     assert taken(spool) == ["a"]
 
 
-def test_a_spool_that_leads_out_of_the_workspace_is_refused(spool: Spool, tmp_path: Path) -> None:
+def test_a_spool_that_leads_out_of_the_state_is_refused(spool: Spool, tmp_path: Path) -> None:
     outside = tmp_path / "elsewhere"
     outside.mkdir()
-    spool.workspace.derived.mkdir()
+    paths.prepare_state(spool.workspace)
     spool.workspace.spool.symlink_to(outside)
-    with pytest.raises(OutsideRoots):
+    with pytest.raises(NoteUnreadable, match="symlink"):
         spool.append(entry("x"))
     assert list(outside.iterdir()) == []
 
@@ -302,7 +273,7 @@ def test_a_link_among_its_files_brings_nothing_in_and_lets_nothing_out(spool: Sp
     spool.aside.symlink_to(target)
     report = spool.drain(lambda entries: None)
     assert (report.written, report.trouble) == (1, "")
-    assert (spool.workspace.derived / "foreign" / "spool" / "claimed-0.jsonl").is_symlink()
+    assert claim.with_name("aside-claimed-0.jsonl").is_symlink()
     with open(spool.path, "wb") as file:
         file.write(b"{cut\n")
     assert "remove" in spool.drain(lambda entries: None).trouble

@@ -37,7 +37,7 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
     (tmp_path / "docs" / "白茶 1.md").write_text("# White tea\n")
     run("collection", "add", str(tmp_path / "docs"))
     Workspace(workspace).settings.write_text("[agents.scout.search]\nlimit = 5\n")
-    (workspace / ".commonplace" / "history" / "20260213-100000-abcdef").mkdir(parents=True)
+    (Workspace(workspace).history / "20260213-100000-abcdef").mkdir(parents=True)
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text("")
     (workspace / "MEMORY.md").write_text("# Memory\n\n## Tea\n\n- White.\n\n## People & places\n\n- Lin.\n")

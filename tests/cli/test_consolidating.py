@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.base.paths import Workspace
 from commonplace.cli.upkeep import described
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.schedule import due
@@ -63,7 +64,7 @@ def test_an_estimate_asks_nothing(run: Run, twice: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "fake")
     told = run("consolidate", "--estimate", "--days", "366").stdout
     assert "statements" in told
-    assert not (twice.parent / ".commonplace" / "ledger.sqlite").exists() or run("costs").stdout == ""
+    assert not Workspace(twice.parent).ledger.exists() or run("costs").stdout == ""
 
 
 def test_a_model_that_answers_nonsense_changes_nothing(

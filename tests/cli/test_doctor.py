@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.paths import Workspace
 from commonplace.cli import hook
 from commonplace.config import user_file
 from commonplace.diagnosis import examination
@@ -73,7 +74,7 @@ def test_a_note_of_a_collection_is_named_with_it(run: Run, fine: Path, tmp_path:
 
 
 def test_something_wrong_ends_with_1(run: Run, fine: Path) -> None:
-    (fine / ".commonplace" / "index.sqlite").write_bytes(os.urandom(9000))
+    Workspace(fine).index.write_bytes(os.urandom(9000))
     result = run("doctor")
     assert result.exit_code == 1
     assert result.stderr == ""

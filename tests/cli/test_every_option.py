@@ -292,7 +292,7 @@ def test_init_without_a_folder_makes_this_one_a_workspace(program: Program, tmp_
     here.mkdir()
     done = program("init", ".", cwd=here)
     assert done.stdout.decode().startswith(f"workspace {here}: made ")
-    assert sorted(path.name for path in here.iterdir()) == [".commonplace", "MEMORY.md", "memory"]
+    assert sorted(path.name for path in here.iterdir()) == ["MEMORY.md", "memory"]
 
 
 def test_init_where_a_file_stands_is_an_error(run: Run, tmp_path: Path) -> None:

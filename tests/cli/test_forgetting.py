@@ -9,6 +9,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent.tools import call
+from commonplace.base.paths import Workspace
 from commonplace.cli import session
 from commonplace.edit.forget import journal, selection, stores
 from commonplace.edit.forget.targets import Targets
@@ -61,16 +62,6 @@ def test_what_stands_in_a_collection_alone_is_named_with_the_place(
     assert here.exit_code == 0
     assert "nothing of it is found here any more" in here.stderr
     assert (tmp_path / "work" / "w.md").read_text() == "- Zorblax works here.\n"
-
-
-def test_a_record_that_was_set_aside_is_no_temporary_file(run: Run, workspace: Path) -> None:
-    aside = workspace / ".commonplace" / "foreign" / "consolidated.json"
-    aside.parent.mkdir(parents=True)
-    aside.write_text('{"at": "Zorblax"}')
-    result = run("forget", "--person", "Zorblax", "--yes")
-    assert result.exit_code == 0, result.stderr
-    assert "records that were set aside (.commonplace/foreign/consolidated.json): 1" in result.stdout
-    assert not aside.exists()
 
 
 def test_undo_says_that_a_forgetting_cannot_be_undone(run: Run, workspace: Path) -> None:
@@ -185,7 +176,7 @@ def test_json_says_the_same(run: Run) -> None:
 
 
 def test_resume_carries_on(program: Program, workspace: Path) -> None:
-    folder = workspace / ".commonplace" / "erasing"
+    folder = Workspace(workspace).erasing
     folder.mkdir(parents=True)
     journal.write(folder / "20260213-000000-abcdef.json", Targets(people=("Lin",)))
     assert program("forget", "--resume").returncode == 0
@@ -200,7 +191,7 @@ PENDING = "20260213-000000-abcdef.json"
 @pytest.fixture
 def pending(workspace: Path) -> Path:
     """A forgetting of Lin that somebody began."""
-    path = workspace / ".commonplace" / "erasing" / PENDING
+    path = Workspace(workspace).erasing / PENDING
     path.parent.mkdir(parents=True)
     journal.write(path, Targets(people=("Lin",)))
     return path
@@ -245,7 +236,7 @@ def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: 
     told = "interrupted; not all forgotten yet: Lin; carry on with: commonplace forget --resume"
     assert (result.exit_code, told in result.stderr) == (130, True)
     assert run("forget", "--resume").exit_code == 0
-    assert not (workspace / ".commonplace" / "erasing").exists()
+    assert not (Workspace(workspace).erasing).exists()
 
 
 def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent import client_events
+from commonplace.base.paths import Workspace
 from commonplace.cli import hook
 from commonplace.servers import local
 from tests.cli.conftest import command, environment
@@ -115,9 +116,7 @@ def test_what_a_tool_did_is_written_down(
         monkeypatch.setenv("COMMONPLACE_SERVER_START", "never")
     assert run(workspace, RAN, "--debug") == ""
     until(
-        lambda: any(
-            b"make all" in path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl")
-        )
+        lambda: any(b"make all" in path.read_bytes() for path in Workspace(workspace).state.rglob("*.jsonl"))
     )
     run(workspace, event("Stop"), "--debug")
     until(lambda: any("Ran make all" in path.read_text() for path in (workspace / "memory").glob("*.md")))
@@ -244,7 +243,7 @@ def test_a_locked_index_is_no_trouble(workspace: Path) -> None:
         "c.execute('pragma locking_mode=exclusive'); c.execute('begin exclusive'); print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
-        [command()[0], "-c", program, str(workspace / ".commonplace" / "index.sqlite")],
+        [command()[0], "-c", program, str(Workspace(workspace).index)],
         stdout=subprocess.PIPE,
     ) as holder:
         assert holder.stdout is not None
@@ -266,7 +265,7 @@ def test_a_hook_leaves_no_child_that_holds_the_clients_pipes(workspace: Path) ->
         command("-w", workspace, "hook"), input=RAN, capture_output=True, env=environment(), timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    until(lambda: list((workspace / ".commonplace").rglob("*.jsonl")))
+    until(lambda: list(Workspace(workspace).state.rglob("*.jsonl")))
 
 
 @pytest.mark.parametrize(
@@ -351,7 +350,7 @@ def test_the_session_of_a_hook_is_forgotten_with_everything_of_it(workspace: Pat
     subprocess.run(
         command("-w", workspace, "hook", "--debug"), input=RAN, check=True, env=environment(), timeout=60
     )
-    folder = workspace / ".commonplace" / "observing"
+    folder = Workspace(workspace).state / "observing"
     until(lambda: folder.is_dir() and os.listdir(folder))
     assert run("forget", "--session", "s1", "--yes").exit_code == 0
     assert os.listdir(folder) == []

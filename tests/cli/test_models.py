@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from commonplace import config
+from commonplace.base.paths import Workspace
 from commonplace.memory import Memory
 from commonplace.providers.cache import vectors_file
 from commonplace.providers.catalog import EMBEDDERS, LLMS
@@ -217,11 +218,11 @@ def test_a_model_that_changes_its_length_behind_its_name_is_refused(
         return Reply({"data": [{"index": place, "embedding": row} for place, row in enumerate(rows)]})
 
     def lengths() -> list[int]:
-        with closing(apsw.Connection(str(workspace / ".commonplace" / "index.sqlite"))) as index:
+        with closing(apsw.Connection(str(Workspace(workspace).index))) as index:
             return [row[0] for row in index.execute("SELECT DISTINCT length(vector) FROM vectors")]
 
     def renew() -> None:
-        for file in (workspace / ".commonplace").glob("index.sqlite*"):
+        for file in Workspace(workspace).index.parent.glob("index.sqlite*"):
             file.unlink()
         done = run("sync")
         assert done.exit_code == 0, done.output
@@ -235,7 +236,7 @@ def test_a_model_that_changes_its_length_behind_its_name_is_refused(
     told = "its vectors have 32 dimensions, those of the index 64; give it the former model again, or delete "
     done = run("sync")
     assert (done.exit_code, told in done.stderr) == (1, True), done.output
-    assert ".commonplace/index.sqlite*, then `commonplace sync`" in done.stderr
+    assert "/index.sqlite*, then `commonplace sync`" in done.stderr
     assert lengths() == [64]
     done = run("search", "When is the deploy?", "--format", "json")
     assert (done.exit_code, told in done.stderr) == (0, True), done.output

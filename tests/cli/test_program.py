@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.paths import Workspace
 from tests.cli.conftest import Program, Run, command, environment
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "sqlite_vec", "rich", "yaml", "watchfiles", "tomlkit"]
@@ -187,7 +188,7 @@ def test_ctrl_c_ends_a_sync_and_the_next_one_goes_on(workspace: Path) -> None:
     process = subprocess.Popen(
         command("-w", workspace, "sync"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     )
-    index = workspace / ".commonplace" / "index.sqlite"
+    index = Workspace(workspace).index
     _wait_until(lambda: index.exists() or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
+from commonplace.base.paths import Workspace
 from commonplace.notes import layout, writes
 from tests.cli.conftest import Run
 
@@ -78,7 +79,7 @@ def test_what_stands_again_is_not_written_twice(run: Run, workspace: Path, lost:
 def test_copies_are_deleted(run: Run, workspace: Path, lost: list[str]) -> None:
     assert run("restore", "--discard", lost[0]).stdout == f"deleted {lost[0]}\n"
     assert run("restore", "--discard").stdout == f"deleted {lost[1]}\n"
-    assert list((workspace / writes.COPIES).iterdir()) == []
+    assert list((Workspace(workspace).state / writes.COPIES).iterdir()) == []
 
 
 def test_a_note_that_is_gone_is_made_anew_and_whose_note_is_not_known_is_copied_by_hand(
@@ -87,9 +88,9 @@ def test_a_note_that_is_gone_is_made_anew_and_whose_note_is_not_known_is_copied_
     (workspace / NOTE).unlink()
     assert run("restore", lost[0]).stdout == f"{NOTE}: 1 line put back\n"
     assert len((workspace / NOTE).read_text().splitlines()) == 1
-    (workspace / f"{writes.COPIES}/{lost[1]}.told").unlink()
+    (Workspace(workspace).state / f"{writes.COPIES}/{lost[1]}.told").unlink()
     assert "an unknown note, 1 line" in run("restore").stdout
     result = run("restore", lost[1])
     assert result.exit_code == 1
     assert "its note is not known; copy what you miss by hand" in result.stderr
-    assert len(list((workspace / writes.COPIES).glob("*.md"))) == 1
+    assert len(list((Workspace(workspace).state / writes.COPIES).glob("*.md"))) == 1

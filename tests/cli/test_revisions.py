@@ -15,7 +15,6 @@ import pytest
 from commonplace.base import paths
 from commonplace.changes import runs, transaction
 from commonplace.types.changes import About, Change, Run
-from tests.attacks import folders
 from tests.cli.conftest import Program, environment
 from tests.cli.conftest import Run as Command
 
@@ -78,22 +77,6 @@ def test_one_run_is_told_with_its_reason_and_diff(run: Command, workspace: Path)
     assert "no such run" in unknown.stderr
 
 
-def test_looking_moves_no_record_of_somebody_else(run: Command, workspace: Path) -> None:
-    made(workspace)
-    folders.begun(workspace, workspace)
-    for words in (("log",), ("log", "--diff"), ("undo", "--dry-run")):
-        result = run(*words)
-        assert result.exit_code == 0, result.stderr
-        assert folders.PLANTED not in result.stdout
-    assert "passed over" in run("log").stderr
-    assert "the line of its signing.key" in run("log").stderr
-    assert (workspace / ".commonplace" / "history" / folders.LAST_RUN).exists()
-    assert not (workspace / ".commonplace" / "foreign").exists()
-    assert "`commonplace sync` does it" in run("trust").stderr
-    assert run("undo", "--yes").exit_code == 0  # which changes notes
-    assert (workspace / ".commonplace" / "foreign" / "history" / folders.LAST_RUN).exists()
-
-
 def test_an_undo_puts_back_and_is_found_by_the_next_search(run: Command, workspace: Path) -> None:
     before = (workspace / "MEMORY.md").read_bytes()
     made(workspace)
@@ -125,7 +108,7 @@ def test_a_refusal_is_one_line_and_changes_nothing(run: Command, workspace: Path
 
 def test_a_record_that_is_damaged_is_named_beside_the_rest(run: Command, workspace: Path) -> None:
     first = made(workspace)
-    (workspace / ".commonplace" / "history" / first.id / "run.json").write_text("{")
+    (paths.Workspace(workspace).history / first.id / "run.json").write_text("{")
     result = run("log")
     assert result.exit_code == 3
     assert f"the record of {first.id} is damaged" in result.stderr
@@ -167,4 +150,4 @@ def test_neither_needs_more_than_the_record(program: Program, workspace: Path) -
     made(workspace)
     done = program("log")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert not (workspace / ".commonplace" / "index.sqlite").exists()
+    assert not paths.Workspace(workspace).index.exists()

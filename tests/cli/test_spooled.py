@@ -84,7 +84,7 @@ def _findings(said: object) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", ["entries.jsonl", "claimed-0.jsonl", "damaged.jsonl"])
 def test_a_file_that_is_far_too_large_is_not_read(run: Run, workspace: Path, name: str) -> None:
-    folder = workspace / ".commonplace" / "spool"
+    folder = paths.Workspace(workspace).spool
     folder.mkdir(parents=True)
     with open(folder / name, "wb") as file:
         file.truncate(1 << 40)  # nobody reads that much in the time of a test, nor holds it

@@ -114,7 +114,7 @@ def test_a_record_that_is_off_says_so(run: Run, workspace: Path, monkeypatch: py
 
 def test_a_damaged_record_is_one_line_with_the_remedy(run: Run, workspace: Path) -> None:
     asked(run)
-    (workspace / ".commonplace" / "usage.sqlite-wal").unlink()  # which would make it whole again
+    Workspace(workspace).usage.with_name("usage.sqlite-wal").unlink()  # which would make it whole again
     Workspace(workspace).usage.write_bytes(b"no database at all" * 500)
     result = run("usage")
     assert result.exit_code == 1

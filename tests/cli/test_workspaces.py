@@ -94,7 +94,7 @@ def test_no_command_but_init_makes_a_workspace_in_another(folders: list[Path], l
 
 def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     project = folders[0] / "project"
-    assert "made .commonplace" in out("init", project)
+    assert "made MEMORY.md" in out("init", project)
     monkeypatch.chdir(project)
     assert str(project) in out("workspaces", "list", "--format", "json")
     out("remember", "The lighthouse.")

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import tokens
+from commonplace.base.paths import Workspace
 from commonplace.config.settings import Prompt
 from commonplace.servers import local
 from tests.cli.conftest import command, environment
@@ -134,4 +135,4 @@ def check_notes(workspace: Path, agent: str) -> None:
     assert "Thursdays" not in text
     assert SIGNER not in text
     assert FRAME not in text
-    assert os.stat(workspace / ".commonplace").st_mode & 0o077 == 0
+    assert os.stat(Workspace(workspace).state).st_mode & 0o077 == 0

@@ -31,9 +31,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def indexed(workspace: Path) -> Path:
     """The workspace with an index that is up to date."""
-    from commonplace.base.paths import Workspace, prepare_derived
-
-    prepare_derived(Workspace(workspace))
     with Memory.open(workspace) as memory:
         memory.sync()
     return workspace

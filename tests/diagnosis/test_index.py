@@ -12,12 +12,9 @@ import pytest
 
 from commonplace.base import snapshot
 from commonplace.base.locks import locked
-from commonplace.base.paths import Workspace, fallback_index, lock_file
-from commonplace.chunking.settings import DEFAULT
+from commonplace.base.paths import Workspace, lock_file
 from commonplace.config import user_file
 from commonplace.diagnosis import index
-from commonplace.index import changes
-from commonplace.index.sqlite import schema
 from commonplace.memory import Memory
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check, states
@@ -32,7 +29,7 @@ Change = Callable[..., None]
 
 @pytest.fixture
 def path(indexed: Path) -> Path:
-    return indexed / ".commonplace" / "index.sqlite"
+    return Workspace(indexed).index
 
 
 @pytest.fixture
@@ -72,11 +69,11 @@ def test_no_workspace(case: Present, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"no database at all, " * 500, b"SQLite format 3\0" + os.urandom(9000)])
-def test_a_file_that_is_no_database(case: Present, path: Path, data: bytes) -> None:
+def test_a_file_that_is_no_database(case: Present, indexed: Path, path: Path, data: bytes) -> None:
     path.write_bytes(data)
     assert wrong(case) == {"index.opens": "wrong"}
     assert found(case)["index.opens"].remedy.startswith("commonplace sync")
-    with Memory.open(path.parents[1]) as memory:
+    with Memory.open(indexed) as memory:
         memory.sync()  # which is what the remedy says
     assert wrong(case) == {}
 
@@ -121,37 +118,20 @@ def test_how_far_the_check_came(
     assert found(case)["index.integrity"].state == state
 
 
-def made_with(name: str, value: str) -> tuple[str, str]:
-    """Statements that make an index one that another version of ours has made."""
-    signature = schema.signature({"schema": schema.VERSION, **changes.identity(DEFAULT), name: value})
-    return (
-        f"UPDATE meta SET value = '{value}' WHERE key = '{name}'",
-        f"UPDATE meta SET value = '{signature}' WHERE key = 'signature'",
-    )
-
-
 def test_an_index_from_elsewhere(case: Present, change: Change) -> None:
-    change("DELETE FROM meta WHERE key = 'signature'")
-    assert states(index.examine(case())) == {"index.file": "ok", "index.identity": "warning"}
-    assert "came from elsewhere" in found(case)["index.identity"].told
-
-
-def test_an_index_of_another_key(case: Present, change: Change) -> None:
-    change(f"UPDATE meta SET value = '{'0' * 32}' WHERE key = 'signature'")
-    told = found(case)["index.identity"]
-    assert told.state == "warning"
-    assert "was made with another key" in told.told
-    assert told.remedy.startswith("add the line of that home's signing.key to yours")
+    change("DROP TABLE meta", "CREATE TABLE others(x)")
+    assert states(index.examine(case())) == {"index.file": "ok", "index.opens": "warning"}
+    assert found(case)["index.opens"].remedy.startswith("commonplace sync")
 
 
 def test_another_version(case: Present, change: Change) -> None:
-    change(*made_with("chunking", "other"))
+    change("UPDATE meta SET value = 'other' WHERE key = 'chunking'")
     assert wrong(case) == {"index.identity": "warning"}
     assert "chunking changed" in found(case)["index.identity"].told
 
 
 def test_of_another_schema_nothing_more_is_asked(case: Present, change: Change) -> None:
-    change(*made_with("schema", "other"), "DROP TABLE vectors")
+    change("UPDATE meta SET value = 'other' WHERE key = 'schema'", "DROP TABLE vectors")
     assert states(index.examine(case())) == {"index.file": "ok", "index.identity": "warning"}
 
 
@@ -221,19 +201,6 @@ def test_most_of_the_text_in_another_script(case: Present, indexed: Path) -> Non
     one = found(case)["index.scripts"]
     assert (one.state, one.remedy) == ("warning", "commonplace models use fastembed")
     assert "67% of the passages" in one.told
-
-
-def test_an_index_elsewhere(case: Present, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = fallback_index(indexed)
-    other.parent.mkdir(parents=True)
-    shutil.copy(indexed / ".commonplace" / "index.sqlite", other)
-    assert wrong(case) == {"index.elsewhere": "warning"}
-    may = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
-    assert wrong(case) == {}
-    (indexed / ".commonplace" / "index.sqlite").unlink()
-    assert str(other) in found(case)["index.file"].told
-    assert wrong(case) == {}
 
 
 def test_what_a_writer_has_in_its_log_counts(case: Present, path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_folder_of_caches_that_is_a_file(case: Present, private_home: Path) ->
 def test_files_of_another_user_are_named_with_one_command(case: Present, tmp_path: Path) -> None:
     given = case()
     assert given.workspace is not None
-    given.workspace.files.create(".commonplace/writes/x.json", b"1")
+    given.workspace.files.create("sessions/x.jsonl", b"1")
     assert states(permissions.owners(given)) == {"permissions.owners": "ok"}
     root = given.workspace.root
     os.chown(root, 1234, 1234)
@@ -103,11 +103,11 @@ def test_files_of_another_user_are_named_with_one_command(case: Present, tmp_pat
     (root / "memory" / "shared.md").write_text("x")
     (root / "memory" / "shared.md").chmod(0o666)  # which its owner shares on purpose
     assert states(permissions.owners(given)) == {"permissions.owners": "ok"}
-    os.chown(root / ".commonplace" / "writes" / "x.json", 0, 0)
+    os.chown(root / "sessions" / "x.jsonl", 0, 0)
     (root / "memory" / "closed.md").write_text("x")
     (root / "memory" / "closed.md").chmod(0o600)
     found = by_check(permissions.owners(given))["permissions.owners"]
     assert found.state == "wrong"
     assert "2 files of another user (0; 0 is `sudo`)" in found.told
-    assert ".commonplace/writes/x.json, memory/closed.md" in found.told
-    assert found.remedy == f"sudo chown -hR 1234 {root / '.commonplace'} {root / 'memory'}"
+    assert "sessions/x.jsonl, memory/closed.md" in found.told
+    assert found.remedy == f"sudo chown -hR 1234 {root / 'sessions'} {root / 'memory'}"

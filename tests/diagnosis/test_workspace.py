@@ -1,4 +1,4 @@
-"""The workspace: missing, read-only, without its .gitignore, with folders closed and links that leave."""
+"""The workspace: missing, read-only, with folders closed and links that leave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ def test_a_workspace_that_is_fine(case: Present, indexed: Path) -> None:
     assert states(checks.folder(case())) == {
         "workspace.folder": "ok",
         "workspace.writable": "ok",
-        "workspace.ignore": "ok",
     }
     assert states(checks.tree(case())) == {"workspace.folders": "ok"}
 
@@ -36,11 +35,6 @@ def test_a_folder_of_a_workspace_names_the_one_around(tmp_path: Path) -> None:
     inner = tmp_path / "outer" / "memory"
     found = by_check(checks.folder(present(str(inner))))["workspace.folder"]
     assert (found.state, f"lies in the workspace {tmp_path / 'outer'}" in found.told) == ("wrong", True)
-    (inner / ".commonplace").mkdir()
-    found = by_check(checks.folder(present(str(inner))))["workspace.nested"]
-    assert (found.state, found.remedy.split(",")[0]) == ("warning", f"rm -r {inner / '.commonplace'}")
-    (inner / "MEMORY.md").touch()
-    assert "workspace.nested" not in states(checks.folder(present(str(inner))))
 
 
 def test_none_at_all(nobody: Path) -> None:
@@ -55,7 +49,6 @@ def test_nothing_can_be_written(case: Present, indexed: Path, monkeypatch: pytes
     found = by_check(checks.folder(case()))["workspace.writable"]
     assert found.state == "warning"
     assert str(indexed) in found.told
-    assert "the index there is used as it stands" in found.told
     assert found.remedy.startswith("chmod u+w ")
     status = os.statvfs(indexed)
     readonly = os.statvfs_result([*status[:8], status.f_flag | os.ST_RDONLY, status[9]])
@@ -73,22 +66,6 @@ def test_a_closed_workspace(case: Present, workspace: Path) -> None:
         assert states(checks.folder(case()))["workspace.folder"] == "wrong"
     finally:
         workspace.chmod(0o755)
-
-
-def test_gitignore(case: Present, indexed: Path, tmp_path: Path) -> None:
-    (indexed / ".commonplace" / ".gitignore").unlink()
-    found = by_check(checks.folder(case()))["workspace.ignore"]
-    assert (found.state, found.remedy) == ("warning", "commonplace init")
-
-
-def test_a_derived_folder_that_leads_out(case: Present, workspace: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (workspace / ".commonplace").symlink_to(tmp_path / "out")
-    assert states(checks.folder(case()))["workspace.ignore"] == "wrong"
-
-
-def test_no_derived_folder_yet(case: Present) -> None:
-    assert states(checks.folder(case()))["workspace.ignore"] == "ok"
 
 
 def test_links(case: Present, workspace: Path, tmp_path: Path) -> None:

@@ -48,5 +48,4 @@ def memory(root: Path) -> Memory:
 
 def notes(root: Path) -> dict[str, bytes]:
     """Every note of a workspace with its bytes."""
-    found = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.md"))}
-    return {path: data for path, data in found.items() if not path.startswith(".commonplace/")}
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.md"))}

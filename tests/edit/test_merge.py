@@ -152,12 +152,13 @@ def test_what_is_forgotten_after_it_was_saved_over_is_not_offered_and_leaves_no_
         found, _ = editing.overwritten()
         assert found is not None
         assert [line for line in found.diff.splitlines() if line[:1] in "+-"][2:] == ["-- The gate is red."]
-    assert not list((workspace.derived / "locks").glob("editing-*"))
+    assert not list((workspace.locks).glob("editing-*"))
 
 
 def held(workspace: paths.Workspace) -> str:
-    """All that the files of a workspace say, but for its database."""
-    files = (path for path in workspace.root.rglob("*") if path.is_file() and ".sqlite" not in path.name)
+    """All that the files of a workspace and of its state say, but for databases."""
+    every = [*workspace.root.rglob("*"), *workspace.state.rglob("*")]
+    files = (path for path in every if path.is_file() and ".sqlite" not in path.name)
     return "".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 
 

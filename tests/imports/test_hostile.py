@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import PreviewOutdated
+from commonplace.base.paths import Workspace
 from commonplace.changes import transaction
 from commonplace.imports import kinds
 from commonplace.memory import Memory, create
@@ -79,9 +80,12 @@ def test_the_same_thing_twice_at_its_source_is_one_entry(root: Path) -> None:
     assert written(root)["memory/mem0.md"].count("<!-- by: agent") == 1
 
 
-def test_a_record_that_is_not_ours_is_not_believed(root: Path) -> None:
-    record = root / ".commonplace" / "imports.json"
-    record.write_text(json.dumps({"imports": [{"run": "", "files": {"x": ["", "", {}]}}]}))
+def test_a_record_that_is_damaged_or_came_with_the_folder_is_not_believed(root: Path) -> None:
+    record = Workspace(root).imports
+    planted = root / ".commonplace" / "imports.json"
+    for path in (record, planted):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"imports": [{"run": "", "files": {"x": ["", "", {}]}}]}))
     carry(root, Fact("1", "Once."))
     assert "Once." in written(root)["memory/mem0.md"]
     assert carry(root, Fact("1", "Once.")).run == ""  # type: ignore[attr-defined]

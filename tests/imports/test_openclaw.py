@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
+from commonplace.base.paths import Workspace
 from commonplace.changes import undo
 from commonplace.imports import openclaw
 from commonplace.memory import Memory
@@ -73,7 +74,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(root: Path, home: Path, brin
     shown = bring(home, dry_run=True, show=True)
     assert written(root) == before
     assert config.load(root).collections == {}
-    assert not (root / ".commonplace" / "imports.json").exists()
+    assert not Workspace(root).imports.exists()
     assert "+- Mira maintains billing." in shown.diff
     done = bring(home)
     assert (shown.files, shown.settings) == (done.files, done.settings)
@@ -81,12 +82,12 @@ def test_a_dry_run_says_the_same_and_writes_nothing(root: Path, home: Path, brin
 
 def test_a_second_import_writes_nothing(root: Path, home: Path, bring: Bring) -> None:
     bring(home)
-    before, record = written(root), (root / ".commonplace" / "imports.json").read_bytes()
+    before, record = written(root), Workspace(root).imports.read_bytes()
     again = bring(home)
     assert {file.outcome for file in again.files} | {one.outcome for one in again.settings} == {"same"}
     assert again.run == ""
     assert written(root) == before
-    assert (root / ".commonplace" / "imports.json").read_bytes() == record
+    assert Workspace(root).imports.read_bytes() == record
 
 
 def test_what_has_changed_there_is_brought_up_to_date(root: Path, home: Path, bring: Bring) -> None:
@@ -164,7 +165,7 @@ def test_the_home_and_its_workspace_are_the_same_source(root: Path, home: Path, 
 def test_a_lost_record_doubles_nothing(root: Path, home: Path, bring: Bring) -> None:
     bring(home)
     before = written(root)
-    (root / ".commonplace" / "imports.json").unlink()
+    Workspace(root).imports.unlink()
     again = bring(home)
     assert written(root) == before
     assert {file.outcome for file in again.files} <= {"same", "taken"}

@@ -16,6 +16,7 @@ from commonplace import Memory
 from commonplace.base import errors
 from commonplace.base.errors import IndexUnavailable, ProviderError
 from commonplace.base.locks import LockTimeout, locked
+from commonplace.base.paths import Workspace
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import store, sync
 from commonplace.index.sqlite import schema
@@ -52,11 +53,9 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def open_store(root: Path, chunks: ChunkSettings = DEFAULT) -> Store:
-    path = root / ".commonplace" / "index.sqlite"
+    path = Workspace(root).index
     sources = [Source("memory", str(root), ("memory/**/*.md",))]
-    return Store(
-        str(path), lambda: str(root / "cache" / "i.sqlite"), str(path) + ".sync.lock", sources, chunks
-    )
+    return Store(str(path), str(path) + ".sync.lock", sources, chunks)
 
 
 def finds(kept: Store, word: str) -> bool:
@@ -142,7 +141,7 @@ def test_a_deleted_index_is_made_again_whatever_held(
 ) -> None:
     hold(monkeypatch)
     kept.freshen()
-    for file in (root / ".commonplace").glob("index.sqlite*"):
+    for file in Workspace(root).index.parent.glob("index.sqlite*"):
         file.unlink()
     assert kept.freshen() == 0
     assert finds(kept, "walnut")
@@ -223,7 +222,7 @@ def test_a_note_that_is_written_again_while_it_is_looked_at_is_read_once(
 
 def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path) -> None:
     before = kept.opened
-    for file in (root / ".commonplace").glob("index.sqlite*"):
+    for file in Workspace(root).index.parent.glob("index.sqlite*"):
         file.unlink()
     other = open_store(root)
     other.sync(lambda vectors: None)
@@ -238,7 +237,7 @@ def test_while_another_process_syncs_what_is_indexed_answers(
 ) -> None:
     monkeypatch.setattr(store, "SYNC_WAIT_S", 0.05)
     write(root, "b.md", "a brass lamp")
-    with locked(root / ".commonplace" / "index.sqlite.sync.lock"):
+    with locked(f"{Workspace(root).index}.sync.lock"):
         assert kept.freshen() == 1
         assert finds(kept, "walnut")
         with pytest.raises(LockTimeout):
@@ -247,9 +246,9 @@ def test_while_another_process_syncs_what_is_indexed_answers(
 
 
 def test_a_lock_that_cannot_be_opened_stops_no_search(kept: Store, root: Path) -> None:
-    for file in (root / ".commonplace").glob("*.lock"):
+    for file in Workspace(root).index.parent.glob("*.lock"):
         file.unlink()
-    (root / ".commonplace" / "index.sqlite.sync.lock").mkdir()
+    os.mkdir(f"{Workspace(root).index}.sync.lock")
     write(root, "b.md", "a brass lamp")
     assert kept.freshen() == 1
     assert finds(kept, "walnut")
@@ -410,7 +409,7 @@ def holding(root: Path, statement: str) -> Iterator[None]:
         "import apsw, sys\nc = apsw.Connection(sys.argv[1])\nc.execute(sys.argv[2]).fetchall()\n"
         "print('held', flush=True)\nsys.stdin.read()"
     )
-    command = [sys.executable, "-c", program, str(root / ".commonplace" / "index.sqlite"), statement]
+    command = [sys.executable, "-c", program, str(Workspace(root).index), statement]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
@@ -455,8 +454,7 @@ def test_level_3_reads_the_files_whatever_the_settings(
     assert (result.level, len(result.hits)) == (3, 1)
 
 
-def test_a_read_only_workspace_is_indexed_in_the_cache(root: Path, private_home: Path) -> None:
-    (root / ".commonplace").write_text("no folder can be made here")
+def test_nothing_of_an_index_lies_among_the_notes(root: Path, private_home: Path) -> None:
     with Memory.open(root, overrides=FAKE) as memory:
         report = memory.sync()
         assert (report.added, report.embedded) == (1, 1)
@@ -464,6 +462,7 @@ def test_a_read_only_workspace_is_indexed_in_the_cache(root: Path, private_home:
         assert memory.status().index.startswith(str(private_home / "cache"))
     with Memory.open(root, overrides=FAKE) as memory:
         assert memory.sync().unchanged == 1
+    assert [path.name for path in root.iterdir()] == ["memory"]
 
 
 def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
@@ -481,14 +480,14 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
 
 def test_a_running_sync_is_known(kept: Store, root: Path) -> None:
     assert not kept.syncing
-    with locked(root / ".commonplace" / "index.sqlite.sync.lock"):
+    with locked(f"{Workspace(root).index}.sync.lock"):
         assert kept.syncing
     assert not kept.syncing
 
 
 def test_a_sync_that_has_no_index_says_why_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was searched, which a search would have to say."""
-    full = lambda path, fallback, identity, like=None: unusable(identity, "the disk is full")  # noqa: E731
+    full = lambda path, identity, like=None: unusable(identity, "the disk is full")  # noqa: E731
     monkeypatch.setattr("commonplace.index.store.open_index", full)
     with Memory.open(root, overrides=FAKE) as memory:
         with pytest.raises(errors.IndexUnavailable) as caught:

@@ -171,9 +171,7 @@ class Searched:
         followed = Followed(root)
         self.write, self.rest = followed.write, followed.rest
         path = str(root / "index.sqlite")
-        self.store = Store(
-            path, lambda: path, str(root / "lock"), followed.sources, DEFAULT, patience=PATIENCE
-        )
+        self.store = Store(path, str(root / "lock"), followed.sources, DEFAULT, patience=PATIENCE)
 
     def lines(self) -> int:
         assert self.store.freshen() == 0

@@ -19,8 +19,10 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import tokens
+from commonplace.base.paths import Workspace
 from commonplace.changes.spool import Spool
 from commonplace.config.settings import Recall
+from tests.copies import Template
 
 FRAME = "<recalled-notes note="
 KEY = "sk-ant-api03-" + "Zq7Rt2Lm9Xw4" * 4
@@ -108,7 +110,7 @@ def settle(recall_wait_s: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="session")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """A workspace that is indexed, with vectors, to be copied."""
     root = tmp_path_factory.mktemp("indexed")
     for path, text in NOTES.items():
@@ -118,20 +120,20 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         os.utime(file, (1_770_000_000, 1_770_000_000))
     with Memory.open(root) as memory:
         memory.sync()
-    return root
+    return Template(root)
 
 
 @pytest.fixture
-def workspace(indexed: Path, tmp_path: Path, private_home: Path) -> Path:
+def workspace(indexed: Template, tmp_path: Path, private_home: Path) -> Path:
     """A workspace that is indexed, with vectors."""
     settle()
-    return Path(shutil.copytree(indexed, tmp_path / "notes"))
+    return indexed.copied(tmp_path / "notes")
 
 
 @contextmanager
-def locked(index: Path) -> Iterator[None]:
-    """Keep everybody else out of an index."""
-    holder = apsw.Connection(os.fspath(index))
+def locked(workspace: Path) -> Iterator[None]:
+    """Keep everybody else out of the index of a workspace."""
+    holder = apsw.Connection(os.fspath(Workspace(workspace).index))
     holder.execute("PRAGMA locking_mode=exclusive").fetchall()
     holder.execute("BEGIN EXCLUSIVE")
     try:
@@ -151,11 +153,12 @@ def synced(workspace: Path) -> str:
 
 
 def files_with(folder: Path, text: str) -> list[str]:
-    """The files below a folder that hold a text."""
-    data = text.encode()
+    """The files of a workspace, of its state and of its index that hold a text; of another folder its own."""
+    data, workspace = text.encode(), Workspace(folder)
     return sorted(
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
+        str(path.relative_to(place))
+        for place in (folder, workspace.state, workspace.index.parent)
+        for path in place.rglob("*")
         if path.is_file() and data in path.read_bytes()
     )
 
@@ -236,21 +239,23 @@ class Contract:
         assert "Used memory_search" not in notes
 
     def test_a_locked_index_leaves_the_host_its_turn(self, host: Host) -> None:
-        host.say("Hello!", "Hi.")
         settle(0.3)
-        with locked(host.workspace / ".commonplace" / "index.sqlite"):
+        with locked(host.workspace):
             heard = host.more["reopened"]().say("On which day do deploys go out?", "I do not know.")
         assert heard.answer == "I do not know."
         assert blocks(heard.requests[0]) == []
 
     def test_an_index_that_is_gone_or_broken_leaves_the_host_its_turn(self, host: Host) -> None:
         host.say("Hello!", "Hi.")
+        workspace = Workspace(host.workspace)
+        assert workspace.index.exists()
         for suffix in ("", "-wal", "-shm"):
-            (host.workspace / ".commonplace" / f"index.sqlite{suffix}").unlink(missing_ok=True)
+            Path(f"{workspace.index}{suffix}").unlink(missing_ok=True)
         assert host.say("On which day do deploys go out?", "Yes.").answer == "Yes."
-        (host.workspace / ".commonplace" / "index.sqlite").write_bytes(b"no index" * 1000)
+        workspace.index.write_bytes(b"no index" * 1000)
         assert host.say("When does the ferry to Oslo leave?", "Yes.").answer == "Yes."
-        shutil.rmtree(host.workspace / ".commonplace")
+        shutil.rmtree(workspace.index.parent)
+        shutil.rmtree(workspace.state)
         assert host.say("Where is the spare projector?", "Yes.").answer == "Yes."
 
     def test_a_workspace_that_is_gone_leaves_the_host_its_turn(self, host: Host) -> None:

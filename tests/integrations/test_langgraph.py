@@ -212,7 +212,7 @@ def test_a_file_that_was_edited_by_hand_counts(store: NoteStore, workspace: Path
 def test_a_locked_index_keeps_nothing_from_being_stored_and_read(store: NoteStore, workspace: Path) -> None:
     store.close()
     store._items._memory.close()
-    with locked(workspace / ".commonplace" / "index.sqlite"):
+    with locked(workspace):
         store.put(ANN, "tea", {"text": "White."})
         assert store.get(ANN, "tea").value == {"text": "White."}  # type: ignore[union-attr]
 

@@ -125,6 +125,10 @@ class Owner:
     def read(self, path: str) -> str:
         return (self.folder / path).read_bytes().decode()
 
+    def place(self, name: str) -> Path:
+        """Return where the memory has its state or its index."""
+        return Path(json.loads(self.ok("status", "--paths", "--format", "json"))[name])
+
     def _environment(self) -> dict[str, str]:
         source = str(Path(__file__).parents[2] / "src")
         return {**os.environ, "PYTHONPATH": source, "COMMONPLACE_OUTPUT_FRAME": "never", **self.environment}

@@ -32,11 +32,12 @@ HOLDER = "import sys; files = [open(name, 'a') for name in sys.argv[1:]]; print(
 def moved_home(owner: Owner, home: Path) -> None:
     """Give the owner a home with nothing in it, as a fresh container has."""
     folders = {"HOME": home, "XDG_CONFIG_HOME": home / "config", "XDG_CACHE_HOME": home / "cache"}
+    folders["XDG_STATE_HOME"] = home / "state"
     owner.environment |= {name: str(folder) for name, folder in folders.items()}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who has a file open")
-def test_what_waits_from_another_home_is_written_as_a_strangers(owner: Owner, tmp_path: Path) -> None:
+def test_what_waits_is_written_by_the_home_that_keeps_it(owner: Owner, tmp_path: Path) -> None:
     days = {"MEMORY.md": owner.folder / "MEMORY.md", TODAY: owner.note(TODAY, "# Today\n\n- Own line.\n")}
     command = [sys.executable, "-c", HOLDER, *map(str, days.values())]
     memory = owner.memory()
@@ -46,25 +47,20 @@ def test_what_waits_from_another_home_is_written_as_a_strangers(owner: Owner, tm
         for text, options in WAITING.items():
             assert any("waits" in warning for warning in memory.remember(text, **options).warnings)
         holder.communicate()
+    at_first = dict(owner.environment)
     moved_home(owner, tmp_path / "container")
-    done = owner.run("sync")
-    assert done.code == 0, done
-    assert f"they stand in {TODAY}, marked by: untrusted" in done.err
-    assert done.err.count("come from another home") == 1
-    text = owner.read(TODAY)
+    owner.ok("sync")
     assert owner.read("MEMORY.md") == "# Memory\n"
-    assert "<!-- pinned" not in text
-    assert "<!-- by: owner" not in text
-    assert "<recalled-notes" not in text
+    assert owner.read(TODAY) == "# Today\n\n- Own line.\n"
+    owner.environment.clear()
+    owner.environment.update(at_first)
+    owner.ok("sync")
+    text = owner.read(TODAY)
     assert "of kettles" in text
-    for kind in ("plain", "heading", "guessed", "pinned", "claimed", "lasting"):
-        (line,) = (line for line in text.splitlines() if f"The {kind} kettle is red." in line)
-        assert "by: untrusted" in line, line
-        assert "tentative" not in line
-    assert "come from another home" not in owner.run("sync").err
-    assert owner.read(TODAY) == text
-    hits = memory.search("plain kettle", min_score=0.0).hits
-    assert all("untrusted" in hit.labels for hit in hits if "plain kettle" in hit.text)
+    for kind in ("plain", "heading", "guessed", "pinned", "claimed"):
+        assert f"The {kind} kettle is red." in text
+    assert "The lasting kettle is red." in owner.read("MEMORY.md")
+    assert "untrusted" not in text
 
 
 NOTES = {
@@ -77,9 +73,7 @@ NOTES = {
 }
 CHANGED: dict[str, Callable[[dict[str, object]], object]] = {
     "a line added": lambda held: held["notes"][0].update(text="# Memory\n\n- Obey. <!-- pinned -->\n"),  # type: ignore[index]
-    "no signature": lambda held: held.pop("signature"),
-    "another signature": lambda held: held.update(signature="0" * 32),
-    "a signature of another form": lambda held: held.update(signature=[1]),
+    "written anew": lambda held: held.update(version=1),
 }
 
 
@@ -107,7 +101,7 @@ def test_an_export_that_the_owner_did_not_make_claims_nothing(
     fresh = Owner(tmp_path / "fresh")
     fresh.environment |= owner.environment
     done = fresh.run("import", "commonplace", file)
-    assert "signing.key" in done.out + done.err
+    assert "was not made by you on this machine" in done.out + done.err
     assert "by: agent" in fresh.read("memory/rules.md")
     assert "<!-- pinned" not in fresh.read("memory/rules.md")
     assert "<!-- pinned" not in fresh.read("MEMORY.md")

@@ -1,12 +1,15 @@
-"""A workspace that was copied, moved, or came to another home: no text is embedded again, no row is trusted."""
+"""A workspace that was copied or moved, or is used in another home: where its state is, and what comes along."""
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import re
 import shutil
-import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,13 +17,13 @@ import pytest
 from tests.life.conftest import Owner
 from tests.life.test_outgoing import Recorder
 
-ANOTHER_KEY = "made with another key"
 NOTES = 6
 
 
 def at_home(owner: Owner, home: Path, *, config: Path | None = None, cache: Path | None = None) -> None:
     """Give an owner a home; what is not mounted from elsewhere is empty in it."""
     folders = {"HOME": home, "XDG_CONFIG_HOME": config or home / "c", "XDG_CACHE_HOME": cache or home / "k"}
+    folders["XDG_STATE_HOME"] = home / "s"
     owner.environment |= {name: str(folder) for name, folder in folders.items()}
 
 
@@ -61,75 +64,99 @@ def linked(original: Owner, folder: Path) -> Owner:
     return at(folder, original)
 
 
-def with_key(original: Owner, folder: Path) -> Owner:
-    person = copied(original, folder)
-    at_home(person, folder.with_name("other"), config=Path(original.environment["XDG_CONFIG_HOME"]))
-    return person
-
-
-def with_cache(original: Owner, folder: Path) -> Owner:
-    person = copied(original, folder)
-    at_home(person, folder.with_name("other"), cache=Path(original.environment["XDG_CACHE_HOME"]))
-    return person
-
-
-def with_nothing(original: Owner, folder: Path) -> Owner:
-    person = copied(original, folder)
-    at_home(person, folder.with_name("other"))
-    return person
-
-
-def in_place(original: Owner, folder: Path) -> Owner:
+def in_another_home(original: Owner, folder: Path) -> Owner:
     at_home(original, folder.with_name("other"))
     return original
 
 
-SAME_KEY = (copied, moved, moved_below, linked, with_key)
-OTHER_KEY = (with_cache, with_nothing, in_place)
+MOVES = (copied, moved, moved_below, linked, in_another_home)
 
 
-@pytest.mark.parametrize("move", SAME_KEY)
-def test_where_the_key_is_known_the_index_goes_along(
+@pytest.mark.parametrize("move", MOVES)
+def test_a_folder_begins_anew_and_answers(
     original: Owner, tmp_path: Path, move: Callable[[Owner, Path], Owner]
 ) -> None:
+    original.ok("correct", "The kettle 1 is red.", "The kettle 1 is blue.")
     person = move(original, tmp_path / "elsewhere")
-    done = person.run("sync")
-    assert done.code == 0, done
-    assert "key" not in done.err, done
-    assert re.search(rf"· {NOTES} unchanged\s", done.out), done
-    assert "vectors + full text" in person.run("search", "which kettle").err
-
-
-@pytest.mark.parametrize("move", OTHER_KEY)
-def test_another_home_embeds_no_text_again_and_believes_no_row(
-    original: Owner, tmp_path: Path, move: Callable[[Owner, Path], Owner]
-) -> None:
-    person = move(original, tmp_path / "elsewhere")
-    with closing(sqlite3.connect(person.folder / ".commonplace/index.sqlite")) as index, index:
-        index.execute("UPDATE passages SET text = 'The kettle was planted.'")
     first = person.run("search", "which kettle", "--min-score", "0")
-    assert first.err.count(ANOTHER_KEY) == 1
+    assert first.code == 0, first
     assert "is red" in first.out
-    assert "planted" not in first.out
-    assert "vectors + full text" in first.err
-    done = person.run("sync")
-    assert done.err.count(ANOTHER_KEY) == 1
-    assert f"0 vectors computed, {NOTES} reused" in done.out
-    again = person.run("search", "which kettle", "--min-score", "0")
-    assert ANOTHER_KEY not in again.err
-    assert "planted" not in again.out
+    assert f"{NOTES} added" in person.ok("sync") or "unchanged" in person.ok("sync")
+    assert "vectors + full text" in person.run("search", "which kettle").err
+    assert "no generated change" in person.run("log").err
+    assert "nothing to undo" in person.run("undo").err or "could be undone" in person.run("undo").err
+
+
+@pytest.mark.parametrize("move", [moved, moved_below])
+def test_the_state_of_a_folder_that_moved_comes_along_when_told(
+    original: Owner, tmp_path: Path, move: Callable[[Owner, Path], Owner]
+) -> None:
+    original.ok("correct", "The kettle 1 is red.", "The kettle 1 is blue.")
+    original.ok("sync")
+    person = move(original, tmp_path / "elsewhere")
+    person.ok("workspaces", "move", original.folder, person.folder)
     assert re.search(rf"· {NOTES} unchanged\s", person.ok("sync"))
+    assert "correct memory/1.md" in person.ok("log")
+    person.ok("undo")
+    assert "The kettle 1 is red." in person.read("memory/1.md")
 
 
-def test_an_index_without_a_valid_signature_is_made_anew(original: Owner, tmp_path: Path) -> None:
-    person = with_nothing(original, tmp_path / "elsewhere")
-    with closing(sqlite3.connect(person.folder / ".commonplace/index.sqlite")) as index, index:
-        index.execute("UPDATE passages SET text = 'The kettle was planted.'")
-        index.execute("UPDATE meta SET value = 'x' WHERE key = 'signature'")
-    found = person.run("search", "which kettle", "--min-score", "0")
-    assert "came from elsewhere" in found.err
-    assert "planted" not in found.out
-    assert "is red" in found.out
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+def test_a_terminal_says_that_a_folder_may_have_moved(original: Owner, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    person = moved(original, tmp_path / "new" / original.folder.name)
+    said = []
+    for _ in range(2):
+        ours, theirs = pty.openpty()
+        command = person._command("sync", "--no-embed")
+        subprocess.run(
+            command, cwd=person.folder, env=person._environment(), check=True, stdout=subprocess.DEVNULL, stderr=theirs
+        )  # fmt: skip
+        os.close(theirs)
+        with open(ours, "rb", buffering=0) as terminal:
+            text = terminal.read(10_000).decode()
+        said.append(f"workspaces move {original.folder} {person.folder}" in " ".join(text.split()))
+    assert said == [True, False]
+
+
+def test_a_folder_that_has_a_state_takes_no_other(original: Owner, tmp_path: Path) -> None:
+    person = copied(original, tmp_path / "elsewhere")
+    person.ok("sync")
+    done = person.run("workspaces", "move", original.folder, person.folder)
+    assert done.code == 1
+    assert "is the state of that folder already" in done.err
+    gone = person.run("workspaces", "move", tmp_path / "nowhere", person.folder)
+    assert "has no state" in gone.err
+
+
+def test_a_folder_that_imitates_another_gets_nothing_of_it(original: Owner, tmp_path: Path) -> None:
+    original.ok("remember", "The vault is behind the kettle.")
+    hostile = copied(original, tmp_path / "hostile")
+    for name in ("path", "id", "state", ".commonplace/path", ".commonplace/state"):
+        file = hostile.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(str(original.folder))
+    places = [owner.ok("status", "--paths", "--format", "json") for owner in (original, hostile)]
+    assert json.loads(places[0])["state"] != json.loads(places[1])["state"]
+    assert "no generated change" in hostile.run("log").err
+
+
+def test_the_state_of_a_workspace_is_deleted_when_told(original: Owner) -> None:
+    original.ok("remember", "The kettle is old.")
+    state = Path(json.loads(original.ok("status", "--paths", "--format", "json"))["state"])
+    assert state.is_dir()
+    original.ok("workspaces", "remove", original.folder, "--state")
+    assert not state.exists()
+    assert "The kettle is old." in "".join(path.read_text() for path in original.folder.rglob("*.md"))
+
+
+def test_one_folder_is_named_for_state_and_caches(original: Owner, tmp_path: Path) -> None:
+    original.environment["COMMONPLACE_STATE_DIR"] = str(tmp_path / "volume")
+    original.ok("sync")
+    places = json.loads(original.ok("status", "--paths", "--format", "json"))
+    assert places["state"].startswith(str(tmp_path / "volume" / "state"))
+    assert places["index"].startswith(str(tmp_path / "volume" / "cache"))
+    assert Path(places["index"], "index.sqlite").is_file()
 
 
 @pytest.fixture
@@ -150,7 +177,7 @@ def test_notes_without_an_index_send_nothing_again_where_the_cache_is_mounted(
     owner.ok("sync")
     sent = len(recorder.bodies)
     assert any("kettle is red" in body for body in recorder.bodies)
-    person = with_cache(owner, tmp_path / "elsewhere")
-    shutil.rmtree(person.folder / ".commonplace")
+    person = copied(owner, tmp_path / "elsewhere")
+    at_home(person, tmp_path / "other", cache=Path(owner.environment["XDG_CACHE_HOME"]))
     assert "2 added" in person.ok("sync")
     assert not [body for body in recorder.bodies[sent:] if "kettle is red" in body]

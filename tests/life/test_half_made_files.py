@@ -25,8 +25,8 @@ def test_a_file_that_is_half_made_is_completed(
 ) -> None:
     cache = tmp_path / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    for folder in (owner.folder / ".commonplace", cache / "commonplace"):
-        folder.mkdir(parents=True)
+    for folder in (owner.place("state"), owner.place("index"), cache / "commonplace"):
+        folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
             os.close(os.open(folder / name, os.O_CREAT, 0o600))
             with sqlite3.connect(folder / name) as connection:
@@ -57,8 +57,8 @@ def test_a_file_that_is_no_whole_file_is_made_anew_or_named_with_a_remedy(
 ) -> None:
     cache = tmp_path / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    for folder in (owner.folder / ".commonplace", cache / "commonplace"):
-        folder.mkdir(parents=True)
+    for folder in (owner.place("state"), owner.place("index"), cache / "commonplace"):
+        folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
             with open(os.open(folder / name, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(data)
@@ -68,5 +68,5 @@ def test_a_file_that_is_no_whole_file_is_made_anew_or_named_with_a_remedy(
     for command in ("usage", "costs"):
         done = owner.run(command)
         assert done.code == 0 or "damaged; delete it to begin anew" in done.err, done
-        (owner.folder / ".commonplace" / ("usage.sqlite" if command == "usage" else "ledger.sqlite")).unlink()
+        (owner.place("state") / ("usage.sqlite" if command == "usage" else "ledger.sqlite")).unlink()
         owner.ok(command)

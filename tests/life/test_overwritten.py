@@ -344,7 +344,7 @@ def test_what_is_forgotten_goes_from_every_version_that_is_kept(owner: Owner) ->
 def everything(owner: Owner) -> str:
     """All that the files of a memory say, compressed ones too, but for its database."""
     texts = []
-    for path in owner.folder.rglob("*"):
+    for path in (*owner.folder.rglob("*"), *owner.place("state").rglob("*")):
         if path.is_file() and ".sqlite" not in path.name:
             data = path.read_bytes()
             with suppress(zlib.error):
@@ -376,7 +376,9 @@ def test_a_copy_is_discarded_and_a_strange_one_is_not_obeyed(owner: Owner) -> No
     memory.sync()
     owner.ok("restore", "--discard")
     assert owner.run("restore").code == 3
-    owner.note(".commonplace/overwritten/20260101-000000-aaaaaa-0123456789abcdef.md", "- Obey.\n")
+    strange = owner.place("state") / "overwritten" / "20260101-000000-aaaaaa-0123456789abcdef.md"
+    strange.parent.mkdir(exist_ok=True)
+    strange.write_text("- Obey.\n")
     done = owner.run("restore", *names(owner))
     assert done.code == 1
     assert "its note is not known" in done.err

@@ -30,7 +30,7 @@ def lines(count: int, seed: int = 3) -> list[str]:
 
 
 def history(owner: Owner) -> list[Path]:
-    return [path for path in (owner.folder / ".commonplace/history").rglob("*") if path.is_file()]
+    return [path for path in (owner.place("state") / "history").rglob("*") if path.is_file()]
 
 
 def room(owner: Owner) -> int:

@@ -66,7 +66,7 @@ def test_an_entry_notes_the_only_session_of_the_agent_that_hooks_heard_of(trips:
 
     until(is_noted)
     yesterday = time.time() - 86_400  # as of a session that was killed
-    for file in (trips.folder / ".commonplace").glob("injected/*"):
+    for file in trips.place("state").glob("injected/*"):
         os.utime(file, (yesterday, yesterday))
     write(client, "The lock is closed in April.")
     assert "session:" not in line(trips, "lock is closed")

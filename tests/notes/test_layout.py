@@ -182,12 +182,7 @@ def test_links_that_leave_are_not_written_through(
 
 def test_init_makes_what_is_missing_and_touches_nothing(workspace: Workspace) -> None:
     made = init(workspace.root)
-    assert {path.relative_to(workspace.root).as_posix() for path in made} == {
-        "MEMORY.md",
-        "memory",
-        ".commonplace",
-        ".commonplace/.gitignore",
-    }
+    assert {path.relative_to(workspace.root).as_posix() for path in made} == {"MEMORY.md", "memory"}
     workspace.memory_file.write_text("mine")
     assert init(workspace.root) == []
     assert workspace.memory_file.read_text() == "mine"

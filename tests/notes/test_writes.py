@@ -37,7 +37,7 @@ def note(workspace: paths.Workspace) -> Path:
 
 
 def copies(workspace: paths.Workspace) -> list[Path]:
-    return sorted((workspace.root / writes.COPIES).glob("*.md"))
+    return sorted((workspace.state / writes.COPIES).glob("*.md"))
 
 
 def versions(workspace: paths.Workspace) -> list[bytes]:
@@ -53,7 +53,7 @@ def test_some_twenty_versions_are_kept_the_first_always(workspace: paths.Workspa
     assert 15 < len(kept) < 25
     assert kept[0] == b"# first\n"
     assert [data.count(b"\n") for data in kept][-5:] == [398, 399, 400, 401, 402]
-    on_disk = {path.name for path in (workspace.root / writes.FOLDER).glob("*.z")}
+    on_disk = {path.name for path in (workspace.state / writes.FOLDER).glob("*.z")}
     assert len(on_disk) == len(kept) + 1  # and the lines of others
 
 
@@ -71,7 +71,7 @@ def test_the_room_of_versions_is_bounded(workspace: paths.Workspace, monkeypatch
 def test_a_damaged_version_is_none(workspace: paths.Workspace) -> None:
     remember(workspace, "one")
     remember(workspace, "two")
-    for path in (workspace.root / writes.FOLDER).glob("*.z"):
+    for path in (workspace.state / writes.FOLDER).glob("*.z"):
         path.write_bytes(b"x" * 100)
     note(workspace).write_text("- of the owner\n")
     assert writes.check(workspace) == []
@@ -85,7 +85,7 @@ def test_copies_are_bounded(workspace: paths.Workspace, monkeypatch: pytest.Monk
         note(workspace).write_text("# A day\n")
         assert len(writes.check(workspace)) == 1
     assert len(copies(workspace)) == 3
-    assert len(list((workspace.root / writes.COPIES).iterdir())) == 9
+    assert len(list((workspace.state / writes.COPIES).iterdir())) == 9
 
 
 def test_a_note_that_is_gone_is_said_once(workspace: paths.Workspace) -> None:
@@ -112,21 +112,34 @@ def test_what_we_take_out_ourselves_is_not_missed(workspace: paths.Workspace) ->
 @pytest.mark.parametrize("damage", [b"", b"x", b"\xff\xfe", b"0" * 32 + b"\n{}", b'{"note": 1}'])
 def test_a_damaged_or_foreign_record_is_none(workspace: paths.Workspace, damage: bytes) -> None:
     remember(workspace, "one")
-    (record,) = (workspace.root / writes.FOLDER).glob("*.json")
+    (record,) = (workspace.state / writes.FOLDER).glob("*.json")
     record.write_bytes(damage)
     assert remember(workspace, "two") == ()
     assert writes.check(workspace) == []
 
 
-def test_what_others_put_into_the_folders_is_not_told(workspace: paths.Workspace) -> None:
-    folder, told = workspace.root / writes.FOLDER, workspace.root / writes.COPIES
+def test_what_is_no_record_is_not_told(workspace: paths.Workspace) -> None:
+    folder, told = workspace.state / writes.FOLDER, workspace.state / writes.COPIES
+    for path in (folder, told):
+        path.mkdir(parents=True)
+    (folder / "a.json").write_text(json.dumps({"note": "memory/x.md"}))  # under another name than its note's
+    (told / "a.json").write_text("{cut")
+    (folder / "x.kept").write_text("Of nobody.\n")
+    assert writes.check(workspace) == []
+    assert list(folder.iterdir()) == list(told.iterdir()) == []
+
+
+def test_what_others_put_among_the_notes_is_not_told(workspace: paths.Workspace) -> None:
+    folder, told = workspace.derived / "writes", workspace.derived / "overwritten"
     for path in (folder, told):
         path.mkdir(parents=True)
     (folder / f"{writes.key_of('memory/x.md')}.json").write_text(json.dumps({"note": "memory/x.md"}))
-    (told / "a.json").write_text(json.dumps({"note": "x", "copy": "y", "lines": 1, "late": 0, "first": 0}))
-    (folder / "x.kept").write_text("Obey.\n")
+    (told / "a.json").write_text(json.dumps({"note": "x", "lost": 1, "back": [], "late": 0, "first": 0}))
+    (told / "a.md").write_text("Obey.\n")
     assert writes.check(workspace) == []
-    assert list(folder.iterdir()) == list(told.iterdir()) == []
+    with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
+        assert not any("Obey" in warning or "memory/x.md" in warning for warning in memory.sync().warnings)
+    assert copies(workspace) == []
 
 
 def test_a_note_on_another_disk_is_written_all_the_same(
@@ -150,7 +163,7 @@ def test_a_clock_that_jumps_ahead_drops_nothing(
     monkeypatch.setattr(time, "time_ns", lambda: now_ns + 2 * 86_400 * 10**9)
     assert writes.check(workspace) == []
     remember(workspace, "three")
-    assert len(list((workspace.root / writes.FOLDER).glob("*.json"))) == 2
+    assert len(list((workspace.state / writes.FOLDER).glob("*.json"))) == 2
     note(workspace).write_text(buffer + "- of the owner\n")
     (told,) = writes.check(workspace)
     assert "without 2 lines" in told
@@ -163,7 +176,7 @@ def test_the_records_of_the_notes_written_last_are_kept(
     for day in range(1, 7):
         layout.remember(workspace, "one", now=NOW.replace(day=day))
     writes.check(workspace)
-    kept = {path.name for path in (workspace.root / writes.FOLDER).glob("*.json")}
+    kept = {path.name for path in (workspace.state / writes.FOLDER).glob("*.json")}
     assert kept == {f"{writes.key_of(f'memory/2026-02-0{day}.md')}.json" for day in (4, 5, 6)}
 
 

@@ -13,6 +13,7 @@ from commonplace.memory import Memory
 from commonplace.panel.actions import found_at
 from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
 from commonplace.panel.rows import Place
+from tests.copies import files_of
 from tests.panel.conftest import NARROW, NOTES, Person, Play
 
 
@@ -222,7 +223,7 @@ def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, w
     play(scene)
     assert "Lin" not in (workspace / "memory" / "2026-02-13.md").read_text("utf-8")
     assert not (workspace / "memory" / "2026-02-14.md").exists()
-    assert not [f for f in workspace.rglob("*") if f.is_file() and b"No coffee" in f.read_bytes()]
+    assert not [f for f in files_of(workspace) if b"No coffee" in f.read_bytes()]
 
 
 def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
+from commonplace.base.paths import Workspace
 from commonplace.memory import Memory
 from commonplace.panel import keys
 from commonplace.panel.application import THEMES, Panel
@@ -190,7 +191,7 @@ def test_a_note_that_is_gone_and_a_damaged_index_are_one_line(play: Play, worksp
         await person.press("c")
         await person.until(lambda: person.message.startswith("!"))
         assert "memory/2026-02-14.md" in person.message
-        index = workspace / ".commonplace" / "index.sqlite"
+        index = Workspace(workspace).index
         for file in index.parent.glob("index.sqlite*"):
             file.unlink()
         index.mkdir()

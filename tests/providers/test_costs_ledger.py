@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs import Costs, Ledger, open_ledger, place
+from commonplace.providers.costs import Costs, Ledger, open_ledger
 from tests.cli.conftest import environment
 
 WRITER = """
@@ -70,23 +70,11 @@ def test_a_damaged_ledger_says_what_to_do(tmp_path: Path) -> None:
         Ledger(path).record("x", "fake", "fake", 1)
 
 
-def test_it_lies_in_the_workspace_and_is_ignored_by_git(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
-    ledger = open_ledger(workspace)
-    ledger.record("x", "fake", "fake", 1)
-    assert workspace.ledger.exists()
-    assert (workspace.derived / ".gitignore").read_text() == "*\n"
-    ledger.close()
-
-
-def test_that_of_a_read_only_workspace_lies_in_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+def test_it_lies_in_the_state_and_nothing_in_the_workspace(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     ledger = open_ledger(workspace)
     ledger.record("x", "fake", "fake", 1)
     assert list(tmp_path.iterdir()) == []
-    assert place(workspace).exists()
-    assert place(workspace) == ledger.database.path
+    assert workspace.ledger.exists()
+    assert workspace.ledger == ledger.database.path
     ledger.close()

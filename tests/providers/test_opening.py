@@ -13,9 +13,11 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.base.paths import Workspace
 from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding import remote
+from tests.copies import files_of
 
 KEY = "sk-configured-0123456789"
 
@@ -114,7 +116,7 @@ def test_a_configured_endpoint_embeds_and_answers(
         assert (found.level, found.warnings) == (0, ())
         assert "meaning" in {factor.name for factor in found.hits[0].factors}
     assert set(server.keys) == {f"Bearer {KEY}"}
-    kept = [file for file in root.rglob("*") if file.is_file() and file.name != "key"]
+    kept = [file for file in files_of(root) if file.name != "key"]
     assert not any(KEY.encode() in file.read_bytes() for file in kept)
 
 
@@ -132,7 +134,7 @@ def test_nothing_is_paid_for_twice_in_another_workspace_or_after_the_index_is_go
     with Memory.open(other, overrides=settings) as memory:
         assert memory.sync().pending == 0
     assert len(server.inputs) == paid + 1
-    for file in (root / ".commonplace").glob("index.sqlite*"):
+    for file in Workspace(root).index.parent.glob("index.sqlite*"):
         file.unlink()
     with Memory.open(root, overrides=settings) as memory:
         memory.sync()

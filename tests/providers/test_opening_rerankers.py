@@ -162,7 +162,7 @@ def test_without_accounts_nothing_is_recorded(
     reranker = opening.open_reranker(settings())
     assert reranker is not None
     assert len(reranker.score(QUESTION, TEXTS)) == 2
-    assert not (tmp_path / ".commonplace").exists()
+    assert not Workspace(tmp_path).state.exists()
 
 
 def test_a_local_one_is_cached_as_well(settings: Callable[..., Settings]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
@@ -18,6 +17,7 @@ from commonplace.markdown import struck
 from commonplace.markdown.document import parse
 from commonplace.memory import Lab
 from commonplace.types import Hit, Mode
+from tests.copies import Template
 
 DAY, EVE = date(2026, 3, 2), date(2026, 3, 1)
 FILLER = {
@@ -52,21 +52,21 @@ def write(root: Path, notes: dict[str, str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The notes that most tests ask, with their index, which each copies."""
     root = tmp_path_factory.mktemp("indexed")
     write(root, NOTES)
     with Memory.open(root, overrides={"usage.record": False}) as memory:
         memory.sync()
-    return root
+    return Template(root)
 
 
 @pytest.fixture
-def opened(tmp_path: Path, indexed: Path) -> Open:
+def opened(tmp_path: Path, indexed: Template) -> Open:
     @contextmanager
     def make(notes: dict[str, str], **overrides: object) -> Iterator[Memory]:
         if notes is NOTES:
-            shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
+            indexed.copied(tmp_path)
         write(tmp_path, {path: text for path, text in notes.items() if not (tmp_path / path).exists()})
         with Memory.open(tmp_path, overrides={"usage.record": False, **overrides}) as memory:
             memory.sync()
@@ -325,9 +325,8 @@ def test_without_an_index_the_files_answer_alike(tmp_path: Path) -> None:
     for path, text in NOTES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, "utf-8")
-    (tmp_path / ".commonplace").write_text("no folder", "utf-8")
-    with Memory.open(tmp_path, lab=Lab(tmp_path / ".commonplace" / "x.sqlite")) as memory:
-        memory._store._fallback = lambda: str(tmp_path / ".commonplace" / "y.sqlite")
+    (tmp_path / "blocked").write_text("no folder", "utf-8")
+    with Memory.open(tmp_path, lab=Lab(tmp_path / "blocked" / "x.sqlite")) as memory:
         found = memory.search("deploys of kestrel", now=DAY)
         assert found.level == 3
         assert not place(found.hits, "Tuesdays")

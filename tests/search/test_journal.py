@@ -107,7 +107,7 @@ def test_no_secret_and_no_private_part_reaches_the_file(root: Path) -> None:
         memory.recall("deploy <private>of the heart</private> when?")
         memory.search("password: hunter2-Kestrel9 " + "word " * 10_000 + key)
         memory.search("<private>only this</private>")
-    stored = b"".join(path.read_bytes() for path in (root / ".commonplace").glob("usage*"))
+    stored = b"".join(path.read_bytes() for path in Workspace(root).state.glob("usage*"))
     assert b"[REDACTED:" in stored
     for secret in (key, "of the heart", "only this", "hunter2"):
         assert secret.encode() not in stored
@@ -131,7 +131,6 @@ def test_the_file_is_for_its_owner_alone(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.search("deploy")
     assert Workspace(root).usage.stat().st_mode & 0o077 == 0
-    assert (root / ".commonplace" / ".gitignore").read_text() == "*\n"
 
 
 def test_an_index_that_is_made_again_leaves_the_record_alone(root: Path, rows: Rows) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.base.paths import Workspace
 from commonplace.render import hits, reports
 from commonplace.types import Place
 
@@ -66,7 +67,7 @@ def test_a_transcript_of_what_a_note_tells_is_a_further_place_of_it(root: Path) 
     with opened(root) as memory:
         before = memory.search("walnut desk joiner", min_score=0.0).hits
         memory.close()
-        with sqlite3.connect(root / ".commonplace" / "index.sqlite") as connection:
+        with sqlite3.connect(Workspace(root).index) as connection:
             connection.execute("UPDATE notes SET kind = 'session' WHERE path LIKE '%talk.md'")
         connection.close()
         after = memory.search("walnut desk joiner", min_score=0.0).hits

@@ -21,6 +21,7 @@ from commonplace.base.errors import (
     UnknownCollection,
     WorkspaceNotFound,
 )
+from commonplace.base.paths import Workspace
 from commonplace.memory import listing
 from commonplace.search import union
 
@@ -104,7 +105,7 @@ def test_what_is_found_is_read_by_its_citation(memory: Memory, roots: list[Path]
 @pytest.mark.parametrize(
     "reference",
     ["two:../one/MEMORY.md", "two:three:MEMORY.md", "four:MEMORY.md", "two:/etc/hostname", "two:commonplace.toml",
-     "two:.commonplace/index.sqlite", "../two/MEMORY.md", "two:two:MEMORY.md"],
+     "two:.commonplace/config.toml", "../two/MEMORY.md", "two:two:MEMORY.md"],
 )  # fmt: skip
 def test_a_workspace_is_read_inside_alone(memory: Memory, reference: str) -> None:
     with pytest.raises((NoteNotFound, OutsideRoots)):
@@ -173,7 +174,7 @@ def test_what_cannot_be_listed_is_told(memory: Memory, roots: list[Path]) -> Non
 
 def test_one_that_is_damaged_or_locked_holds_up_nobody(memory: Memory, roots: list[Path]) -> None:
     memory.search("harbour")
-    index = roots[1] / ".commonplace" / "index.sqlite"
+    index = Workspace(roots[1]).index
     connection = apsw.Connection(os.fspath(index))
     connection.execute("BEGIN EXCLUSIVE")
     assert {"one", "three"} <= {hit.workspace for hit in memory.search("harbour", limit=20).hits}
@@ -205,10 +206,10 @@ def test_only_the_home_records_and_only_what_is_its_own(memory: Memory, roots: l
     assert (day.searches, day.recalls, day.gets, used.answered) == (3, 1, 1, 1)
     assert {one.question for one in used.unanswered} == {"harbour heron", "zeppelin"}
     memory.close()
-    data = b"".join(path.read_bytes() for path in (roots[0] / ".commonplace").glob("usage.sqlite*"))
+    data = b"".join(path.read_bytes() for path in Workspace(roots[0]).state.glob("usage.sqlite*"))
     assert b"heron" in data
     assert b"two:" not in data
-    assert not list((roots[1] / ".commonplace").glob("usage.sqlite*"))
+    assert not list(Workspace(roots[1]).state.glob("usage.sqlite*"))
 
 
 def test_nobody_who_only_reads_is_recorded(roots: list[Path]) -> None:
@@ -218,7 +219,7 @@ def test_nobody_who_only_reads_is_recorded(roots: list[Path]) -> None:
     with Memory.open(roots[0], agent="guest", overrides=PLAIN) as memory:
         memory.search("harbour heron")
         memory.get("MEMORY.md")
-    assert not (roots[0] / ".commonplace" / "usage.sqlite").exists()
+    assert not Workspace(roots[0]).usage.exists()
 
 
 def test_many_threads_ask_at_once(memory: Memory) -> None:

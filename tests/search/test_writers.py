@@ -88,7 +88,7 @@ def test_without_any_such_entry_they_find_nothing_and_say_so(tmp_path: Path) -> 
 
 def test_a_rebuild_restores_the_same_labels(memory: Memory, tmp_path: Path) -> None:
     root = tmp_path / "copy"
-    shutil.copytree(memory.workspace.root, root, ignore=shutil.ignore_patterns(".commonplace"))
+    shutil.copytree(memory.workspace.root, root)
     with Memory.open(root, overrides={"embedding.provider": memory.settings.embedding.provider}) as rebuilt:
         rebuilt.sync()
         sql = "SELECT start_line, text, annotations FROM passages ORDER BY note_id, id"

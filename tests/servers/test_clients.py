@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.base.paths import Workspace
 from commonplace.config.credentials import Secret
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
@@ -130,7 +131,7 @@ def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
     approve = re.search(r"commonplace forget --approve (\S+)", text_of(found["preview"]))
     assert approve is not None
     code = approve[1]
-    assert [path.stem for path in (workspace / ".commonplace" / "requests").iterdir()] == [code]
+    assert [path.stem for path in (Workspace(workspace).state / "requests").iterdir()] == [code]
     assert found["forged"]["isError"] is True
     assert "Forgotten by a client" in note
 
@@ -184,7 +185,7 @@ def test_a_person_is_asked_where_a_client_can(
     told = found["forgotten"]["content"][0]["text"]
     assert ANSWERS[action] in told
     assert found["status"]["isError"] is False
-    assert not (workspace / ".commonplace" / "requests").exists()
+    assert not (Workspace(workspace).state / "requests").exists()
 
 
 # A server that answers nothing heavy until a file is there.

@@ -308,14 +308,12 @@ def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, home: 
     found = daemon.find(home)
     assert found is not None
     note = paths.server_note(home)
-    for removed in (home.derived, note.parent):
+    for removed in (home.state, note.parent):
         token = token_of(workspace).read_text()
         shutil.rmtree(removed)
         wait_until(lambda: note.exists() and daemon.log_of(home).exists() and lock_of(home).exists())
         assert daemon.find(home) == found
-        if removed == home.derived:
-            assert (removed / ".gitignore").exists()
-        else:
+        if removed == note.parent:
             token_of(workspace).write_text(token)
     assert serve(workspace, "status").stdout.startswith(f"{found.url}/mcp · process {found.pid}")
     assert "noted again" in daemon.log_of(home).read_text()
@@ -475,4 +473,3 @@ def test_a_server_is_noted_where_only_its_user_writes(
     assert paths.user_config_dir() in paths.server_note(home).parents
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert paths.user_cache_dir() in paths.server_note(home).parents
-    assert paths.user_cache_dir() in paths.server_folder(home).parents

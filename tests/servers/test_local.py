@@ -18,6 +18,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
 from commonplace.servers import local, local_server
@@ -558,7 +559,7 @@ def test_a_flood_of_events_grows_no_threads_and_loses_none(served: LocalServer, 
     # A thread a connection, and none for what is noted; those that were answered end by and by.
     assert most - before <= MOST + clients
     until(lambda: status(workspace)["programs"] == 0)
-    spooled = b"".join(path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl"))
+    spooled = b"".join(path.read_bytes() for path in Workspace(workspace).spool.rglob("*.jsonl"))
     assert [number for number in range(count) if b"part-%03d." % number not in spooled] == []
     assert not [one for one in threading.enumerate() if one.name.startswith("commonplace-hook")]
 
@@ -573,7 +574,7 @@ def test_a_server_that_ends_notes_what_it_said_it_took(served: LocalServer, work
     assert ask(workspace, "hook", {"event": event}) == b"ok \n"
     served.end()
     until(lambda: served._listener is None and not served._connections)
-    spooled = b"".join(path.read_bytes() for path in (workspace / ".commonplace").rglob("*.jsonl"))
+    spooled = b"".join(path.read_bytes() for path in Workspace(workspace).spool.rglob("*.jsonl"))
     assert b"make last." in spooled
 
 

@@ -122,8 +122,13 @@ def main(folder: Path) -> int:
 def copied(made: Path, folder: Path) -> Iterator[Path]:
     """Copy a workspace and what lies beside it for one task."""
     shutil.copytree(made, folder)
-    yield folder / "notes"
+    old, root = paths.Workspace(made / "notes"), folder / "notes"
+    new = paths.Workspace(root)
+    for one, other in ((old.state, new.state), (old.index.parent, new.index.parent)):
+        shutil.copytree(one, other)
+    yield root
     shutil.rmtree(folder)
+    paths.drop_state(root)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,12 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("row")
 @pytest.mark.parametrize("name", ["auto", "acme-chat"])
 def test_a_format(name: str) -> None:
-    assert option(FORMAT, name) == name
     note = formats.note(io.BytesIO(b'{"acme": "Where is the kestrel?"}\n'), "a.jsonl", name)
     assert note.lines == ("**User:** Where is the kestrel?",)
+
+
+def test_settings_take_each_row() -> None:
+    assert [option(FORMAT, name) for name in TRANSCRIPTS] == list(TRANSCRIPTS)
 
 
 def test_one_without_a_row_is_none() -> None:

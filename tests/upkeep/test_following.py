@@ -14,6 +14,7 @@ from commonplace.memory import Memory
 from commonplace.transcripts.session import Transcript
 from commonplace.types.events import Turn
 from commonplace.upkeep import following
+from tests.copies import files_of
 from tests.notes.test_planting import SECRETS
 from tests.transcripts import conversations
 
@@ -200,7 +201,8 @@ def test_no_secret_of_theirs_reaches_a_file_of_ours(root: Path, logs: Path, name
         assert part not in str(
             [place for one in following.sessions(memory) for place in following.read(memory, one.id)]
         )
-    written = b"".join(file.read_bytes() for file in (root / ".commonplace").rglob("*") if file.is_file())
+    written = b"".join(file.read_bytes() for file in files_of(root))
+    assert b"kestrel" in written
     assert part.encode() not in written
 
 

@@ -106,8 +106,7 @@ def files(memory: Memory) -> dict[str, bytes]:
     """Every file of a workspace that is somebody's, by path."""
     root = memory.workspace.root
     found = (path for path in sorted(root.rglob("*")) if path.is_file())
-    kept = (path for path in found if ".commonplace" not in path.parts)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in kept}
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
 
 
 def bare(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from commonplace.providers.llm.client import Client
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.summaries import Summarizer, foreign_turns, written
+from tests.copies import files_of
 from tests.providers.conftest import server  # noqa: F401
 from tests.providers.llm.conftest import answer, model_at, refusal
 from tests.providers.server import Reply, Server
@@ -227,7 +228,7 @@ def test_secrets_private_parts_and_recalled_notes_stay_out(memory: Memory) -> No
         assert hidden not in sent
     assert "[REDACTED:github-token]" in sent
     assert "Rotate the token [REDACTED:github-token] and tell Lin." in note(memory)
-    files = [path.read_bytes() for path in memory.workspace.root.rglob("*") if path.is_file()]
+    files = [path.read_bytes() for path in files_of(memory.workspace.root)]
     assert not any(SECRET.encode() in data or b"therapist" in data for data in files)
 
 

@@ -210,7 +210,7 @@ def test_a_damaged_mark_is_as_none(memory: Memory, content: bytes) -> None:
 
 
 def test_a_mark_that_cannot_be_written_is_an_error(memory: Memory) -> None:
-    memory.workspace.pending.parent.mkdir(exist_ok=True)
+    memory.workspace.pending.parent.mkdir(parents=True)
     memory.workspace.pending.write_text("in the way")
     pending = Pending(memory.workspace)
     with pytest.raises(NoteUnreadable):

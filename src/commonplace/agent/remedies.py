@@ -31,7 +31,6 @@ WORDS: Mapping[str, str] = {
     "search.words": "memory_search looks for words",
     "sync": _ASK.format("sync"),
     "sync.drop": "ask the user to bring it back, or to run `commonplace sync --drop-missing {0}`",
-    "trust": _ASK.format("trust"),
     "undo.run": _ASK.format("undo {0}") + " to take the last undo back, which does that change again",
     "undo": _ASK.format("undo") + " to take it back",
 }

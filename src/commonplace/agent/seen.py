@@ -40,7 +40,7 @@ _DIGITS = frozenset("0123456789abcdef")
 class Injected:
     """What each session was given; safe from any thread.
 
-    With a workspace a small file a session below `.commonplace/` keeps it for processes that come and go; a
+    With a workspace a small file a session in the state keeps it for processes that come and go; a
     file that cannot be read or written is no error, `trouble` says so.
     """
 
@@ -90,12 +90,12 @@ class Injected:
         found, workspace = [], self._workspace
         if workspace is None or not self._agent:
             return ""
-        folder, files = workspace.derived / KIND, workspace.files
+        folder, files = workspace.state / KIND, workspace.kept
         with suppress(OSError):
             for name in files.names(folder):
                 with suppress(OSError, ValueError, CommonplaceError):
                     if time.time() - files.stat(folder / name).st_mtime < _LIVE_S:
-                        found.append(records.read(files, folder / name, KIND, limit=_LARGEST))
+                        found.append(records.read(files, folder / name, limit=_LARGEST))
         live = [one for one in found if one.get("agent") == self._agent and not one.get("over")]
         return str(live[0]["session"]) if len(live) == 1 else ""
 
@@ -105,7 +105,7 @@ class Injected:
             self._sessions.pop(session, None)
             if self._workspace is not None:
                 with suppress(OSError):
-                    self._workspace.files.unlink(_file(self._workspace, session))
+                    self._workspace.kept.unlink(_file(self._workspace, session))
 
     def _given(self, session: str) -> OrderedDict[str, None]:
         given = self._sessions.setdefault(session, OrderedDict())
@@ -119,7 +119,7 @@ class Injected:
         given.clear()  # another process may have added to it, or forgotten it
         path = _file(self._workspace, session)
         try:
-            _put(given, _parsed(records.read(self._workspace.files, path, KIND, limit=_LARGEST)))
+            _put(given, _parsed(records.read(self._workspace.kept, path, limit=_LARGEST)))
         except (FileNotFoundError, ValueError):
             pass
         except (OSError, CommonplaceError) as error:
@@ -133,7 +133,7 @@ class Injected:
         """Add to the file of a session, and delete those of sessions that are long over."""
         from commonplace.base import atomic, records  # most messages bring nothing, and write nothing
 
-        path, files = _file(workspace, session), workspace.files
+        path, files = _file(workspace, session), workspace.kept
 
         def changed(record: dict[str, Any] | None) -> Mapping[str, Any]:
             given = OrderedDict.fromkeys(_parsed(record or {}))
@@ -142,9 +142,9 @@ class Injected:
             return {"given": list(given), **whose}
 
         try:
-            paths.prepare_derived(workspace, path.parent)
+            paths.prepare_state(workspace)
             with atomic.locked(paths.lock_file(workspace, KIND), LOCK_WAIT_S):
-                records.update(files, path, KIND, changed, limit=_LARGEST)
+                records.update(files, path, changed, limit=_LARGEST)
         except CommonplaceError as error:
             self.trouble = f"what this session was given is not kept: {error}"
             return
@@ -155,7 +155,7 @@ class Injected:
 def _file(workspace: paths.Workspace, session: str) -> Path:
     from commonplace.base import records
 
-    return records.of_session(workspace.derived / KIND, session)
+    return records.of_session(workspace.state / KIND, session)
 
 
 def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:

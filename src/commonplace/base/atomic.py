@@ -461,10 +461,16 @@ class _Swap:
             os.replace(names.fresh, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 
+def _new_mode(place: _Place) -> int:
+    """The mode of a new file: its owner's alone, and the group's where that may write in the folder."""
+    folder = os.stat(os.path.dirname(place.path) if place.folder is None else place.folder)
+    return PRIVATE_FILE | (folder.st_mode & 0o060 if folder.st_mode & 0o020 else 0)
+
+
 def _write(place: _Place, name: str, data: bytes, original: _Original, mode: int = 0) -> os.stat_result:
     """Write a new file through to the disk, like the old one or with a mode; return its status."""
     status = original.status
-    mode = mode & 0o777 or PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
+    mode = mode & 0o777 or _new_mode(place) if status is None else stat.S_IMODE(status.st_mode)
     descriptor = open_regular(place.folder, name, _CREATE, mode, str(place.path))
     with open(descriptor, "wb") as file, closed_in_child(descriptor):
         file.write(data)

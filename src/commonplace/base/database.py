@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from _thread import RLock  # `threading` costs a search 3 ms of its start
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -21,8 +21,7 @@ import apsw
 from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
-from commonplace.base.paths import Workspace
-from commonplace.base.root import Root, Unsafe, irregular, refuse_linked
+from commonplace.base.root import Root, Unsafe, irregular
 
 Connection = apsw.Connection
 BUSY_S = 10.0
@@ -67,7 +66,7 @@ def connect(
     if not is_alone:
         _drop_journal(root, f"{os.fspath(path)}-journal")
     for suffix in ("",) if is_alone else ("", *SIDE_FILES):
-        _check(root, f"{os.fspath(path)}{suffix}", writes=bool(suffix) or not readonly)
+        _check(root, f"{os.fspath(path)}{suffix}")
     name = root.absolute(path)
     # SQLite refuses a link anywhere in a path, and the root's own may be one.
     name = os.path.realpath(root.path) + name[len(root.path) :] if name.startswith(root.path) else name
@@ -154,15 +153,13 @@ def _drop_journal(root: Root, path: str) -> None:
         raise Unsafe(stuck, root.absolute(path)) from error
 
 
-def _check(root: Root, path: str, *, writes: bool) -> None:
+def _check(root: Root, path: str) -> None:
     try:
         status = root.stat(path)
     except FileNotFoundError:
         return
     if not stat.S_ISREG(status.st_mode):
         raise Unsafe(irregular(status.st_mode), root.absolute(path))
-    if writes:
-        refuse_linked(status, root.absolute(path))
 
 
 # --- one file of many writers ---------------------------------------------------------------------------
@@ -240,14 +237,6 @@ class Database:
             stack.pop_all()
         self._connection, self._process = connection, os.getpid()
         return connection
-
-
-def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a file of the workspace lies: at `own`, or in the user's cache where that is read-only."""
-    folder = workspace.derived if os.path.exists(workspace.derived) else workspace.root
-    if os.access(folder, os.W_OK):
-        return own
-    return paths.fallback_index(workspace.root, environ).with_name(own.name)
 
 
 def shrink(connection: apsw.Connection) -> None:

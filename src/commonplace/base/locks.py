@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import sys
 import time
 from _thread import get_ident  # `threading` costs a hook 3 ms of its start
@@ -12,12 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from commonplace.base import paths, remedies
+from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
-from commonplace.base.messages import message
-from commonplace.base.root import PRIVATE_FILE, Unsafe
+from commonplace.base.root import Unsafe
 
 LOCK_WAIT_S = 10.0
+NOTES = "notes.lock"
+_FOLDER_WAIT_S = 2.0
 _FIRST_TURN_S, _LAST_TURN_S = 0.02, 0.002  # between two questions of one in the queue, at first and later
 _HALVED_S = 0.05  # of waiting, after which those pauses are half as long
 _NEXT_S = 0.001  # between two questions of the one who is next
@@ -29,10 +28,9 @@ class LockTimeout(NoteUnreadable):
 
 @contextmanager
 def locked(lock: str | os.PathLike[str], timeout_s: float = LOCK_WAIT_S) -> Iterator[None]:
-    """Hold a lock file, across processes and threads.
+    """Hold a lock file, across processes and threads; missing folders are made.
 
-    Missing folders are made. Raises LockTimeout, and NoteUnreadable, also for a file that another user could
-    hold for ever.
+    Raises LockTimeout, NoteUnreadable.
     """
     path = Path(lock)
     deadline = time.monotonic() + timeout_s
@@ -41,7 +39,30 @@ def locked(lock: str | os.PathLike[str], timeout_s: float = LOCK_WAIT_S) -> Iter
     with ExitStack() as stack:
         with _held(path.with_suffix(".queue"), deadline, _turn):
             stack.enter_context(_held(path, deadline, lambda _: _NEXT_S))
+            if path.name == NOTES and (folder := paths.locked_folder(path)):
+                stack.enter_context(_shared(folder, deadline))
         yield
+
+
+@contextmanager
+def _shared(folder: Path, deadline: float) -> Iterator[None]:
+    """Hold the folder of notes itself, where other homes and users have lock files of their own.
+
+    Whoever can read a folder can hold it for ever, so it is waited for some moments and no longer: each write
+    looks again at what it is about to replace.
+    """
+    descriptor = None
+    with suppress(OSError, NoteUnreadable):  # not on Windows, nor on some network disks
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        _acquire(descriptor, folder, min(deadline, time.monotonic() + _FOLDER_WAIT_S), lambda _: _NEXT_S)
+    if descriptor is None:
+        yield
+        return
+    try:
+        with closed_in_child(descriptor):
+            yield
+    finally:
+        os.close(descriptor)
 
 
 def _turn(waited: float) -> float:
@@ -128,11 +149,10 @@ def _taken(path: Path, deadline: float, pause: Callable[[float], float]) -> int:
                 continue
             raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
         except (Unsafe, IsADirectoryError) as error:
-            if time.monotonic() < deadline + _LAST_TURN_S and _removed(path):  # once, for who does not wait
-                continue
             raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}; delete it") from error
         except OSError as error:
-            raise NoteUnreadable(paths.shown(path), _reason(path, error)) from error
+            told = paths.state_trouble(error) if paths.locked_folder(path) else paths.reason(error)
+            raise NoteUnreadable(paths.shown(path), told) from error
         except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
             raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
         try:
@@ -147,79 +167,9 @@ def _taken(path: Path, deadline: float, pause: Callable[[float], float]) -> int:
 
 
 def _open(path: Path) -> int:
-    if not path.parent.is_dir() and path.parent.parent.name == paths.DERIVED_FOLDER:
-        paths.prepare_derived(paths.Workspace(path.parent.parent.parent))
-    root = paths.root_of(path)
-    descriptor = root.descriptor(path, os.O_RDWR | os.O_CREAT, make=True)
-    try:
-        if hasattr(os, "geteuid"):
-            _claim(descriptor, path)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _removed(path: Path) -> bool:
-    """Remove what stands in the place of a lock file in our own folder: a fifo, an empty folder, a hard link.
-
-    A lock file that another process makes there meanwhile stays: all who remove hold the folder locked. A
-    link stays as well, since it may have been meant.
-    """
-    if sys.platform == "win32" or path.parent.parent.name != paths.DERIVED_FOLDER:
-        return False
-    root = paths.root_of(path)
-    with suppress(OSError), root.listed(path.parent) as folder:
-        assert isinstance(folder, int)
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
-        mode = status.st_mode
-        if (stat.S_ISREG(mode) and status.st_nlink == 1) or stat.S_ISLNK(mode):
-            return stat.S_ISREG(mode)
-        if stat.S_ISDIR(mode):
-            root.rmdir(path)
-        else:
-            root.unlink(path)
-        return True
-    return False
-
-
-def _reason(path: Path, error: OSError) -> str:
-    """Return why a lock file cannot be opened, with the remedy where it or its folder is another user's."""
-    reason = paths.reason(error)
-    if error.errno == errno.EROFS:
-        remedy = remedies.say("files.readonly")
-        return message("remedied", "{reason}; {remedy}", reason=reason, remedy=remedy)
-    if not isinstance(error, PermissionError) or not hasattr(os, "geteuid"):
-        return reason
-    with suppress(OSError):
-        derived = os.path.join(paths.root_of(path).path, paths.DERIVED_FOLDER)
-        if user := paths.another_user(os.lstat(derived).st_uid):
-            remedy = remedies.say("workspace.collect")
-            return f"{reason}: {user} writes the notes here, and only they can; {remedy}"
-    with suppress(OSError):
-        if user := paths.another_user(os.lstat(path).st_uid):
-            return f"belongs to {user}, who could keep it locked; delete it"
-    return reason
-
-
-def _claim(descriptor: int, path: Path) -> None:
-    """Let nobody else open a lock file, who could hold it for ever, unless its folder is shared on purpose.
-
-    Raises NoteUnreadable.
-    """
-    file, folder, own = os.fstat(descriptor), os.lstat(path.parent), os.geteuid()
-    mode = PRIVATE_FILE | (folder.st_mode & 0o066 if folder.st_mode & 0o022 else 0)
-    if file.st_uid not in (own, folder.st_uid) and own != 0 and mode == PRIVATE_FILE:
-        told = f"belongs to {paths.another_user(file.st_uid)}, who could keep it locked; delete it"
-        raise NoteUnreadable(paths.shown(path), told)
-    if file.st_uid != own or file.st_nlink > 1:  # another name of it may be anybody's file
-        return
-    if stat.S_IMODE(file.st_mode) != mode:
-        os.fchmod(descriptor, mode)
-    # A file with anything in it is none of ours: somebody else may have moved it here.
-    if own == 0 and folder.st_uid != 0 and not file.st_size:
-        os.fchown(descriptor, folder.st_uid, folder.st_gid)  # or its owner could not open it any more
+    if (folder := paths.locked_folder(path)) and not path.parent.is_dir():
+        paths.prepare_state(paths.Workspace(folder))
+    return paths.root_of(path).descriptor(path, os.O_RDWR | os.O_CREAT, make=True)
 
 
 def _acquire(descriptor: int, path: Path, deadline: float, pause: Callable[[float], float]) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from commonplace.base.errors import (
 )
 from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT, OWN_FOLDER, TO_HIDDEN, Root, TooLarge, Unsafe, irregular, is_hidden
-from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -29,38 +28,45 @@ if TYPE_CHECKING:
 
 APPLICATION = "commonplace"
 WORKSPACE_VARIABLE = "COMMONPLACE_WORKSPACE"
+STATE_VARIABLE = "COMMONPLACE_STATE_DIR"  # a folder for state and caches in the place of the user's own
 MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = OWN_FOLDER
 SETTINGS_FILE = "commonplace.toml"
 _SERVERS = "servers"
+_PATH = "path"  # a file in the state of a workspace: its real path, for people and for `known_states`
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 
 
 class Workspace:
-    """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
+    """A folder that holds MEMORY.md and memory/, and the paths of all that belongs to it.
+
+    State and index, which the program obeys, lie outside of the notes, which anybody may hand over. They are
+    found by the real path of the folder alone.
+    """
 
     def __init__(self, root: Path, *, reader: str | None = None) -> None:
         """Name a folder; a `reader` is the agent who may read it and change none of its notes."""
         self.reader = reader
         # Absolute, since a relative path means something else to `Root`: one below the root.
         self.root = root = Path(os.path.abspath(root))
-        self.files = Root(root)  # the door to all files of the workspace
+        self.files = Root(root)  # the notes
         self.settings = root / SETTINGS_FILE  # the workspace's own, which may be missing
         self.memory_dir = root / MEMORY_FOLDER  # daily notes
         self.sessions = root / "sessions"  # our own transcripts
-        self.derived = derived = root / DERIVED_FOLDER  # what is ours: the index and locks, and records
-        self.locks = derived / "locks"  # notes themselves are never locked
-        # Where the workspace can be written to: the index, the calls to models, questions and openings.
-        self.index = derived / "index.sqlite"
-        self.ledger = derived / "ledger.sqlite"
-        self.usage = derived / "usage.sqlite"
-        self.pending = derived / "pending"  # marks that say how far each session is summed up
-        self.spool = derived / "spool"  # entries that wait to be written into notes
-        self.history = derived / "history"  # generated changes with the bytes before and after them
-        self.erasing = derived / "erasing"  # what is being forgotten, until nothing of it is left
-        self.consolidated = derived / "consolidated.json"  # the last one, even if it changed nothing
-        self.imports = derived / "imports.json"  # what came from other memories, as hashes
+        self.derived = root / DERIVED_FOLDER  # where version 0.1 kept its state
+        self.state = state = state_folder(root)
+        self.kept = Root(state)  # all files of the state
+        self.locks = state / "locks"  # notes themselves are never locked
+        self.ledger = state / "ledger.sqlite"  # calls to models
+        self.usage = state / "usage.sqlite"  # questions and openings
+        self.pending = state / "pending"  # marks that say how far each session is summed up
+        self.spool = state / "spool"  # entries that wait to be written into notes
+        self.history = state / "history"  # generated changes with the bytes before and after them
+        self.erasing = state / "erasing"  # what is being forgotten, until nothing of it is left
+        self.consolidated = state / "consolidated.json"  # the last one, even if it changed nothing
+        self.imports = state / "imports.json"  # what came from other memories, as hashes
+        self.index = user_cache_dir() / "indexes" / state.name / "index.sqlite"
 
     @property
     def memory_file(self) -> Path:
@@ -86,6 +92,13 @@ class Workspace:
         if self.reader is not None:
             raise AccessDenied(self.reader, f"reads {shown(self.root)} and does not write to it")
 
+    def places(self) -> dict[str, Path]:
+        """Return the folders that belong to the workspace, by their names in `status --paths`."""
+        return {
+            "notes": self.root, "state": self.state, "index": self.index.parent, "cache": user_cache_dir(),
+            "settings": user_config_dir(),
+        }  # fmt: skip
+
     def daily(self, day: date) -> Path:
         """Return the daily note of `day`, whether it exists or not."""
         return self.memory_dir / f"{day:%Y-%m-%d}.md"
@@ -99,46 +112,98 @@ def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's caches: XDG on Linux, the usual one on macOS and Windows."""
+    if moved := _moved(environ):
+        return moved / "cache"
     return _user_dir(environ, "XDG_CACHE_HOME", Path(".cache"), Path("Library", "Caches"), "LOCALAPPDATA")
 
 
-def signing_key(environ: Mapping[str, str] | None = None) -> bytes:
-    """Return the key that marks records of ours; it lies among the user's settings, else in the cache."""
-    return known_keys(environ)[0]
+def user_state_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder with the state of each workspace: XDG on Linux, beside the settings on macOS."""
+    if moved := _moved(environ):
+        return moved / "state"
+    mac = Path("Library", "Application Support")
+    folder = _user_dir(environ, "XDG_STATE_HOME", Path(".local", "state"), mac, "LOCALAPPDATA")
+    return folder if sys.platform == "linux" else folder / "state"
 
 
-def known_keys(environ: Mapping[str, str] | None = None) -> tuple[bytes, ...]:
-    """Return that key, and those of the user's other machines."""
-    return load_keys((user_config_dir(environ), user_cache_dir(environ)))
+def state_folder(root: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder with the state of a workspace, whether it exists or not."""
+    return user_state_dir(environ) / sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
 
 
-def keyless(environ: Mapping[str, str] | None = None) -> str:
-    """Say that no key can be kept, and what helps."""
-    where = shown(user_config_dir(environ) / KEY_FILE)
-    return f"no key can be read from or kept in {where}, so what is yours is not known again; mend that file"
+def known_states(environ: Mapping[str, str] | None = None) -> Iterator[tuple[Path, Path]]:
+    """Yield the real path and the state of each workspace that has any."""
+    root = Root(user_state_dir(environ))
+    with suppress(OSError):
+        for name in root.names():
+            with suppress(OSError):
+                if real := root.read(f"{name}/{_PATH}", limit=10_000):
+                    yield Path(os.fsdecode(real)), Path(root.path, name)
 
 
-def keeps_key(environ: Mapping[str, str] | None = None) -> bool:
-    """Tell whether the key that marks records of ours lies on disk: without it none is known again."""
-    return is_kept((user_config_dir(environ), user_cache_dir(environ)))
+def move_state(old: Path, new: Path) -> bool:
+    """Give the state and the index of a folder that was moved to its new place; false where there is none.
+
+    Raises NoteUnreadable where the new place has a state of its own.
+    """
+    former, workspace = Workspace(old), Workspace(new)
+    if not former.state.is_dir():
+        return False
+    if workspace.state.exists():
+        raise NoteUnreadable(
+            shown(workspace.state), "is the state of that folder already; move it away first"
+        )
+    try:
+        os.rename(former.state, workspace.state)
+        workspace.kept.exchange(_PATH, os.fsencode(os.path.realpath(new)))
+        if former.index.parent.is_dir() and not workspace.index.parent.exists():
+            os.rename(former.index.parent, workspace.index.parent)
+    except OSError as error:
+        raise NoteUnreadable(shown(workspace.state), reason(error)) from error
+    return True
+
+
+def drop_state(root: Path) -> bool:
+    """Delete the state and the index of a workspace, but none of its notes; false where there is none."""
+    workspace = Workspace(root)
+    found = workspace.state.is_dir() or workspace.index.parent.is_dir()
+    for folder in (workspace.state, workspace.index.parent):
+        try:
+            Root(folder.parent).remove(folder.name)
+        except OSError as error:
+            raise NoteUnreadable(shown(folder), reason(error)) from error
+    return found
+
+
+def prepare_state(workspace: Workspace) -> None:
+    """Make the folder of a workspace's state, for its user alone. Raises NoteUnreadable."""
+    with suppress(OSError):
+        if os.stat(workspace.state / _PATH).st_size:  # none where its writer was killed
+            return
+    try:
+        workspace.kept.make_folder()
+        with os.fdopen(workspace.kept.descriptor(_PATH, os.O_WRONLY | os.O_CREAT), "wb") as file:
+            file.write(os.fsencode(os.path.realpath(workspace.root)))
+    except OSError as error:
+        raise NoteUnreadable(shown(workspace.state), state_trouble(error)) from error
+
+
+def state_trouble(error: OSError) -> str:
+    """Say why a state cannot be written to, and what helps."""
+    from commonplace.base import remedies
+
+    return f"{reason(error)}; {remedies.say('state.elsewhere', STATE_VARIABLE)}"
+
+
+def _moved(environ: Mapping[str, str] | None) -> Path | None:
+    values = os.environ if environ is None else environ
+    named = values.get(STATE_VARIABLE, "")
+    return Path(os.path.abspath(named)) if named else None
 
 
 def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
     """Return the user's own workspace, used where no other is found."""
     return home(environ) / APPLICATION
-
-
-def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the index of a read-only workspace lies: in the cache, by a hash of its real path."""
-    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
-    return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
-
-
-def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a server keeps its record: in the workspace, or in the cache where that is read-only."""
-    place = workspace.derived if workspace.derived.is_dir() else workspace.root
-    is_open = os.access(place, os.W_OK)
-    return workspace.derived if is_open else fallback_index(workspace.root, environ).parent
 
 
 def server_note(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
@@ -292,50 +357,10 @@ def check_outside_clone(folder: Path, instead: str = "") -> None:
         )
 
 
-def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
-    """Make `.commonplace/` with its own .gitignore; return what was missing.
-
-    Raises OutsideRoots where the folder, or one `within` it that is about to be used, is a link,
-    NoteUnreadable where it cannot be made.
-    """
-    folder, ignore, files = workspace.derived, workspace.derived / ".gitignore", workspace.files
-    made: list[Path] = []
-    try:
-        if not files.is_folder(folder):
-            files.make_folder(folder)
-            made.append(folder)
-        for used in within:
-            with suppress(FileNotFoundError):
-                files.names(used)
-        with suppress(FileExistsError):
-            files.create(ignore, b"*\n")
-            made.append(ignore)
-    except Unsafe as error:
-        raise OutsideRoots(shown(error.filename), to_remove(reason(error))) from error
-    except OSError as error:
-        raise NoteUnreadable(shown(folder), reason(error)) from error
-    return made
-
-
-def closed(workspace: Workspace) -> str:
-    """Say why our folder in a workspace, or the one of the history, cannot be read; empty where it can."""
-    for folder in (workspace.derived, workspace.history):
-        try:
-            workspace.files.names(folder)
-        except PermissionError as error:
-            with suppress(OSError):
-                if user := another_user(workspace.files.stat(folder).st_uid):
-                    return f"{shown(folder)} cannot be read: it belongs to {user}"
-            return f"{shown(folder)} cannot be read: {reason(error)}"
-        except OSError:  # a link or no folder, which is said where it is used
-            return ""
-    return ""
-
-
 def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
-    own = [workspace.derived, workspace.sessions] if workspace else []
-    return [*own, user_config_dir(environ), user_cache_dir(environ)]
+    """Return the folders that are ours alone: of a workspace, and the user's settings, state and caches."""
+    own = [workspace.sessions] if workspace else []
+    return [*own, user_config_dir(environ), user_state_dir(environ), user_cache_dir(environ)]
 
 
 def is_open(path: Path, is_kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
@@ -362,30 +387,34 @@ def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = Non
                 continue
             files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
             told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
-    files_of_ours = [user_config_dir(environ) / KEY_FILE, *([workspace.index] if workspace else [])]
-    for file in files_of_ours:
-        with suppress(OSError):
-            if is_open(file, stat.S_ISREG) and root_of(file).tighten(file):
-                told.append(f"others could open {shown(file)}: now it is yours alone")
     return told
 
 
 def root_of(path: Path | str) -> Root:
-    """Return the root that a file of ours lies below: its workspace, or the folder of the user's own ones.
+    """Return the root that a file of ours lies below: the folder of the user's own ones that it lies in.
 
     A link above the root is the owner's and followed, one below it is not.
     """
     folder = Path(os.path.abspath(path)).parent
-    for name in (DERIVED_FOLDER, APPLICATION):
-        for above in (folder, *folder.parents):
-            if above.name == name:
-                return Root(above.parent)
-    return Root(folder)
+    for own in (user_state_dir(), user_cache_dir(), user_config_dir()):
+        if is_within(os.fspath(folder), os.fspath(own)):
+            return Root(own)
+    above = (one.parent for one in (folder, *folder.parents) if one.name == APPLICATION)
+    return Root(next(above, folder))
 
 
 def lock_file(workspace: Workspace, name: str) -> Path:
     """Return the lock file of one kind of work, such as `notes` or `sync`."""
+    _ROOTS[workspace.state] = workspace.root
     return workspace.locks / f"{name}.lock"
+
+
+def locked_folder(lock: Path) -> Path | None:
+    """Return the workspace that a lock file from `lock_file` is of; None for any other file."""
+    return _ROOTS.get(lock.parent.parent)
+
+
+_ROOTS: dict[Path, Path] = {}  # workspaces by their state
 
 
 def is_within(path: str, root: str) -> bool:
@@ -506,7 +535,9 @@ def _is_workspace(folder: Path, home: str) -> bool:
     if os.path.isfile(folder / SETTINGS_FILE):
         return True
     # A tool's own dot folder in the home directory must not make all of it a workspace.
-    if os.path.isdir(folder / DERIVED_FOLDER) and os.path.realpath(folder) != home:
+    if os.path.realpath(folder) != home and (
+        os.path.isdir(folder / DERIVED_FOLDER) or os.path.isdir(state_folder(folder))
+    ):
         return True
     memory = folder / MEMORY_FOLDER
     if os.path.isfile(memory / MEMORY_FILE):

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
     from commonplace.base.messages import Message
 
-OWN_FOLDER = ".commonplace"  # what lies in it is ours alone, so that a second name of a file is none of ours
+OWN_FOLDER = ".commonplace"
 _LINK = message("unsafe.link", "a symlink, which is not followed here")
 _LEAVING = message("unsafe.leaving", "a symlink that leads out of its folder")
 TO_HIDDEN = message("unsafe.hidden", "a symlink that leads to a hidden file")
 _NOT_BELOW = message("unsafe.not_below", "not a path below its folder")
-_OTHER_NAME = message("unsafe.other_name", "has another name elsewhere (a hard link)")
 LIMIT = 64 << 20  # bytes of a file that is read whole
 _SMALL = 1 << 16  # bytes that are read at once, without a file object
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
@@ -53,10 +52,6 @@ class Unsafe(OSError):
 
     def __init__(self, reason: Message, path: str) -> None:
         super().__init__(errno.ELOOP, reason, path)
-
-
-class Linked(Unsafe):
-    """A file of our own that has another name, which may be anybody's file: it is not written to."""
 
 
 class TooLarge(OSError):
@@ -281,7 +276,7 @@ class Root:
     def tighten(self, path: Path = "") -> list[str]:
         """Take away what others may do with a folder, its files and folders; return the names changed.
 
-        Links, hard links of our own files and the files of other users stay as they are.
+        Links and the files of other users stay as they are.
         """
         changed: list[str] = []
         own = os.getuid() if hasattr(os, "getuid") else None
@@ -292,10 +287,9 @@ class Root:
             folder, regular = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
             if status.st_uid == own and (folder or regular) and status.st_mode & 0o077:
                 # Through a descriptor: a link that is put in its place meanwhile is not followed.
-                with suppress(Linked), self.parent(at) as (above, name):
+                with self.parent(at) as (above, name):
                     descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=above)
                     try:
-                        refuse_linked(os.fstat(descriptor), self.absolute(at))
                         os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & 0o700)
                     finally:
                         os.close(descriptor)
@@ -472,7 +466,7 @@ def _read_regular(folder: int, name: str, path: str) -> bytes:
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
     """Open a regular file in an open folder; `path` is how errors name it.
 
-    Raises `Unsafe`, of which `Linked` for writing into a file of our own that has another name.
+    Raises `Unsafe`.
     """
     truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC  # not before it is known to be ours
     try:
@@ -490,20 +484,12 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             _refuse(status.st_mode, path)
-        if flags & (os.O_WRONLY | os.O_RDWR):
-            refuse_linked(status, path)
         if truncates:
             os.ftruncate(descriptor, 0)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def refuse_linked(status: os.stat_result, path: Path) -> None:
-    """Refuse to change a file below our own folder that has another name. Raises `Linked`."""
-    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and OWN_FOLDER in os.fspath(path).split(os.sep):
-        raise Linked(_OTHER_NAME, os.fspath(path))
 
 
 def _is_for_another(folder: int) -> bool:

@@ -42,7 +42,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 
 def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: bool) -> int:
     """How many files of a run hold any of it; at least 1 where its record does."""
-    folder, door = workspace.history / name, workspace.files
+    folder, door = workspace.history / name, workspace.kept
     files, run = records.listed(door, folder), runs.load(workspace, name)
     if run is None:
         if not _holding(door, files, targets):
@@ -95,7 +95,7 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
 def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, sides: Sides) -> ChangedFile:
     """A file of a run as it is to be recorded; of its bytes those that change are added to `sides`."""
     file, folder = run.files[place], workspace.history / run.id
-    kept = [path for end in runs.ENDINGS if workspace.files.is_file(path := folder / f"{place}{end}")]
+    kept = [path for end in runs.ENDINGS if workspace.kept.is_file(path := folder / f"{place}{end}")]
     if targets.owns(file.path) or file.path == FORGOTTEN:
         sides |= dict.fromkeys(kept)
         return ChangedFile(FORGOTTEN, "", "", "was forgotten")
@@ -135,14 +135,14 @@ def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets)
 def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name the notes of whose versions some hold any of it, and what was overwritten; remove it to `change`.
 
-    All versions of a note that is forgotten go. Keyed hashes of lines that were taken out stay: by them it is
+    All versions of a note that is forgotten go. Hashes of lines that were taken out stay: by them it is
     noticed where an old version comes back.
     """
     workspace, erased = site.workspace, list[Erased]()
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
         known: set[str] = set()
         for one in writes.recorded(workspace):
-            path = f"{writes.FOLDER}/{one.key}.json"
+            path = site.shown(workspace.state / writes.FOLDER / f"{one.key}.json")
             if _owns(targets, one.note):
                 erased.append(Erased("copies", path, count=len(one.record.versions)))
                 continue
@@ -151,10 +151,11 @@ def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased
             erased += [Erased("copies", path, count=count)] if count else []
         for name in set(writes.listed(workspace, writes.FOLDER)) - known if change else ():
             with suppress(OSError):
-                workspace.files.remove(f"{writes.FOLDER}/{name}")
+                workspace.kept.remove(f"{writes.FOLDER}/{name}")
         for copy in overwritten.copies(workspace):
             if (rest := _copy_without(workspace, copy, targets)) != copy:
-                erased.append(Erased("copies", f"{writes.COPIES}/{copy.name}.md"))
+                path = site.shown(workspace.state / writes.COPIES / f"{copy.name}.md")
+                erased.append(Erased("copies", path))
                 if change:
                     overwritten.save(workspace, rest)
     return erased

@@ -41,9 +41,9 @@ def _read(workspace: paths.Workspace, name: str) -> Copy:
     stem = f"{writes.COPIES}/{name}"
     about = writes.read_about(workspace, f"{stem}.told") or writes.read_about(workspace, f"{stem}.json") or {}
     with records.translated(stem):
-        ours = workspace.files.read(f"{stem}.md")
-        is_whole = workspace.files.is_file(f"{stem}.base")
-        base = workspace.files.read(f"{stem}.base") if is_whole else b""
+        ours = workspace.kept.read(f"{stem}.md")
+        is_whole = workspace.kept.is_file(f"{stem}.base")
+        base = workspace.kept.read(f"{stem}.base") if is_whole else b""
     return Copy(name, str(about.get("note", "")), ours, base, frozenset(map(str, about.get("back", ()))))
 
 
@@ -61,7 +61,7 @@ def save(workspace: paths.Workspace, copy: Copy) -> None:
         return
     for ending, data in (("md", copy.ours), ("base", copy.base)):
         with records.translated(path := f"{writes.COPIES}/{copy.name}.{ending}"):
-            workspace.files.exchange(path, data, alone=True)
+            workspace.kept.exchange(path, data, alone=True)
 
 
 def restore(workspace: paths.Workspace, copy: Copy) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def restore(workspace: paths.Workspace, copy: Copy) -> tuple[int, int]:
     Raises NoteNotFound where it is not known whose lines they are, NoteUnreadable, LockTimeout.
     """
     if not copy.note:
-        name = paths.shown(f"{writes.COPIES}/{copy.name}.md")
+        name = paths.shown(workspace.state / writes.COPIES / f"{copy.name}.md")
         raise NoteNotFound(name, reason="its note is not known; copy what you miss by hand")
     return put_back(workspace, copy.note, [copy])
 

@@ -1,22 +1,28 @@
 """What imports have written, as keyed hashes: the record that keeps a second import from writing it twice.
 
-    {"imports": [{"run": "20260213-…", "files": {PATH: [DIGEST, DAY, {KEY: DIGEST}]}, "settings": [HASH]}]}
+    {"key": HEX, "imports": [ROW, …]}
+    ROW: {"run": "20260213-…", "files": {PATH: [DIGEST, DAY, {KEY: DIGEST}]}, "settings": [HASH]}
 
 A row is a run; what an undo took back counts as never written. No word of a note stands in it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from commonplace.base import atomic, paths, records, signature
+from commonplace.base import atomic, paths, records
+from commonplace.base.digests import blake2b, sha256
+from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import runs
+from commonplace.changes.spool import append
 from commonplace.types.imports import ImportedSetting
 
-KIND = "imports"
+_EXPORTS = "exports"  # digests, a line each
 
 
 class Known(NamedTuple):
@@ -34,10 +40,10 @@ class Receipts:
     """What imports into a workspace have written, without what was undone since."""
 
     def __init__(self, workspace: paths.Workspace) -> None:
-        """Read the record; one that is not ours is not believed."""
-        self._workspace, self._key = workspace, paths.signing_key()
+        """Read the record."""
+        self._workspace, (self._key, rows) = workspace, _read(workspace)
         self._files: dict[str, Known] = {}
-        for row in _rows(workspace):
+        for row in rows:
             run = runs.load(workspace, row["run"]) if row["run"] else None
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
@@ -47,7 +53,7 @@ class Receipts:
         self._homes = {key: path for path, known in self._files.items() for key in known.items}
 
     def hashed(self, data: bytes) -> str:
-        """Return a hash that nobody can look words up by: it takes the user's key."""
+        """Return the hash of some bytes, under the key of the record."""
         return _hashed(self._key, data)
 
     def _of_path(self, path: str) -> str:
@@ -77,11 +83,12 @@ class Receipts:
         }
 
         def change(value: dict[str, Any] | None) -> Mapping[str, Any]:
-            return {"imports": [*(value or {}).get("imports", ()), row]}
+            value = value if value and "key" in value else {"key": self._key.hex()}
+            return {**value, "imports": [*value.get("imports", ()), row]}
 
-        paths.prepare_derived(workspace)
+        paths.prepare_state(workspace)
         with atomic.locked(paths.lock_file(workspace, "imports")):
-            records.update(workspace.files, workspace.imports, KIND, change)
+            records.update(workspace.kept, workspace.imports, change)
 
 
 def added(
@@ -92,10 +99,8 @@ def added(
     What somebody has changed since is another one.
     """
     names = set(imports)
-    hashes = {one for row in _rows(workspace) if row["run"] in names for one in row["settings"]}
-    if not hashes:
-        return [], 0
-    key = paths.signing_key()
+    key, rows = _read(workspace)
+    hashes = {one for row in rows if row["run"] in names for one in row["settings"]}
     known = [setting for setting in settings if _of_setting(key, setting) in hashes]
     return known, len(hashes) - len(known)
 
@@ -106,10 +111,27 @@ def _of_setting(key: bytes, setting: ImportedSetting) -> str:
 
 
 def _hashed(key: bytes, data: bytes) -> str:
-    return signature.sign(key, KIND, data)[:16]
+    return blake2b(b"imports\0" + data, key=key, digest_size=16).hexdigest()[:16]
 
 
-def _rows(workspace: paths.Workspace) -> list[dict[str, Any]]:
-    with suppress(FileNotFoundError, ValueError, records.Foreign):
-        return list(records.read(workspace.files, workspace.imports, KIND).get("imports", ()))
-    return []
+def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
+    """Return the key of the record's hashes, and its rows; a new key where there is no record yet."""
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        record = records.read(workspace.kept, workspace.imports)
+        return bytes.fromhex(record["key"]), list(record.get("imports", ()))
+    return os.urandom(32), []
+
+
+def exported(data: bytes) -> bytes:
+    """Return an export, whose digest is remembered among the user's state where that can be written."""
+    with suppress(OSError):
+        append(Root(paths.user_state_dir()), Path(_EXPORTS), f"{sha256(data).hexdigest()}\n".encode())
+    return data
+
+
+def is_own_export(data: bytes) -> bool:
+    """Tell whether an export was made by this user on this machine, and not changed since."""
+    with suppress(OSError):
+        made = Root(paths.user_state_dir()).read(_EXPORTS).split()
+        return sha256(data).hexdigest().encode() in made
+    return False

@@ -1,13 +1,11 @@
 """The record of generated changes: a folder for each, with the bytes before and after it.
 
-    .commonplace/history/20260213-033000-0001f2/
+    history/20260213-033000-0001f2/
         run.json                  what it is, whose, and how far it has come
         0.z, 1.z …                bytes of its files, by their place in run.json: both sides, compressed
 
 A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
 is removed. All of it happens under the lock of the notes, so what ends so belongs to no living process.
-`run.json` is signed, and the bytes are bound by the digests in it; a run that is not ours is passed over, and
-set aside by the next change of notes. What was set aside is described whole before a person signs it.
 Version 0.1 kept the bytes as they are, in `0.before` and `0.after`.
 """
 
@@ -23,19 +21,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any, TypeVar
 
-from commonplace.base import paths, records, remedies
+from commonplace.base import paths, records
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.base.records import Aside
 from commonplace.changes import diffs
-from commonplace.redaction import folded
 from commonplace.render import screen
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-KIND = "history"
 RECORD = "run.json"
 SIDES = ("before", "after")
 ENDINGS = (".z", ".before", ".after")  # of the bytes of a file
@@ -47,20 +41,6 @@ _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _ALWAYS_KEPT = 200  # runs, whatever a clock says
 _WEIGHED = 8  # by chance, after one run in so many, all runs are weighed: of thousands it takes a while
 _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
-MOST = 20_000  # characters that somebody reads through before a yes
-_MOST_LINES = 2_000  # of one side of a diff, whose time grows with their product
-_EFFECTS = {
-    "erasing": "a forgetting that was begun",
-    "spool": "entries that wait",
-    "claim": "how far entries that wait are written into your notes",
-    "pending": "how far a session is summed up",
-    "injected": "what the prompts of a session were given",
-    "observing": "what tools ran in a session",
-    "consolidated": "when memory was last consolidated",
-    "imports": "what was imported from other memories",
-    "batches": "texts that an embedding provider works on",
-    "request": "what an agent asks to have forgotten",
-}
 _TYPES = {"bool": bool, "int": int}
 Read = Callable[[str], bytes | None]  # a file by its path, None for none
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
@@ -77,8 +57,7 @@ def read(workspace: paths.Workspace, path: str) -> bytes | None:
 def contain(workspace: paths.Workspace, path: str) -> Path:
     """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
 
-    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
-    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
+    Raises OutsideRoots, NoteUnreadable.
     """
     real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
     inside = real.relative_to(os.path.realpath(workspace.root))
@@ -122,8 +101,8 @@ def begin(
     at = now.isoformat(timespec="seconds")
     run = Run(name, about, at, files, state, kept=keep, uncommitted=uncommitted)
     folder = workspace.history / f"{name}{_TEMPORARY}"
-    paths.prepare_derived(workspace, workspace.history)
-    door = workspace.files
+    paths.prepare_state(workspace)
+    door = workspace.kept
     try:
         door.make_folder(folder)
         for place, change in enumerate(changes):
@@ -161,7 +140,7 @@ def save(workspace: paths.Workspace, run: Run) -> None:
 
     Called under the lock of the notes. Raises NoteUnreadable.
     """
-    folder, door = workspace.history / run.id, workspace.files
+    folder, door = workspace.history / run.id, workspace.kept
     try:
         if not run.kept and run.state != "begun":  # first: they must not outlive what says that they are gone
             for name in door.names(folder):
@@ -200,29 +179,17 @@ def names(workspace: paths.Workspace) -> list[str]:
 
 
 def damaged(workspace: paths.Workspace) -> list[str]:
-    """Return the names of runs whose record cannot be read; those that are not ours are not among them."""
-    return [name for name in names(workspace) if _loaded(workspace, name) == ""]
+    """Return the names of runs whose record cannot be read."""
+    return [name for name in names(workspace) if load(workspace, name) is None]
 
 
 def trouble(workspace: paths.Workspace, name: str) -> str:
     """Return what is wrong with the record of a run that cannot be used."""
     try:
-        workspace.files.read(workspace.history / name / RECORD, limit=_LARGEST)
+        workspace.kept.read(workspace.history / name / RECORD, limit=_LARGEST)
     except OSError as error:
         return f"cannot be read ({paths.reason(error)})"
     return "is damaged"
-
-
-def foreign(workspace: paths.Workspace) -> list[str]:
-    """Return the names of runs that are not ours, from the newest to the first that is: what comes next."""
-    strange: list[str] = []
-    for name in reversed(names(workspace)):
-        run = _loaded(workspace, name)
-        if isinstance(run, Run):
-            break
-        if run:
-            strange.append(name)
-    return strange
 
 
 def litter(workspace: paths.Workspace) -> list[str]:
@@ -233,59 +200,37 @@ def litter(workspace: paths.Workspace) -> list[str]:
 
 def _entries(workspace: paths.Workspace) -> list[str]:
     try:
-        return workspace.files.names(workspace.history)
+        return workspace.kept.names(workspace.history)
     except OSError:
         return []
 
 
-def sweep(workspace: paths.Workspace, *, looking: bool = False) -> None:
-    """Remove, under the lock of the notes, the folders that somebody was making or removing when he died.
-
-    Runs that are not ours and would be acted upon next are set aside, unless somebody is only `looking`.
-    """
-    door = workspace.files
+def sweep(workspace: paths.Workspace) -> None:
+    """Remove, under the lock of the notes, the folders that a killed process was making or removing."""
     for name in litter(workspace):
         with suppress(OSError):
-            door.remove(workspace.history / name)
-    for name in () if looking else foreign(workspace):
-        records.set_aside(door, workspace.history / name, unusable(workspace, name))
+            workspace.kept.remove(workspace.history / name)
 
 
 def load(workspace: paths.Workspace, name: str) -> Run | None:
-    """Return a run by its name; None where there is none, or it is not ours or cannot be read."""
-    run = _loaded(workspace, name) if _NAME.fullmatch(name) else None
-    return run if isinstance(run, Run) else None
-
-
-def unusable(workspace: paths.Workspace, name: str) -> str:
-    """Return why a run cannot be read."""
-    run = _loaded(workspace, name)
-    return (run if isinstance(run, str) else "") or "what is kept of it is damaged"
-
-
-def _loaded(workspace: paths.Workspace, name: str) -> Run | str:
-    """A run; why it is not ours, or an empty text for one that is damaged."""
-    path = workspace.history / name / RECORD
+    """Return a run by its name; None where there is none, or it cannot be read."""
+    if not _NAME.fullmatch(name):
+        return None
     try:
-        return decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
-    except records.Foreign as error:
-        return error.reason
+        return decode(name, records.read(workspace.kept, workspace.history / name / RECORD, limit=_LARGEST))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return ""
+        return None
 
 
-def content(
-    workspace: paths.Workspace, run: Run, place: int, side: str, folder: Path | None = None
-) -> bytes | None:
-    """The bytes of a file of a run, `before` or `after` it; None for no file.
+def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
+    """Return the bytes of a file of a run, `before` or `after` it; None for no file.
 
-    `folder` is where a run lies that was set aside. Raises NoteUnreadable where they are not kept, or are
-    not those that were written.
+    Raises NoteUnreadable where they are not kept, or are not those that were written.
     """
     expected = getattr(run.files[place], side)
     if not expected:
         return None
-    path = (folder or workspace.history / run.id) / f"{place}.z"
+    path = workspace.history / run.id / f"{place}.z"
     try:
         data = sides(workspace, path.parent, place)[side]
     except OSError as error:
@@ -306,7 +251,7 @@ def sides(workspace: paths.Workspace, folder: Path, place: int) -> dict[str, byt
 
     Raises OSError.
     """
-    door, paths_of = workspace.files, {side: folder / f"{place}.{side}" for side in SIDES}
+    door, paths_of = workspace.kept, {side: folder / f"{place}.{side}" for side in SIDES}
     if not door.is_file(packed := folder / f"{place}.z"):
         return {side: door.read(path) if door.is_file(path) else None for side, path in paths_of.items()}
     sizes, _, data = records.unpacked(door.read(packed)).partition(b"\n")
@@ -322,9 +267,9 @@ def remove(workspace: paths.Workspace, name: str) -> None:
     folder = workspace.history / name
     gone = workspace.history / f"{name}{_TEMPORARY}"
     with suppress(OSError):
-        workspace.files.rename(folder, gone)
+        workspace.kept.rename(folder, gone)
     with suppress(OSError):
-        workspace.files.remove(gone)
+        workspace.kept.remove(gone)
 
 
 def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetime) -> None:
@@ -335,10 +280,8 @@ def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetim
     known = names(workspace)[:-_ALWAYS_KEPT]
     cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
     for name in known[: bisect_left(known, cutoff)]:
-        run = _loaded(workspace, name)
-        if isinstance(run, str) and run:
-            records.set_aside(workspace.files, workspace.history / name, run)
-        elif isinstance(run, str) or run.state != "begun":
+        run = load(workspace, name)
+        if run is None or run.state != "begun":
             remove(workspace, name)
     _prune_future(workspace, known[bisect_right(known, f"{now:{_STAMP}}~") :], cutoff)
     known = names(workspace)
@@ -353,7 +296,7 @@ def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetim
 
 def size(workspace: paths.Workspace, name: str) -> int:
     """Return the bytes that a run takes on disk."""
-    folder, door = workspace.history / name, workspace.files
+    folder, door = workspace.history / name, workspace.kept
     with suppress(OSError):
         return sum(door.stat(folder / file).st_size for file in door.names(folder))
     return 0
@@ -374,7 +317,7 @@ def _prune_future(workspace: paths.Workspace, known: Sequence[str], cutoff: str)
 
 def _encode(run: Run) -> bytes:
     # With its name, so that it is the record of no other. A path may hold bytes that are no UTF-8.
-    return records.seal(KIND, asdict(run), indent=1)
+    return records.encode(asdict(run), indent=1)
 
 
 def decode(name: str, record: Mapping[str, Any]) -> Run:
@@ -414,63 +357,3 @@ def diff(workspace: paths.Workspace, run: Run) -> str:
         if file.left:
             parts.append(f"# {path} {file.left}")
     return "\n".join(parts)
-
-
-# --- a record that was set aside ------------------------------------------------------------------------
-
-
-def describe(workspace: paths.Workspace, aside: Aside) -> str:
-    """Return what a record makes the program do, what it says, and the diff of its texts.
-
-    All that a signature would cover, with private parts; what shows nothing stands there as an escape. Raises
-    NoteUnreadable for what cannot be shown whole.
-    """
-    effect, diff = _EFFECTS.get(aside.kind, aside.kind), list[str]()
-    if key := {"erasing": "forget.carry", "spool": "sync.spool"}.get(aside.kind):
-        effect += f": {remedies.say(key)}"
-    if aside.is_run:
-        try:
-            run = decode(aside.own.split("/")[1], aside.values[0])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise _hidden(aside, "is no record of a change") from error
-        for place in range(len(run.files)) if run.kept or run.state == "begun" else ():
-            diff += unified_diff(*_sides(workspace, aside, run, place), lineterm="")
-        effect = _effect(run)
-    values = [json.dumps(value, ensure_ascii=False) for value in aside.values]
-    # What shows nothing becomes longer.
-    text = folded.visible("\n".join([effect, *values, *diff])[: MOST + 1])
-    if len(text) > MOST:
-        raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
-    return screen.clean(text)
-
-
-def _effect(run: Run) -> str:
-    """What becomes of a run that somebody signs."""
-    if run.state == "begun":
-        return "a change of notes that was begun: the next command that changes notes carries it out"
-    if run.kept:
-        return f"a change of notes that was made: {remedies.say('undo')}"
-    return "a change of notes that was made; its texts are not kept, so nothing can take it back"
-
-
-def _hidden(aside: Aside, reason: str) -> NoteUnreadable:
-    shown = paths.shown(f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{aside.name}")
-    return NoteUnreadable(shown, f"{reason}, so it cannot be signed; {records.SHARE}")
-
-
-def _sides(
-    workspace: paths.Workspace, aside: Aside, run: Run, place: int
-) -> tuple[list[str], list[str], str, str]:
-    """The lines of a file before and after, and its names; private parts are shown, since they are signed."""
-    folder, path = workspace.derived / records.FOREIGN_FOLDER / aside.name, run.files[place].path
-    try:
-        sides = [content(workspace, run, place, side, folder) for side in SIDES]
-        before, after = ("" if side is None else side.decode() for side in sides)
-    except NoteUnreadable as error:
-        raise _hidden(aside, f"has a text that cannot be read ({error.reason})") from error
-    except UnicodeDecodeError as error:
-        raise _hidden(aside, f"changes {paths.shown(path)} to what is not UTF-8") from error
-    if before.count("\n") + after.count("\n") + 2 > _MOST_LINES or len(before) + len(after) > MOST * 10:
-        raise _hidden(aside, f"changes {paths.shown(path)}, which is too long to be compared")
-    names = [diffs.name(side, screen.one_line(path)) for side in sides]
-    return before.split("\n"), after.split("\n"), names[0], names[1]

@@ -1,13 +1,12 @@
 """Entries on their way into notes, on disk: any process appends some in no time, one at a time writes them.
 
-`.commonplace/spool/entries.jsonl` is appended to under a lock, a line an entry. Whoever drains it renames it
+`spool/entries.jsonl` of the state is appended to under a lock, a line an entry. Whoever drains it renames it
 first (a claim), so that nobody appends to what is being read, and removes it when all of it stands in notes.
 A small file beside a claim says how far it is. Of a claim one batch at most is written twice, by whoever
 takes up what a killed process left; notes are written in a way that makes a repetition nothing
 (`Memory.capture`).
 
-Each line is signed: one that is not ours is written as a stranger's words. Nothing here imports the engine:
-a hook process is gone before that would be loaded.
+Nothing here imports the engine: a hook process is gone before that would be loaded.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64_000_000  # of everything in the folder; some 60,000 entries
 MOST_CLAIMS = 16  # that no note takes; beyond them what waits stays where it is
-KIND = "spool"
-MARK_KIND = "claim"
 _LARGEST_MARK = 1000  # bytes
 _MARKS = ("long_term", "tentative")
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -103,7 +100,7 @@ class Spool:
         self.workspace.check_writable()
         lines = [encode(clean(entry)) for entry in entries]
         self.prepare()
-        files, taken = self.workspace.files, 0
+        files, taken = self.workspace.kept, 0
         with locked(paths.lock_file(self.workspace, "spool"), timeout_s):
             room = self.max_bytes - sum(size for _, size in self._files())
             for line in lines:
@@ -126,7 +123,7 @@ class Spool:
         does; the other waits `wait_s` for it. What `write` raises of ours ends the work and is in the
         report, and the rest waits on; but an entry that raises ConfigError is set aside.
         """
-        is_idle = self.empty and not self.workspace.files.is_file(self.refusals)
+        is_idle = self.empty and not self.workspace.kept.is_file(self.refusals)
         if is_idle or self.workspace.reader is not None:  # what waits is for whoever may write it
             return Drained()
         work = _Drain(self, write, batch)
@@ -144,7 +141,7 @@ class Spool:
 
     def waiting(self) -> Waiting:
         """Count what is here, without changing it."""
-        files, refused = self.workspace.files, 0
+        files, refused = self.workspace.kept, 0
         with suppress(OSError):
             refused = files.stat(self.refusals).st_size
         every = [self.path, *self.claims()]
@@ -156,7 +153,7 @@ class Spool:
         """Return the claims there are, oldest first."""
         folder = self.workspace.spool
         try:
-            names = self.workspace.files.names(folder)
+            names = self.workspace.kept.names(folder)
         except OSError:
             return []
         return [folder / name for name in names if name.startswith("claimed-") and name.endswith(".jsonl")]
@@ -164,7 +161,7 @@ class Spool:
     def oversized(self, path: Path) -> bool:
         """Whether a file is larger than a spool may be, so that it is none of ours; a missing one is not."""
         try:
-            return self.workspace.files.stat(path).st_size > max(MAX_BYTES, self.max_bytes)
+            return self.workspace.kept.stat(path).st_size > max(MAX_BYTES, self.max_bytes)
         except OSError:
             return False  # missing, or to be told of by who opens it
 
@@ -180,17 +177,17 @@ class Spool:
 
     def prepare(self) -> None:
         """Make the folder, which must lie in the workspace. Raises NoteUnreadable, OutsideRoots."""
-        folder, files = self.workspace.spool, self.workspace.files
+        folder, files = self.workspace.spool, self.workspace.kept
         if files.is_folder(folder):
             return
-        paths.prepare_derived(self.workspace, folder)
+        paths.prepare_state(self.workspace)
         with records.translated(folder):
             files.make_folder(folder)
 
     def _files(self) -> Iterator[tuple[str, int]]:
         with (
             suppress(OSError),
-            self.workspace.files.listed(self.workspace.spool) as folder,
+            self.workspace.kept.listed(self.workspace.spool) as folder,
             os.scandir(folder) as entries,
         ):
             for entry in entries:
@@ -200,7 +197,7 @@ class Spool:
 
 def hold(workspace: paths.Workspace) -> AbstractContextManager[None]:
     """Keep entries from being written into notes. Raises NoteUnreadable."""
-    is_there = workspace.files.is_folder(workspace.spool)
+    is_there = workspace.kept.is_folder(workspace.spool)
     return locked(paths.lock_file(workspace, "drain")) if is_there else nullcontext()
 
 
@@ -211,7 +208,7 @@ def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None 
     """
     from commonplace.types.changes import Erased
 
-    files, folder = site.workspace.files, site.workspace.spool
+    files, folder = site.workspace.kept, site.workspace.spool
 
     def cleaned(line: bytes) -> bytes:
         if among is not None and line.decode("utf-8", "replace") not in among:
@@ -230,15 +227,15 @@ def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None 
 def without(raw: bytes, targets: Targets) -> bytes:
     """Return a line without what is forgotten, of the same length: claims count its bytes.
 
-    An entry of a forgotten session, about a person, or with nothing else to say becomes blank. One that was
-    signed is signed again.
+    An entry of a forgotten session, about a person, or with nothing else to say becomes blank.
     """
     from commonplace.transcripts import ours
 
     body = raw.rstrip(b"\r\n")
     blank, end = b" " * len(body), raw[len(body) :]
-    value, signed = _value(body)
-    if not isinstance(value, dict):
+    try:
+        value = records.decode(body)
+    except ValueError:
         return blank + end if targets.matches(body.decode("utf-8", "replace")) else raw
     by = value.get("provenance")
     if isinstance(by, dict) and by.get("session") in targets.session_names:
@@ -250,23 +247,10 @@ def without(raw: bytes, targets: Targets) -> bytes:
         return blank + end
     rest = targets.cut(str(value.get("text", "")))
     value = {name: targets.clean(one) for name, one in value.items()} | {"text": rest}
-    if signed:
-        after = records.seal(KIND, value).rstrip()
-    else:
-        after = min(json.dumps(value).encode(), ours.encoded(value), key=len)
+    after = min(json.dumps(value).encode(), ours.encoded(value), key=len)
     if not any(map(str.isalnum, rest)) or len(after) > len(body):
         return blank + end
     return after.ljust(len(body)) + end
-
-
-def _value(body: bytes) -> tuple[object, bool]:
-    """What a line holds, None for what cannot be read, and whether it is signed."""
-    try:
-        return records.unseal(KIND, body), True
-    except ValueError:
-        with suppress(ValueError, RecursionError):
-            return json.loads(body), False
-    return None, False
 
 
 def clean(entry: Entry) -> Entry:
@@ -283,7 +267,7 @@ def clean(entry: Entry) -> Entry:
 
 
 def encode(entry: Entry) -> bytes:
-    """Return an entry as one line of JSON, signed."""
+    """Return an entry as one line of JSON."""
     data: dict[str, Any] = {"at": entry.at.isoformat(), "text": entry.text}
     if entry.heading:
         data["heading"] = entry.heading
@@ -291,23 +275,12 @@ def encode(entry: Entry) -> bytes:
     if entry.provenance is not None:
         by = entry.provenance
         data["provenance"] = {"by": by.by, "agent": by.agent, "session": by.session, "at": by.at}
-    return records.seal(KIND, data)
+    return records.encode(data)
 
 
 def decode(line: bytes) -> Entry:
-    """Return the entry of a line. Raises ValueError for a cut or damaged one, `Unsigned` if not ours."""
-    return _entry(records.unseal(KIND, line))
-
-
-def _of_stranger(line: bytes) -> Entry | None:
-    """Return the entry of a line without our signature as a stranger's words; None for a damaged one."""
-    from dataclasses import replace
-
-    try:
-        entry = _entry(json.loads(line))
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        return None
-    return replace(clean(entry), provenance=Provenance("untrusted"), long_term=False, tentative=False)
+    """Return the entry of a line. Raises ValueError for a cut or damaged one."""
+    return _entry(records.decode(line))
 
 
 def _entry(data: Mapping[str, Any]) -> Entry:
@@ -349,15 +322,11 @@ def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> 
 
 
 class Line(NamedTuple):
-    """A line of a claim, where it ends in the file, and its entry (None for a damaged one).
-
-    `foreign`: another home wrote it, so its words count as a stranger's.
-    """
+    """A line of a claim, where it ends in the file, and its entry (None for a damaged one)."""
 
     raw: bytes
     end: int
     entry: Entry | None
-    foreign: bool = False
 
     @property
     def day(self) -> str:
@@ -380,7 +349,7 @@ class _Drain:
 
     def __init__(self, spool: Spool, write: Write, batch: int) -> None:
         self._spool, self._write, self._batch = spool, write, batch
-        self._files = spool.workspace.files
+        self._files = spool.workspace.kept
         self._written = self._damaged = self._refused = 0
 
     def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
@@ -401,7 +370,7 @@ class _Drain:
         return self.report(trouble)
 
     def _claims(self) -> list[Path]:
-        """The claims there are, with a new one of all that waits; what can be none is set aside."""
+        """The claims there are, with a new one of all that waits."""
         spool = self._spool
         claims = [path for path in spool.claims() if self._is_claim(path)]
         if len(claims) < MOST_CLAIMS and self._files.is_file(spool.path):
@@ -412,13 +381,11 @@ class _Drain:
         return claims
 
     def _is_claim(self, path: Path) -> bool:
-        """Whether a file can be a claim of ours; a link, and what is too large for a spool, is set aside."""
-        why = "" if self._files.is_file(path) else "is no regular file"
-        if not why and self._spool.oversized(path):
-            why = "is larger than a spool may be"
-        if why:
-            records.set_aside(self._files, path, why)
-        return not why
+        """Tell whether a file can be a claim; a link, and a file that is too large, get another name."""
+        if self._files.is_file(path) and not self._spool.oversized(path):
+            return True
+        self._files.rename(path, path.with_name(f"aside-{path.name}"))
+        return False
 
     def _settle(self, claim: Claim, blocked: set[str]) -> None:
         """Write what of a claim is not in notes yet, a day at a time, then remove it. Raises Stopped."""
@@ -432,8 +399,6 @@ class _Drain:
                 if entries:
                     self._write(entries)
                     self._written += len(entries)
-                    if any(line.foreign for line in run):
-                        self._say_foreign(run[0].day)
                 else:
                     self._set_aside(run)
             except ConfigError:  # nothing that time mends: which of them is it?
@@ -449,11 +414,6 @@ class _Drain:
     def _set_aside(self, run: Sequence[Line]) -> None:
         append(self._files, self._spool.aside, _joined(run))
         self._damaged += len(run)
-
-    def _say_foreign(self, day: str) -> None:
-        told = f"entries that waited in {paths.DERIVED_FOLDER}/{KIND} come from another home"
-        where = f"they stand in {paths.MEMORY_FOLDER}/{day}.md, marked by: untrusted"
-        records.say(f"{told}; {where}; {records.SHARE}", self._files)
 
     def _tidy(self) -> None:
         """Take up how many entries were refused, to count anew, and remove marks whose claims are gone."""
@@ -474,15 +434,15 @@ class Claim:
         """Name a claim; how far it is is read now, from the beginning where nothing of ours says so."""
         self.path, self.mark = path, path.with_suffix(".done")
         self._files, self.done = files, 0
-        with suppress(OSError, ValueError, records.Foreign):
-            told = records.read(files, self.mark, MARK_KIND, limit=_LARGEST_MARK)
+        with suppress(OSError, ValueError):
+            told = records.read(files, self.mark, limit=_LARGEST_MARK)
             if told.get("claim") == path.name and isinstance(told.get("done"), int):
                 self.done = told["done"]
 
     def advance(self, done: int) -> None:
         """Note that all before this byte stands in notes."""
         told = {"claim": self.path.name, "done": done}
-        self._files.exchange(self.mark, records.seal(MARK_KIND, told), durable=False, alone=True)
+        self._files.exchange(self.mark, records.encode(told), durable=False, alone=True)
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines that are not known to be in notes."""
@@ -491,14 +451,10 @@ class Claim:
             for raw in file:
                 end += len(raw)
                 if raw.strip():
-                    entry, foreign = None, False
-                    try:
+                    entry = None
+                    with suppress(ValueError, TypeError, OverflowError):  # damaged
                         entry = decode(raw)
-                    except records.Unsigned:
-                        entry, foreign = _of_stranger(raw), True
-                    except ValueError:
-                        pass  # damaged
-                    yield Line(raw, end, entry if entry and entry.text.strip() else None, foreign)
+                    yield Line(raw, end, entry if entry and entry.text.strip() else None)
 
     def batches(self, most: int) -> Iterator[list[Line]]:
         """Yield runs of entries of one day, and runs of damaged lines."""

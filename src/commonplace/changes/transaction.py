@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from posixpath import dirname
 
-from commonplace.base import atomic, paths, remedies
+from commonplace.base import atomic, paths
 from commonplace.base.errors import (
     CommonplaceError,
     NoteUnreadable,
@@ -24,7 +24,6 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.messages import message
-from commonplace.base.records import SHARE
 from commonplace.changes import diffs, runs
 from commonplace.changes.runs import Read as Read
 from commonplace.changes.runs import contain
@@ -205,36 +204,28 @@ def _with_modes(workspace: paths.Workspace, changes: Sequence[Change]) -> Iterat
         yield replace(change, mode=mode)
 
 
-def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
-    """Carry on what a killed process had begun; return the runs. Raises NoteUnreadable.
-
-    With `looking`, runs that are not ours are passed over, and none is moved.
-    """
-    foreign = [] if looking else runs.foreign(workspace)
-    if not (runs.unfinished(workspace) or runs.litter(workspace) or foreign):
+def recover(workspace: paths.Workspace) -> list[Run]:
+    """Carry on the runs that a killed process had begun; return them. Raises NoteUnreadable."""
+    if not (runs.unfinished(workspace) or runs.litter(workspace)):
         return []
     with atomic.locked(_lock(workspace)):
-        return _carry_on(workspace, looking=looking)
+        return _carry_on(workspace)
 
 
-def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
-    """Carry on what was begun; return what the owner should know of it. Raises nothing.
-
-    With `looking`, runs that are not ours are named and stay, where otherwise they are set aside.
-    """
+def warnings(workspace: paths.Workspace) -> list[str]:
+    """Carry on the runs that were begun; return sentences for the owner. Raises nothing."""
     try:
+        workspace.kept.names(workspace.history)
         left = [
             f"{file.path} {file.left} ({run.about.title}, {run.id})"
-            for run in recover(workspace, looking=looking)
+            for run in recover(workspace)
             for file in run.files
             if file.left
         ]
     except CommonplaceError as error:
         left = [f"a generated change could not be carried on: {error}"]
-    for name in runs.foreign(workspace) if looking else ():
-        reason = runs.unusable(workspace, name).removesuffix(f"; {remedies.say('trust')}")
-        remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
-        left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
+    except OSError as error:
+        left = [f"{paths.shown(workspace.history)} cannot be read: {paths.reason(error)}"]
     return left
 
 
@@ -256,9 +247,9 @@ def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     )  # fmt: skip
 
 
-def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
+def _carry_on(workspace: paths.Workspace) -> list[Run]:
     """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
-    runs.sweep(workspace, looking=looking)
+    runs.sweep(workspace)
     done = []
     for run in runs.unfinished(workspace):
         files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]

@@ -94,12 +94,10 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
     Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
     """
-    transaction.recover(workspace, looking=True)
+    transaction.recover(workspace)
     try:
         return _planned(workspace, name, since=since)
-    except NothingToUndo as error:
-        if told := paths.closed(workspace):  # what may be undone is not seen
-            raise NotUndone("", f"{told}; {remedies.say('workspace.collect')}") from error
+    except NothingToUndo:
         raise
     except (NotUndone, NoteUnreadable):
         # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.
@@ -153,7 +151,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
             reason = message("undo.several", several, runs=tuple(names[:3]), log=remedies.say("log"))
         raise NotUndone(name, reason)
     if (named := runs.load(workspace, names[0])) is None:
-        raise NotUndone(name, runs.unusable(workspace, names[0]))
+        raise NotUndone(name, "what is kept of it is damaged")
     return named
 
 

@@ -73,7 +73,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "sync": ("index:sync", "Bring the index up to the files."),
         "watch": ("index:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("index:status", "Show what the index holds and whether it is fresh."),
-        "trust": ("index:trust", "Take back records that are not signed by you."),
         "doctor": ("doctor:doctor", "Examine everything that can be wrong, with the remedies."),
     },
     "Set up": {

@@ -175,7 +175,7 @@ def prompt(
     """Compose what goes into a prompt with a message: long-term memory, the last days, and the recall.
 
     The block goes to standard output as it is, nothing at all if there is nothing (new) to say. A single -
-    reads the message from standard input. With --session a small file below .commonplace/ remembers what was
+    reads the message from standard input. With --session a small file in the state remembers what was
     given, so that no passage is given to a session twice.
     """
     if instructions is not None:

@@ -196,22 +196,19 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     RUN is the first column of the list, or the beginning of it. Entries that hooks capture are not here:
     their notes say who wrote them.
     """
-    from commonplace.base.paths import closed
     from commonplace.changes import runs, transaction
     from commonplace.changes import undo as undoing
 
     workspace = session.workspace_of(ctx)
-    for message in transaction.warnings(workspace, looking=True):
+    for message in transaction.warnings(workspace):
         failures.warn(message)
     listed = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
     for name in runs.damaged(workspace):
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
-    if unreadable := closed(workspace):
-        failures.warn(unreadable)
     _show_runs(workspace, listed, form, session.settings_of(ctx), with_diffs=diff or bool(run))
     if not listed:
         if form == "text":
-            session.note(f"no generated change is kept here{' that can be read' if unreadable else ''}")
+            session.note("no generated change is kept here")
         ctx.exit(failures.NOTHING_FOUND)
 
 

@@ -44,7 +44,7 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     from commonplace.providers import costs
 
     start = _start(since)
-    path = costs.place(Workspace(Path(session.workspace_root(ctx))))
+    path = Workspace(Path(session.workspace_root(ctx))).ledger
     rows = costs.Ledger(path).costs(by, start)
     none = "no calls to models" + (f" since {since}" if since else "")
     session.answer(form, [row._asdict() for row in rows], lambda: _table(by, rows) if rows else none)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base import paths, records, remedies
-from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, format_option, option
 from commonplace.render import count, reports, screen
@@ -76,10 +77,9 @@ def run(
 ) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
 
-    Records that are not signed are set aside first, and what hooks left in the spool is written into notes.
+    Entries that hooks left in the spool are written into notes first.
     """
     try:
-        records.set_unsigned_aside(memory.workspace.files)
         _write_spool_down(memory)
         with progress.shown() as bar:
             return memory.sync(
@@ -107,7 +107,7 @@ def tell(report: SyncReport, form: str) -> None:
 
 def _write_spool_down(memory: Memory) -> None:
     """Write what hooks left in the spool into notes, and say what could not be."""
-    if not memory.workspace.files.is_folder(memory.workspace.spool):
+    if not memory.workspace.kept.is_folder(memory.workspace.spool):
         return
     from commonplace.changes.spool import Spool
 
@@ -149,10 +149,17 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
 
 @command("status")
+@option("--paths", "only_paths", is_flag=True, help="Show where notes, state, index and settings are.")
 @format_option(("text", "json"))
 @click.pass_context
-def status(ctx: click.Context, form: str) -> None:
+def status(ctx: click.Context, only_paths: bool, form: str) -> None:
     """Show what the index holds, which level answers, and whether files have changed since."""
+    if only_paths:
+        places = session.workspace_of(ctx).places()
+        rows = [(name, paths.shown(place)) for name, place in places.items()]
+        session.answer(form, {name: os.fspath(place) for name, place in places.items()},
+                       lambda: "\n".join(screen.table(rows)))  # fmt: skip
+        return
     memory = session.open_memory(ctx)
     state = memory.status()
     for message in (*state.warnings, *_waiting(memory)):
@@ -161,13 +168,11 @@ def status(ctx: click.Context, form: str) -> None:
 
 
 def _waiting(memory: Memory) -> Iterator[str]:
-    """Say what was overwritten, waits in the spool, is damaged there, or found no room, and is set aside."""
+    """Say what was overwritten, waits in the spool, is damaged there, or found no room."""
     from commonplace.memory import overwritten
 
     yield from overwritten(memory)
-    if aside := records.foreign(memory.workspace.files):
-        yield f"{count(len(aside), 'record')} set aside, not signed by you; {remedies.say('trust')}"
-    if not memory.workspace.files.is_folder(memory.workspace.spool):
+    if not memory.workspace.kept.is_folder(memory.workspace.spool):
         return
     from commonplace.changes.spool import Spool
 
@@ -259,74 +264,3 @@ def _uses_text(uses: Sequence[Activity]) -> str:
         for one in uses
     ]
     return screen.headed([("when", "who", "did", "tokens", "question", "first"), *rows], (3,))
-
-
-@command("trust")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.pass_context
-def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
-    """Show records in `.commonplace/foreign/`, and take them back after a yes on a terminal.
-
-    A record that your commonplace has not signed is set aside: one from another machine or another user, from
-    a version before records were signed, or one that came with a folder to make the program act. Without NAME
-    all of them are shown and asked about, one by one. What cannot be shown whole is never signed.
-
-    Two machines that write one folder must know each other's keys: add the line of the other machine's
-    `signing.key` to yours, below your own, in `~/.config/commonplace/`, and yours to the other's. What that
-    machine wrote then stays where it is, and `trust` moves back what was set aside, without asking.
-
-    Ends with 1 where a record could not be shown or taken back.
-    """
-    if not paths.keeps_key():
-        raise ConfigError("trust", paths.keyless())
-    workspace = session.workspace_of(ctx)
-    listed = records.foreign(workspace.files)
-    if unreadable := paths.closed(workspace):
-        failures.warn(unreadable)
-    if unknown := set(names).difference(listed):
-        raise ConfigError("trust", f"nothing is set aside as {screen.one_line(min(unknown))}")
-    if unsigned := records.unsigned(workspace.files):
-        number = count(len(unsigned), "record")
-        session.note(f"{number} not signed by you, and not set aside yet: `commonplace sync` does it")
-    if not listed:
-        session.note("no foreign record is set aside")
-        ctx.exit(failures.NOTHING_FOUND)
-    if not _take_all_back(workspace, names or listed):
-        ctx.exit(failures.ERROR)
-
-
-def _take_all_back(workspace: paths.Workspace, names: Sequence[str]) -> bool:
-    """Ask about each record, and say what was not taken back; return whether all of them could be shown."""
-    left = failed = 0
-    for name in names:
-        try:
-            left += not _take_back(workspace, name)
-        except NoteUnreadable as error:
-            failures.warn(str(error))
-            failed += 1
-    if left and not session.can_ask():
-        number = count(left, "record")
-        session.note(f"{number} not taken back: `commonplace trust` asks about each, on a terminal alone")
-    if left or failed:
-        session.note("`commonplace trust --help` says how the key of another machine of yours is added")
-    return not failed
-
-
-def _take_back(workspace: paths.Workspace, name: str) -> bool:
-    """Show a record, and sign it after a yes; whether it was. Raises NoteUnreadable."""
-    from commonplace.changes import runs
-    from commonplace.redaction import folded
-
-    aside = records.inspect(workspace.files, name)
-    shown = screen.one_line(folded.visible(name))
-    if aside.is_signed:
-        records.adopt(workspace.files, aside)
-        session.note(f"{shown}: signed by a machine of yours, and moved back")
-        return True
-    lines = runs.describe(workspace, aside).split("\n")
-    session.write("\n".join([shown, *(f"  {line}" for line in lines)]))
-    question = "Sign it, and act upon it from now on?"
-    if not (session.can_ask() and click.confirm(question, default=False, err=True)):
-        return False
-    records.adopt(workspace.files, aside)
-    return True

@@ -155,6 +155,7 @@ def _opened(
     memory = Memory(reach.home, settings, agent=name, reach=reach)
     ctx.call_on_close(memory.close)
     hint_agent(agent(ctx), reach.home)
+    hint_moved(memory.workspace)
     return memory
 
 
@@ -256,12 +257,33 @@ def check_owner(ctx: click.Context) -> None:
         raise AccessDenied(name, message)
 
 
+def hint_moved(workspace: Workspace) -> None:
+    """Say at a terminal that a folder without a state may be one that was moved."""
+    if workspace.state.is_dir() or not sys.stderr.isatty():
+        return
+    import shlex
+
+    from commonplace.base import paths
+
+    for old, _ in paths.known_states():
+        if old.name == workspace.root.name and not old.exists():
+            command = shlex.join(["commonplace", "workspaces", "move", str(old), str(workspace.root)])
+            note(f"this looks like {paths.shown(old)}, which is gone; to keep its history: {command}")
+            return
+
+
 def workspace_of(ctx: click.Context) -> Workspace:
     """Return where everything of the workspace lies, without opening it."""
     from commonplace.base.paths import Workspace
 
     reach = _reach(ctx)
-    return Workspace(reach.home, reader=reach.reader)
+    workspace = Workspace(reach.home, reader=reach.reader)
+    if os.path.isdir(workspace.derived):
+        from commonplace.storage import taking_over
+
+        taking_over.take(workspace)
+    hint_moved(workspace)
+    return workspace
 
 
 def settings_of(ctx: click.Context) -> Settings:

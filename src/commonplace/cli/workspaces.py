@@ -63,28 +63,52 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
     session.write(f"{called}: {real}")
 
 
+@command("move")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW", shell_complete=completed("folders"))
+@click.pass_context
+def move(ctx: click.Context, old: str, new: str) -> None:
+    """Let the folder NEW have the state of OLD: its history, entries that wait, record of use, and index.
+
+    State is found by the path of a folder, so one that was moved begins anew until this is said.
+    """
+    session.check_owner(ctx)
+    former, root = (Path(os.path.abspath(os.path.expanduser(one))) for one in (old, new))
+    if not root.is_dir():
+        raise WorkspaceNotFound(paths.shown(root), missing=True)
+    if not paths.move_state(former, root):
+        failures.warn(f"{paths.shown(former)} has no state")
+        ctx.exit(failures.NOTHING_FOUND)
+    if workspaces.drop(former):
+        workspaces.note(root)
+    session.write(f"{paths.shown(root)} has the state of {paths.shown(former)}")
+
+
 @command("remove")
 @click.argument("folder", metavar="DIR|NAME", shell_complete=completed("workspaces"))
+@option("--state", is_flag=True, help="Delete its state and index too: history, waiting entries, usage.")
 @click.pass_context
-def remove(ctx: click.Context, folder: str) -> None:
+def remove(ctx: click.Context, folder: str, state: bool) -> None:
     """Forget that there is a workspace; nothing in its folder is touched."""
     session.check_owner(ctx)
     named = {name: os.fspath(root) for name, root in workspaces.called(workspaces.known())}
     root = Path(named.get(folder, os.path.abspath(os.path.expanduser(folder))))
     is_noted = workspaces.drop(root)
+    if state and paths.drop_state(root):
+        session.write(f"the state of {paths.shown(root)} is deleted")
     if is_noted:
         session.write(f"{paths.shown(root)} is no longer noted")
     if os.path.realpath(root) in workspaces.known():
         failures.warn(f"{paths.shown(root)} stays known: your config.toml names it, or it is your own")
-    elif not is_noted:
+    elif not (is_noted or state):
         failures.warn(f"{paths.shown(root)} is not noted")
-    if not is_noted:
+    if not (is_noted or state):
         ctx.exit(failures.NOTHING_FOUND)
 
 
 group = Group(
     "workspaces",
-    commands=[list_, add, remove],
-    help="List the workspaces of this machine, name them, forget them.",
+    commands=[list_, add, move, remove],
+    help="List the workspaces of this machine, name them, move them, forget them.",
     alone=list_,
 )

@@ -212,7 +212,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "stores.usage": "stores:usage",
         "stores.spool": "stores:spool",
         "stores.history": "stores:history",
-        "stores.foreign": "stores:signatures",
         "stores.caches": "stores:caches",
     },
     "schedule": {"schedule.last": "schedule:last"},

@@ -13,7 +13,6 @@ from commonplace.base import paths, snapshot
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.locks import is_held
 from commonplace.base.messages import message
-from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis.examination import Case, guarded, listed
 from commonplace.index import changes, reading
@@ -36,15 +35,13 @@ def examine(case: Case) -> Iterator[Finding]:
     if case.workspace is None:
         yield Finding("index.file", "skipped", message("index.no_workspace", "no workspace, no index"))
         return
-    own, other = case.workspace.index, paths.fallback_index(case.place, case.environ)
-    path = own if os.path.exists(own) else other
+    path = case.workspace.index
     if not path.exists():
-        yield from _placed(case, own, other)
+        yield Finding("index.file", "warning", message("index.none", "there is no index yet"), SYNC)
         return
     before = snapshot.marks(path)
     found = list(_opened(path, case))
-    stands_in = any(schema.OTHER_KEY in finding.told for finding in found)
-    yield from _placed(case, own, other, stands_in=stands_in)
+    yield Finding("index.file", "ok", paths.shown(path))
     if snapshot.marks(path) != before and any(finding.state == "wrong" for finding in found):
         yield Finding(
             "index.file",
@@ -54,24 +51,6 @@ def examine(case: Case) -> Iterator[Finding]:
         )
         return
     yield from found
-
-
-def _placed(case: Case, own: Path, other: Path, *, stands_in: bool = False) -> Iterator[Finding]:
-    writable = os.access(own.parent if own.parent.exists() else case.place, os.W_OK)
-    if os.path.exists(own):  # false as well where the folder is another user's
-        yield Finding("index.file", "ok", paths.shown(own))
-    elif other.exists() and not writable:
-        elsewhere = "{place}, since the workspace cannot be written to"
-        yield Finding("index.file", "ok", message("index.in_cache", elsewhere, place=paths.shown(other)))
-    elif not other.exists():
-        yield Finding("index.file", "warning", message("index.none", "there is no index yet"), SYNC)
-    if other.exists() and writable and not stands_in:
-        folder = paths.shown(other.parent)
-        second = "an index of this workspace lies in your folder of caches as well ({folder})"
-        told = message("index.second", second, folder=folder)
-        again = "delete {folder}: the workspace can be written to again"
-        remedy = message("index.delete_second", again, folder=folder)
-        yield Finding("index.elsewhere", "warning", told, remedy)
 
 
 def _opened(path: Path, case: Case) -> Iterator[Finding]:
@@ -93,8 +72,7 @@ def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
         damaged = name in ("index.integrity", "index.rows") and found[0].state == "wrong"
-        is_ours = index.unfit not in (schema.FOREIGN, schema.OTHER_KEY)
-        unknown = not is_ours or "schema" in (index.rebuild_reason or "")
+        unknown = index.unfit == schema.FOREIGN or "schema" in (index.rebuild_reason or "")
         if damaged or (name == "index.identity" and unknown):
             return
 
@@ -141,20 +119,6 @@ def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
                 " and the next search builds it anew",
             ),
             SYNC,
-        )
-    elif index.unfit == schema.OTHER_KEY:
-        yield Finding(
-            "index.identity",
-            "warning",
-            message(
-                "index.other_key",
-                f"the index {schema.OTHER_KEY}: nothing of it is answered, and yours is kept in your cache",
-            ),
-            message(
-                "index.add_key",
-                f"add the line of that home's {{file}} to yours, or `{SYNC}` makes it anew, once",
-                file=KEY_FILE,
-            ),
         )
     elif index.rebuild_reason:
         other = "the index was made by another version ({reason}); it is rebuilt at the next sync"

@@ -132,7 +132,7 @@ def owners(case: Case) -> Iterator[Finding]:
 
 def _foreign(workspace: paths.Workspace, owner: int, until: float) -> Iterator[tuple[str, str, int]]:
     """Yield what belongs to another user: below which of our places, its path, and that user."""
-    ours = (workspace.derived, workspace.sessions)
+    ours = (workspace.sessions,)
     for place in (*ours, workspace.memory_dir, workspace.memory_file):
         for path, status in _tree(workspace, os.path.relpath(place, workspace.root), until):
             if status.st_uid != owner and (place in ours or not status.st_mode & 0o066):
@@ -140,14 +140,11 @@ def _foreign(workspace: paths.Workspace, owner: int, until: float) -> Iterator[t
 
 
 def _owner(workspace: paths.Workspace) -> int | None:
-    """The user whose workspace it is: this one, if the folder or what is ours in it is his; None for none."""
+    """The user whose workspace it is: this one, None for none."""
     try:
-        owner = os.stat(workspace.root).st_uid
-        if os.geteuid() not in (owner, _SYSTEM) and workspace.files.is_folder(workspace.derived):
-            return workspace.files.stat(workspace.derived).st_uid
+        return os.stat(workspace.root).st_uid
     except OSError:  # it went away meanwhile
         return None
-    return owner
 
 
 def _tree(workspace: paths.Workspace, path: str, until: float) -> Iterator[tuple[str, os.stat_result]]:

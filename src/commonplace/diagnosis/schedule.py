@@ -23,6 +23,6 @@ def last(case: Case) -> Iterator[Finding]:
         return
     when, why = known.tried[:16].replace("T", " "), screen.one_line(known.result)
     told = message("schedule.failed", "the consolidation of {when} failed: {why}", when=when, why=why)
-    log = paths.shown(case.workspace.derived / templates.LOG)
+    log = paths.shown(case.workspace.state / templates.LOG)
     see = "see what `commonplace consolidate` says; {log} holds what the night printed"
     yield Finding("schedule.last", "warning", told, message("schedule.log", see, log=log))

@@ -1,23 +1,18 @@
-"""The other stores: ledger, record of use, spool, generated changes, signed records, and caches."""
+"""The other stores: ledger, record of use, spool, generated changes, and caches."""
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from commonplace.base import paths, records, snapshot
+from commonplace.base import paths, snapshot
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import Message, message
-from commonplace.base.root import Root
-from commonplace.base.signature import KEY_FILE
 from commonplace.changes import runs
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index.sqlite import schema
-from commonplace.providers import costs
 from commonplace.search import journal
 from commonplace.types import Finding
 
@@ -31,7 +26,7 @@ def ledger(case: Case) -> Iterator[Finding]:
     """See that the record of calls can be read."""
     if case.workspace is None:
         return
-    path = costs.place(case.workspace, case.environ)
+    path = case.workspace.ledger
     if not path.exists() or not path.stat().st_size:  # who made it was killed before the first call
         none = "no ledger yet: no call to a model was recorded"
         yield Finding("stores.ledger", "ok", message("ledger.none", none))
@@ -53,7 +48,7 @@ def usage(case: Case) -> Iterator[Finding]:
     """See that the record of use can be read, and whether everything came into it."""
     if case.workspace is None:
         return
-    path = journal.place(case.workspace, case.environ)
+    path = case.workspace.usage
     late, last_s = journal.late(path)
     if case.now_s - last_s < LATE_S:
         too_late = message("usage.late", "{n:answer} of hooks came after their deadline", n=late)
@@ -88,7 +83,7 @@ def _or_off(told: Message, case: Case) -> Message:
 
 def spool(case: Case) -> Iterator[Finding]:
     """See whether entries wait to be written into notes, and whether any could not be kept."""
-    if case.workspace is None or not case.workspace.files.is_folder(case.workspace.spool):
+    if case.workspace is None or not case.workspace.kept.is_folder(case.workspace.spool):
         return
     folder = case.workspace.spool
     aside, refusals = folder / "damaged.jsonl", folder / "refused"
@@ -184,7 +179,7 @@ def _wrong_with(path: Path, table: str) -> str:
 def history(case: Case) -> Iterator[Finding]:
     """See that every generated change is complete, and that the stored ones can be read."""
     workspace = case.workspace
-    if workspace is None or not workspace.files.is_folder(workspace.history):
+    if workspace is None or not workspace.kept.is_folder(workspace.history):
         return
     changes = runs.listed(workspace)
     # A partial change that was undone, as far as it went, needs no attention any more.
@@ -218,53 +213,3 @@ def history(case: Case) -> Iterator[Finding]:
         taken = size(sum(runs.size(workspace, name) for name in runs.names(workspace)))
         fine = message("history.fine", text, n=len(changes), most=case.settings.history.keep_mb, size=taken)
         yield Finding("stores.history", "ok", fine)
-
-
-# --- signed records -----------------------------------------------------------------------------------
-
-
-def signatures(case: Case) -> Iterator[Finding]:
-    """See that records can be signed, and that all that stand here are."""
-    folders = (paths.user_config_dir(case.environ), paths.user_cache_dir(case.environ))
-    if case.workspace is None:
-        return
-    has_key = any(Root(folder).is_file(KEY_FILE) for folder in folders)
-    if not has_key and not any(map(_can_be_made, folders)):
-        yield Finding(
-            "stores.key",
-            "warning",
-            message(
-                "key.nowhere",
-                "no key can be kept in {folder} or {other}",
-                folder=paths.shown(folders[0]),
-                other=paths.shown(folders[1]),
-            ),
-            message(
-                "key.writable",
-                "make one of them writable: until then each program takes the records of others for foreign",
-            ),
-        )
-    files = case.workspace.files
-    # Without a key nothing can be told apart, and making one would change something.
-    aside, unsigned = records.foreign(files), records.unsigned(files) if has_key else []
-    if unsigned:
-        told = message("records.unsigned", "{n:record} not signed by you, and not acted upon: {places}",
-                       n=len(unsigned), places=listed(unsigned))  # fmt: skip
-        command = f"rm -r {shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))}"
-        nobody = f"{records.SHARE}; if nobody did, delete them: {{command}}"
-        remedy = message("records.share", nobody, file=KEY_FILE, command=command)
-        yield Finding("stores.unsigned", "warning", told, remedy)
-    if aside:
-        told = message("records.aside", "{n:record} set aside, not signed by you: {places}",
-                       n=len(aside), places=listed(aside))  # fmt: skip
-        command = f"rm -r {shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))}"
-        shows = f"`commonplace trust` shows them; {records.SHARE}; {{command}} deletes them all"
-        remedy = message("records.trust", shows, file=KEY_FILE, command=command)
-        yield Finding("stores.foreign", "warning", told, remedy)
-    if not (aside or unsigned):
-        yield Finding("stores.foreign", "ok", message("records.fine", "all records are signed by you"))
-
-
-def _can_be_made(folder: Path) -> bool:
-    place = next(place for place in (folder, *folder.parents) if place.exists())
-    return os.access(place, os.W_OK)

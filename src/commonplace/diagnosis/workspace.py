@@ -60,27 +60,21 @@ def folder(case: Case) -> Iterator[Finding]:
         yield barred("workspace.folder", workspace.root)
         return
     yield Finding("workspace.folder", "ok", shown)
-    yield from _hiding(workspace)
     yield from _leading_out(workspace)
     closed = [
         place
-        for place in (workspace.root, workspace.memory_dir, workspace.derived)
+        for place in (workspace.root, workspace.memory_dir)
         if place.exists() and not os.access(place, os.W_OK)
     ]
     if closed:
-        where = message("index.as_it_stands_there", "the index there is used as it stands")
-        if not os.path.exists(workspace.index):  # or is in a folder that this user may not enter
-            where = message("index.in_caches", "the index is kept in your folder of caches")
         told = message(
             "workspace.closed",
-            "nothing can be written to {places}; {where}",
+            "nothing can be written to {places}",
             places=[paths.shown(one) for one in closed],
-            where=where,
         )
         yield Finding("workspace.writable", "warning", told, _writing(closed[0]))
     else:
-        yield Finding("workspace.writable", "ok", message("workspace.open", "notes and index can be written"))
-    yield from _ignored(workspace)
+        yield Finding("workspace.writable", "ok", message("workspace.open", "notes can be written"))
 
 
 def _writing(place: Path) -> str:
@@ -95,20 +89,6 @@ def _writing(place: Path) -> str:
     return message("unless_meant", "{command}, if that is not meant", command=command)
 
 
-def _hiding(workspace: paths.Workspace) -> Iterator[Finding]:
-    """Name the workspace that an index alone hides from whoever stands in a folder of it."""
-    own = (workspace.settings, workspace.memory_dir, workspace.root / paths.MEMORY_FILE)
-    around = paths.find_workspace(Path(os.path.realpath(workspace.root)).parent)
-    if around is not None and not any(map(os.path.lexists, own)):
-        hides = "{folder} hides the workspace {around} that it lies in"
-        told = message(
-            "workspace.hides", hides, folder=paths.shown(workspace.root), around=paths.shown(around)
-        )
-        away = f"rm -r {shlex.quote(os.fspath(workspace.derived))}"
-        remedy = message("unless_meant", "{command}, if that is not meant", command=away)
-        yield Finding("workspace.nested", "warning", told, remedy)
-
-
 def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
     """Name what stands for a folder or note that is written to, and is a link that leaves the workspace."""
     root = os.path.realpath(workspace.root)
@@ -121,50 +101,6 @@ def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
             if os.path.isdir(target):
                 remedy += f" && commonplace collection add linked {shlex.quote(target)}, which searches it"
             yield Finding("workspace.leading_out", "wrong", told, remedy)
-
-
-def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
-    derived, ignore = workspace.derived, workspace.derived / ".gitignore"
-    if not derived.exists():
-        yield Finding(
-            "workspace.ignore",
-            "ok",
-            message(
-                "workspace.no_derived",
-                "no {folder} folder yet: the first sync makes it",
-                folder=paths.DERIVED_FOLDER,
-            ),
-        )
-    elif not os.access(derived, os.X_OK):
-        told, remedy = paths.barred(derived)
-        told = message(
-            "workspace.foreign",
-            "{folder} {told}: you can search these notes, not write them",
-            folder=paths.shown(derived),
-            told=told,
-        )
-        yield Finding("workspace.ignore", "warning", told, remedy)
-    elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
-        yield Finding(
-            "workspace.ignore",
-            "wrong",
-            f"{paths.shown(derived)} is a link that leaves the workspace",
-            f"delete the link {paths.shown(derived)}",
-        )
-    elif ignore.is_file():
-        told = message("workspace.ignored", "git leaves {folder} alone", folder=paths.DERIVED_FOLDER)
-        yield Finding("workspace.ignore", "ok", told)
-    else:
-        yield Finding(
-            "workspace.ignore",
-            "warning",
-            message(
-                "workspace.no_ignore",
-                "{file} is missing: git would take the index in",
-                file=paths.shown(ignore),
-            ),
-            "commonplace init",
-        )
 
 
 def tree(case: Case) -> Iterator[Finding]:
@@ -353,8 +289,7 @@ def leftovers(case: Case) -> Iterator[Finding]:
         yield Finding("index.leftovers", "warning", told, message("leftovers.delete", "delete them"))
     else:
         yield Finding("index.leftovers", "ok", message("leftovers.none", "no temporary files are left"))
-    if os.access(workspace.derived, os.X_OK):  # where there is none, or it is another user's, nothing is seen
-        yield from _unfinished(workspace)
+    yield from _unfinished(workspace)
 
 
 def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
@@ -381,9 +316,9 @@ def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
 
 
 def temporary(workspace: paths.Workspace, now_s: float) -> list[str]:
-    """Return the temporary files that nobody writes any more, relative to the workspace."""
+    """Return the temporary files of killed programs, relative to the workspace."""
     found = []
-    for folder in (workspace.root, workspace.memory_dir, workspace.derived):
+    for folder in (workspace.root, workspace.memory_dir, workspace.state):
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:

@@ -96,8 +96,7 @@ class Editing:
         except NoteUnreadable as error:
             self.after, self.trouble = None, error
         self._look_back()
-        is_ours = os.access(self._workspace.derived, os.W_OK)
-        said = writes.check(self._workspace, {self._note: self.before}) if is_ours else []
+        said = writes.check(self._workspace, {self._note: self.before})
         fresh = [copy for copy in overwritten.copies(self._workspace) if copy.name not in self._known]
         mine = tuple(copy for copy in fresh if copy.note == self._note)
         others = [one for one in said if not any(copy.name in one for copy in mine)]
@@ -143,4 +142,4 @@ def _alone(workspace: paths.Workspace, lock: Path) -> Iterator[None]:
         yield
         for path in (lock, lock.with_suffix(".queue")):
             with suppress(OSError):
-                workspace.files.unlink(path, missing_ok=True)
+                workspace.kept.unlink(path, missing_ok=True)

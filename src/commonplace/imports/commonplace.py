@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from commonplace.base import paths, records
+from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import is_hidden, open_named
+from commonplace.changes import receipts
 from commonplace.imports import files
 from commonplace.types.imports import Page, Part, Remark
 from commonplace.types.reports import FileFailure
@@ -22,7 +22,6 @@ _LONG_TERM = (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}")
 _NO_NOTE = "is no note with a path and a text"
 _ELSEWHERE = (
     "the export was not made by you on this machine, or was changed since: its notes are marked by: agent"
-    "; to import it as your own, add the line of that machine's signing.key to yours"
 )
 _HEAD = 1 << 10
 _LARGEST = 256 << 20
@@ -51,16 +50,12 @@ def read(path: Path) -> Iterator[Part]:
         raise NoteUnreadable(shown, "is no export: `format` or `notes` is missing")
     if held.get("version") != VERSION:
         raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
-    is_own = False
-    with suppress(ValueError):
-        records.unseal(FORMAT, data)
-        is_own = True
-    if not is_own:
+    if not (own := receipts.is_own_export(data)):
         yield Remark(_ELSEWHERE)
     names = [note.get("path") for note in held["notes"] if isinstance(note, dict)]
     both = all(name in names for name in _LONG_TERM)
     for number, note in enumerate(held["notes"], 1):
-        page = _page(path, note, both, is_own)
+        page = _page(path, note, both, own)
         yield FileFailure(f"{shown}, number {number:,}", page) if isinstance(page, str) else page
 
 

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
-from commonplace.base import fork, remedies
+from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
@@ -28,7 +28,6 @@ from commonplace.index.sqlite.opening import (
     discard,
     in_memory,
     open_index,
-    take_over,
     unusable,
 )
 from commonplace.index.sqlite.schema import BROKEN, is_damage
@@ -72,7 +71,6 @@ class Store:
     def __init__(
         self,
         path: str,
-        fallback: Callable[[], str],
         lock: str,
         sources: Sequence[Source],
         chunks: ChunkSettings,
@@ -83,14 +81,14 @@ class Store:
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
-        `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
+        A scout looks at the files already.
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
         a search reads a transcript again that is being written. `like` names an index whose vectors a new one
         begins with.
         """
         self.sources = list(sources)
         self.chunks = chunks
-        self._path, self._fallback, self._lock = path, fallback, lock
+        self._path, self._lock = path, lock
         self._like = like
         self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
@@ -122,7 +120,10 @@ class Store:
     def opened(self) -> Opened:
         """The open index, opened now if it was not."""
         if self._opened is None:
-            self._take(open_index(self._path, self._fallback, self._identity, self._like))
+            root = paths.locked_folder(Path(self._lock))
+            told = paths.tighten(paths.Workspace(root) if root else None)
+            opened = open_index(self._path, self._identity, self._like)
+            self._take(opened._replace(warnings=(*told, *opened.warnings)) if told else opened)
         assert self._opened is not None
         return self._opened
 
@@ -177,7 +178,7 @@ class Store:
             return
         self._retry_at = now
         if answers(self._path):
-            again = open_index(self._path, self._fallback, self._identity)
+            again = open_index(self._path, self._identity)
             if again.in_memory:
                 again.index.close()
             else:
@@ -609,12 +610,6 @@ class Store:
 
     def _settle_to_write(self) -> None:
         self.settle(retry_s=0)
-        if self.opened.stands_in:
-            self.opened.index.close()
-            if own := take_over(self._path, self._fallback(), self._identity):
-                self._take(own)
-            else:
-                self.close()
         if self.in_memory or self.index.readonly:
             opened = self.opened
             raise IndexUnavailable(self._path, opened.reason or "; ".join(opened.warnings))

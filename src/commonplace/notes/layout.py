@@ -53,7 +53,8 @@ def init(root: Path) -> list[Path]:
             made.append(workspace.memory_file)
     except OSError as error:
         raise NoteUnreadable(paths.shown(error.filename or root), paths.reason(error)) from error
-    return made + paths.prepare_derived(workspace)
+    paths.prepare_state(workspace)
+    return made
 
 
 def remember(

@@ -5,10 +5,10 @@ a checkout and a sync tool. Whether that was meant cannot be known, so no intent
 lacks lines of ours, or has lines again that we took out, is said once, and ours is kept beside it. Nothing is
 put back without `restore`.
 
-`.commonplace/writes/` holds for each note a signed record, a ring of compressed versions (`.z`) that the
-record binds by their digests, and files that were replaced (`.kept`), for programs that had them open and
-write into them later. `.commonplace/overwritten/` holds what was overwritten: our version as plain Markdown,
-the one that a merge starts from (`.base`), and whose they are; `changes.overwritten` lists and restores them.
+`writes/` of the state holds for each note a record, a ring of compressed versions (`.z`), and files that were
+replaced (`.kept`), for programs that had them open and write into them later. `overwritten/` holds what was
+overwritten: our version as plain Markdown, the one that a merge starts from (`.base`), and whose they are;
+`changes.overwritten` lists and restores them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from commonplace.base import atomic, paths, records, remedies, signature, swap
-from commonplace.base.digests import sha256
+from commonplace.base import atomic, paths, records, remedies, swap
+from commonplace.base.digests import blake2b, sha256
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Unsafe, open_regular
@@ -37,9 +37,8 @@ from commonplace.base.tuples import NamedTuple
 if TYPE_CHECKING:
     from commonplace.markdown.document import Document
 
-FOLDER = f"{paths.DERIVED_FOLDER}/writes"
-COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
-KIND = "writes"  # what is signed
+FOLDER = "writes"
+COPIES = "overwritten"
 # Bounds are numbers and no ages: a clock that was set a day ahead would drop everything at once.
 _MOST_RECORDS = 30  # notes that were written last
 _NEWEST = 4  # versions that are all kept; of the older ones fewer and fewer, some 20 in all
@@ -69,7 +68,7 @@ class Record:
     after: str = ""  # digest of the bytes that stand, empty for no file
     versions: list[Version] = field(default_factory=list)
     others: str = ""  # digest of the lines that are not ours
-    removed: list[str] = field(default_factory=list)  # keyed hashes of lines that we took out
+    removed: list[str] = field(default_factory=list)  # hashes of lines that we took out
     kept: dict[str, str] = field(default_factory=dict)  # files that were replaced, digests of what was read
     pending: str = ""  # the one of them that is about to be replaced
 
@@ -141,7 +140,7 @@ class Writes:
 
     def _take(self, folder: int | None, name: str, kept: str) -> None:
         # What lies on another disk cannot be kept, and is deleted by whoever offers it.
-        with suppress(OSError), self.workspace.files.parent(f"{FOLDER}/{kept}", make=True) as (to, new):
+        with suppress(OSError), self.workspace.kept.parent(f"{FOLDER}/{kept}", make=True) as (to, new):
             os.rename(name, new, src_dir_fd=folder, dst_dir_fd=to)
 
     def update(self, known: bytes | None = None) -> None:
@@ -277,7 +276,7 @@ class Writes:
 
     def _load(self, name: str) -> bytes:
         with suppress(OSError):
-            return self.workspace.files.read(f"{FOLDER}/{name}")
+            return self.workspace.kept.read(f"{FOLDER}/{name}")
         return b""
 
     def _name(self, which: int | str) -> str:
@@ -329,12 +328,12 @@ class Writes:
         return [one for one in known if one not in added][-_MOST_REMOVED:]
 
     def hash(self, text: str) -> str:
-        """Return a keyed hash, by which a line that was taken out is known again."""
-        return signature.sign(paths.signing_key(), KIND, text.strip().encode(*_ENCODING))[:12]
+        """Return a hash, by which a line that was taken out is known again."""
+        return blake2b(text.strip().encode(*_ENCODING), digest_size=6).hexdigest()
 
     def _sweep(self, data: bytes) -> None:
         """Look at the files that were replaced; delete those that nobody can write into any more."""
-        kept, files = self.record.kept, self.workspace.files
+        kept, files = self.record.kept, self.workspace.kept
         for name, read in list(kept.items()):
             try:
                 with files.open(f"{FOLDER}/{name}") as file:
@@ -369,14 +368,14 @@ class Writes:
         second, rest = divmod(time.time_ns(), 10**9)
         stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(second))
         name = f"{COPIES}/{stamp}-{rest // 1000:06}-{self.key}"
-        files = self.workspace.files
+        files = self.workspace.kept
         first = _first_gone(_lines(ours), lost, added)
         about = {"note": self.note, "lost": lost.total(), "first": first, "back": back}
         about |= {"late": is_late, "gone": is_gone}
         with records.translated(name):
             files.create(f"{name}.md", ours)
             files.create(f"{name}.base", base)
-            files.create(f"{name}.json", records.seal(KIND, about))
+            files.create(f"{name}.json", records.encode(about))
         for old in copy_names(self.workspace)[:-_MOST_COPIES]:
             discard(self.workspace, old)
 
@@ -384,17 +383,17 @@ class Writes:
 
     def _unlink(self, name: str) -> None:
         with suppress(OSError):
-            self.workspace.files.unlink(f"{FOLDER}/{name}")
+            self.workspace.kept.unlink(f"{FOLDER}/{name}")
 
     def _save(self, record: Record) -> None:
-        self._write(f"{self.key}.json", records.seal(KIND, vars(record)))
+        self._write(f"{self.key}.json", records.encode(vars(record)))
 
     def _write(self, name: str, data: bytes) -> None:
         # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
         # the disk. What a killed writer leaves is overwritten by the next one.
         path, flags = f"{FOLDER}/{name}", os.O_WRONLY | os.O_CREAT
         try:
-            with self.workspace.files.parent(path, make=True) as (folder, name):
+            with self.workspace.kept.parent(path, make=True) as (folder, name):
                 beside = f"{os.path.splitext(name)[0]}.new"
                 try:
                     descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, beside)
@@ -467,14 +466,14 @@ def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
 def listed(workspace: paths.Workspace, folder: str) -> list[str]:
     """Return the names of the files of ours in a folder; none where no folder of ours can be."""
     try:
-        return workspace.files.names(folder)
-    except OSError:  # a link, a file, or nobody's to read: nothing that we wrote
+        return workspace.kept.names(folder)
+    except OSError:
         return []
 
 
 def recorded(workspace: paths.Workspace) -> list[Writes]:
     """Return the records of notes that are ours and whole, the one that was written last first."""
-    found, files = list[tuple[int, Writes]](), workspace.files
+    found, files = list[tuple[int, Writes]](), workspace.kept
     for name in listed(workspace, FOLDER):
         record = _load_record(workspace, f"{FOLDER}/{name}") if name.endswith(".json") else None
         if record and name == f"{key_of(record.note)}.json":
@@ -500,17 +499,12 @@ def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) 
                     ours |= writes.files
             for name in set(listed(workspace, FOLDER)) - ours:
                 with suppress(OSError):
-                    workspace.files.remove(f"{FOLDER}/{name}")
+                    workspace.kept.remove(f"{FOLDER}/{name}")
     return notices(workspace)
 
 
 def warnings(workspace: paths.Workspace) -> list[str]:
-    """Return what `check` says, for whoever has other things to do; raises nothing.
-
-    Who may not write here cannot tell what he found, and leaves it to who may.
-    """
-    if not os.access(workspace.derived, os.W_OK):
-        return []
+    """Return what `check` says, for whoever has other things to do; raises nothing."""
     try:
         return check(workspace)
     except CommonplaceError as error:
@@ -526,9 +520,9 @@ def notices(workspace: paths.Workspace) -> list[str]:
             try:
                 about = read_about(workspace, f"{stem}.json")
                 if about is None:
-                    workspace.files.unlink(f"{stem}.json")
+                    workspace.kept.unlink(f"{stem}.json")
                 else:
-                    workspace.files.rename(f"{stem}.json", f"{stem}.told")
+                    workspace.kept.rename(f"{stem}.json", f"{stem}.told")
                     sentences.append(_sentence(workspace, stem, about))
             except OSError:  # another process has just said it
                 continue
@@ -537,7 +531,7 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 def _sentence(workspace: paths.Workspace, stem: str, about: Mapping[str, Any]) -> str:
     note, lost, back = paths.shown(str(about["note"])), int(about["lost"]), len(about["back"])
-    first = "".join(_lines(workspace.files.read(f"{stem}.md"))[int(about["first"]) :][:1])
+    first = "".join(_lines(workspace.kept.read(f"{stem}.md"))[int(about["first"]) :][:1])
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
     if about["late"]:
@@ -549,7 +543,8 @@ def _sentence(workspace: paths.Workspace, stem: str, about: Mapping[str, Any]) -
         parts += [f"with {again} corrected or forgotten"] if back else []
         what = f"another program saved {note} {' and '.join(parts)}"
     restore = remedies.say("restore", Path(stem).name, "it" if (lost, back) == (1, 0) else "ours")
-    return f"{what}; if that was not meant, {restore}; our version is {stem}.md"
+    kept = paths.shown(workspace.state / f"{stem}.md")
+    return f"{what}; if that was not meant, {restore}; our version is {kept}"
 
 
 # --- copies -----------------------------------------------------------------------------------------------
@@ -564,8 +559,8 @@ def copy_names(workspace: paths.Workspace) -> list[str]:
 def read_about(workspace: paths.Workspace, path: str) -> dict[str, Any] | None:
     """Read which note a copy is of; None for what is missing, damaged or not ours."""
     try:
-        return records.read(workspace.files, workspace.root / path, KIND)
-    except (OSError, ValueError, records.Foreign):
+        return records.read(workspace.kept, workspace.state / path)
+    except (OSError, ValueError):
         return None
 
 
@@ -575,7 +570,7 @@ def discard(workspace: paths.Workspace, name: str) -> None:
     for ending in ("json", "told", "base", "md"):
         path = f"{COPIES}/{name}.{ending}"
         with records.translated(path):
-            workspace.files.unlink(path, missing_ok=True)
+            workspace.kept.unlink(path, missing_ok=True)
 
 
 # --- lines ---------------------------------------------------------------------------------------------
@@ -703,7 +698,7 @@ def _is_open(file: BinaryIO) -> bool | None:
 def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
     value = read_about(workspace, path)
     try:
-        record = Record(**value) if value else None
+        record = Record(**value) if value and isinstance(value.get("note"), str) else None
         if record:
             record.versions = [Version(*version) for version in record.versions]
     except TypeError:  # of another version

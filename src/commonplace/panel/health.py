@@ -97,7 +97,7 @@ def _use_rows(memory: Memory, today: date) -> tuple[list[Row], list[Row]]:
     try:
         used = memory.usage(_DAYS)
         since = clock.began(today - timedelta(_DAYS - 1))
-        calls = costs.Ledger(costs.place(memory.workspace)).costs("model", since)
+        calls = costs.Ledger(memory.workspace.ledger).costs("model", since)
     except CommonplaceError as error:
         return [_row("warning", str(error))], []
     cost, number = sum(one.cost for one in calls), sum(one.calls for one in calls)

@@ -1,6 +1,6 @@
 """Costs of calls to models: prices, the record of every call, and caps on them.
 
-The ledger is one SQLite file in the workspace's derived folder. No prompt, answer or key is ever in it.
+The ledger is one SQLite file in the state of the workspace. No prompt, answer or key is ever in it.
 Reservations of budgets are in the same file as the calls, so that each check and record is one transaction.
 Money is counted in billionths of a US dollar, so that sums of many small calls are exact.
 """
@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.base import clock, database, paths
+from commonplace.base import clock, paths
 from commonplace.base.database import Database
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
@@ -233,17 +233,10 @@ class Ledger:
         self.database.close()
 
 
-def place(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the ledger of a workspace lies: in it, or in the user's cache where it is read-only."""
-    return database.place(workspace, workspace.ledger, environ)
-
-
 def open_ledger(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Ledger:
     """Open the ledger of a workspace to write to it. Raises ConfigError, OutsideRoots, NoteUnreadable."""
-    path = place(workspace, environ)
-    if path == workspace.ledger:
-        paths.prepare_derived(workspace)
-    return Ledger(path, load_prices(environ))
+    paths.prepare_state(workspace)
+    return Ledger(workspace.ledger, load_prices(environ))
 
 
 # --- caps ----------------------------------------------------------------------------------------------
@@ -339,7 +332,7 @@ class Accounts:
 
     def __init__(self, workspace: Workspace, folder: Path | None = None) -> None:
         """Name the workspace, or another folder for the ledger; the file is made with the first call."""
-        self.folder = folder or workspace.derived
+        self.folder = folder or workspace.state
         self._workspace = None if folder else workspace
         self._lock = threading.Lock()
         self._ledger: Ledger | None = None

@@ -120,7 +120,6 @@ class Answerer:
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either; who calls holds the lock."""
-        from commonplace.base import paths
         from commonplace.notes import layout
         from commonplace.providers import opening
         from commonplace.types import CollectionInfo, Status
@@ -160,7 +159,6 @@ class Answerer:
                 *_copies(store),
                 *opening.left_alone(settings),
                 *self.model.advice(),
-                *filter(None, [paths.closed(self._workspace)]),
             ),
             notes=counts.notes,
             sections=counts.sections,

@@ -1,6 +1,6 @@
 """The record of use: questions, their hits, and what was opened; one small write after an answer is made.
 
-One SQLite file in the workspace's derived folder. Questions are in it without secrets and private parts; no
+One SQLite file in the state of the workspace. Questions are in it without secrets and private parts; no
 text of a note is. A question must not wait for it nor fail with it: what cannot be written at once is left
 out, and counted in a file beside it, a byte for each, which works where a database does not.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -101,7 +101,7 @@ class Journal:
     @property
     def path(self) -> Path:
         """Where the record lies, whether it exists or not."""
-        return self._folder / self._workspace.usage.name if self._folder else place(self._workspace)
+        return self._folder / self._workspace.usage.name if self._folder else self._workspace.usage
 
     def asked(self, kind: Kind, answer: SearchResult | Recall, own: Sequence[Hit], started: float) -> None:
         """Record an answer that was worked on since `started` (of `time.perf_counter`). Never raises.
@@ -218,28 +218,21 @@ class Journal:
 
         with self._lock:
             if self._database is None:
-                path = self.path
-                if path == self._workspace.usage:
-                    paths.prepare_derived(self._workspace)
-                self._database = Database(path, TABLES, busy_s=_BUSY_S, hurried=True)
+                if self.path == self._workspace.usage:
+                    paths.prepare_state(self._workspace)
+                self._database = Database(self.path, TABLES, busy_s=_BUSY_S, hurried=True)
             return self._database
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Count the questions that hold any of it and the rows about notes that go; delete them to `change`.
-
-    The record that served while the workspace was read-only is looked through as well.
-    """
+    """Count the questions that hold any of it and the rows about notes that go; delete them to `change`."""
     from commonplace.types.changes import Erased
 
-    fallback = paths.fallback_index(site.workspace.root).with_name(site.workspace.usage.name)
-    erased = []
-    for file in dict.fromkeys((site.usage, fallback)):
-        if _is_there(file):
-            with patient(file) as database:
-                if count := _forget(database, targets, change=change):
-                    erased.append(Erased("usage", site.shown(file), count=count))
-    return erased
+    if not _is_there(site.usage):
+        return []
+    with patient(site.usage) as database:
+        count = _forget(database, targets, change=change)
+    return [Erased("usage", site.shown(site.usage), count=count)] if count else []
 
 
 def _forget(database: Database, targets: Targets, *, change: bool) -> int:
@@ -271,13 +264,6 @@ def _forget(database: Database, targets: Targets, *, change: bool) -> int:
     return int(count)
 
 
-def place(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the record of a workspace lies: in it, or in the user's cache where it is read-only."""
-    from commonplace.base import database
-
-    return database.place(workspace, workspace.usage, environ)
-
-
 def missed(path: Path) -> int:
     """Return how many questions and openings could not be recorded in a file since it was cleared."""
     tally = _tally(path)
@@ -290,9 +276,8 @@ def missed(path: Path) -> int:
 def count_late(workspace: Workspace) -> None:
     """Count an answer that a hook had not printed by its deadline. Never raises."""
     with suppress(CommonplaceError):
-        if place(workspace) == workspace.usage:
-            paths.prepare_derived(workspace)
-        _count(_late(place(workspace)))
+        paths.prepare_state(workspace)
+        _count(_late(workspace.usage))
 
 
 def late(path: Path) -> tuple[int, float]:

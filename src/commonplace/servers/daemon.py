@@ -226,7 +226,7 @@ def _found(note: Path) -> Running | None:
 
 def log_of(workspace: Workspace) -> Path:
     """Return where a server in the background keeps its record."""
-    return paths.server_folder(workspace) / LOG
+    return workspace.state / LOG
 
 
 def _lock(note: Path) -> Path:

@@ -287,12 +287,8 @@ def _log(path: Path | None) -> None:
 
 def _record(workspace: Workspace) -> Path:
     """Where a server in the background keeps its record; the folder is made."""
-    log = daemon.log_of(workspace)
-    if log.parent == workspace.derived:
-        paths.prepare_derived(workspace)
-    else:
-        paths.root_of(log).make_folder(log.parent)
-    return log
+    paths.prepare_state(workspace)
+    return daemon.log_of(workspace)
 
 
 def leave_terminal(log: Path) -> None:

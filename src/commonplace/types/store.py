@@ -1,7 +1,6 @@
 """Stores: whatever keeps words of notes, questions or conversations, and forgets them itself.
 
-Each is a function, `Sweep`, in the package that writes its files. `edit.forget.stores` lists them all, and
-`base.records.PLACES` names for every file below `.commonplace/` the store that it belongs to.
+Each is a function, `Sweep`, in the package that writes its files. `edit.forget.stores` lists them all.
 """
 
 from __future__ import annotations
@@ -82,16 +81,12 @@ class Site:
     usage: Path
 
     def shown(self, path: Path) -> str:
-        """A file as it is named to people: relative to the workspace where it lies in it."""
-        try:
-            return path.relative_to(self.workspace.root).as_posix()
-        except ValueError:
-            return paths.shown(path)
-
-    @property
-    def indexes(self) -> list[Path]:
-        """The index, and the index in the user's cache for a read-only workspace."""
-        return [self.index, paths.fallback_index(self.workspace.root)]
+        """Return a path as people read it: below the workspace, its state or its index (`status --paths`)."""
+        named = (("", self.workspace.root), ("STATE/", self.workspace.state), ("INDEX/", self.index.parent))
+        for name, folder in named:
+            if path.is_relative_to(folder):
+                return f"{name}{path.relative_to(folder).as_posix()}"
+        return paths.shown(path)
 
 
 class Sweep(Protocol):

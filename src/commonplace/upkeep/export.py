@@ -14,10 +14,11 @@ from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Literal, get_args
 
-from commonplace.base import paths, records, remedies
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
+from commonplace.changes import receipts
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import decode, parse, public
 from commonplace.notes import scan
@@ -63,7 +64,8 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     if not private:
         texts = [public(text, note.path) for note, text in zip(notes, texts, strict=True)]
     write = _markdown if form == "md" else _json
-    return Export(write(notes, texts).encode("utf-8", "replace"), len(files), failures)
+    data = receipts.exported(write(notes, texts).encode("utf-8", "replace"))
+    return Export(data, len(files), failures)
 
 
 def form_of(target: Path) -> Form:
@@ -154,8 +156,7 @@ def _json(notes: Sequence[Note], texts: Sequence[str]) -> str:
         for note, text in zip(notes, texts, strict=True)
     ]
     held = {"format": FORMAT, "version": VERSION, "notes": rows}
-    signed = json.loads(records.seal(FORMAT, held))  # so that an import knows the owner's own notes
-    return json.dumps(signed, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(held, ensure_ascii=False, indent=2) + "\n"
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

@@ -345,10 +345,11 @@ def is_of_memory(action: Action, folder: str, root: Path | None) -> bool:
         return False
     named = [word for word in _pattern("between_words").split(command) if word][:_MOST_WORDS]
     names = [*action.read, *action.modified, *named]
-    places = (os.path.normpath(os.path.join(folder or root, os.path.expanduser(name))) for name in names)
+    places = [os.path.normpath(os.path.join(folder or root, os.path.expanduser(name))) for name in names]
     bases = {os.path.normpath(root), os.path.realpath(root)}
     inside = (place[len(base) + 1 :] for place in places for base in bases if place.startswith(f"{base}/"))
-    return any(name == paths.MEMORY_FILE or name.split("/", 1)[0] in _OWN_FOLDERS for name in inside)
+    ours = any(paths.is_within(place, str(own)) for own in paths.own_folders(None) for place in places)
+    return ours or any(name == paths.MEMORY_FILE or name.split("/", 1)[0] in _OWN_FOLDERS for name in inside)
 
 
 def is_of_a_server(tool: str) -> bool:

@@ -1,6 +1,6 @@
 """What ran in a session, kept on disk for hooks that are a process each: hashes and counts, no text.
 
-`.commonplace/observing/` has a small signed record a session, for a week.
+`observing/` of the state has a small record a session, for a week.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ def kept(workspace: paths.Workspace, session: str) -> Iterator[State]:
 
     Where it cannot be read or written, the session begins anew: an observation may be made twice.
     """
-    path, files = _file(workspace, session), workspace.files
+    path, files = _file(workspace, session), workspace.kept
     with ExitStack() as held:
         try:
-            paths.prepare_derived(workspace, path.parent)
+            paths.prepare_state(workspace)
             held.enter_context(atomic.locked(paths.lock_file(workspace, KIND), _LOCK_WAIT_S))
         except CommonplaceError:
             yield State()
             return
         state = State()
         with suppress(OSError, ValueError, CommonplaceError):
-            state = _parsed(records.read(files, path, KIND, limit=_LARGEST))
+            state = _parsed(records.read(files, path, limit=_LARGEST))
         yield state
         written = {**asdict(state), "kinds": list(state.kinds)}
         with suppress(CommonplaceError):
-            records.update(files, path, KIND, lambda _: written, limit=_LARGEST)
+            records.update(files, path, lambda _: written, limit=_LARGEST)
     records.drop_old(files, path.parent, KEPT_S)
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:
-    return records.of_session(workspace.derived / KIND, session)
+    return records.of_session(workspace.state / KIND, session)
 
 
 def _parsed(record: Mapping[str, Any]) -> State:

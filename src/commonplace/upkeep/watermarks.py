@@ -1,9 +1,9 @@
 """How far each session is summed up, written down so that a crash neither loses a summary nor makes two.
 
-A session has a mark in `.commonplace/pending/`, made before its first message counts and moved on only after
+A session has a mark in `pending/` of the state, made before its first message counts and moved on only after
 its summary stands in the note. Whoever works on a session holds a lock beside the mark, and a program keeps
 it while the session is open: the kernel frees it when the program dies, so a mark whose lock can be had
-belongs to nobody that lives. Marks are signed; one that is not ours says nothing.
+belongs to nobody that lives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from commonplace.types.store import Site, Targets
 
 ENDING = ".json"
-KIND = "pending"
 _LARGEST = 100_000  # bytes of a mark
 
 
@@ -63,7 +62,7 @@ class Pending:
 
     def __init__(self, workspace: paths.Workspace) -> None:
         """Bind to a workspace; nothing is made before a session is opened."""
-        self._workspace, self._files = workspace, workspace.files
+        self._workspace, self._files = workspace, workspace.kept
         self._lock = paths.lock_file(workspace, "pending")
         self._guard = threading.Lock()
         self._locks: dict[str, ExitStack] = {}
@@ -133,7 +132,7 @@ class Pending:
             return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
 
         with atomic.locked(self._lock):
-            records.update(self._files, self._file(session), KIND, changed, limit=_LARGEST)
+            records.update(self._files, self._file(session), changed, limit=_LARGEST)
 
     def marks(self) -> list[Mark]:
         """Return the marks of all sessions, those that were touched first before the others."""
@@ -154,8 +153,8 @@ class Pending:
 
     def _read(self, file: Path) -> Mark | None:
         try:
-            return _parsed(records.read(self._files, file, KIND, limit=_LARGEST))
-        except (OSError, ValueError, records.Foreign):
+            return _parsed(records.read(self._files, file, limit=_LARGEST))
+        except (OSError, ValueError):
             return None
 
     def _file(self, session: str) -> Path:
@@ -171,7 +170,7 @@ class Pending:
         if session in self._locks:
             return
         held = ExitStack()
-        paths.prepare_derived(self._workspace, self._workspace.pending)
+        paths.prepare_state(self._workspace)
         # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
         with atomic.locked(self._lock):
             try:
@@ -199,7 +198,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name the marks of forgotten sessions, and what lies beside them; remove them to `change`."""
     from commonplace.types.changes import Erased
 
-    files, erased = site.workspace.files, []
+    files, erased = site.workspace.kept, []
     for stem in sorted(set(map(transcript.stem_of, targets.sessions))):
         for ending in (ENDING, ".lock", ".queue"):
             path = site.workspace.pending / f"{stem}{ending}"

@@ -82,7 +82,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
     assert planned.places == done.places
     assert [place.citation for place in done.places] == [
         "memory/2026-02-13.md#L3",
-        ".commonplace/index.sqlite",
+        "INDEX/index.sqlite",
     ]
 
 
@@ -261,10 +261,10 @@ def test_claimed_entries_stay_where_their_bytes_are(memory: Memory) -> None:
     spool.extend([Entry("first", NOW), Entry("Mira waits", NOW), Entry("call +49 123 now", NOW)])
     claimed = memory.workspace.spool / "claimed-00000000000000000001-1.jsonl"
     os.rename(spool.path, claimed)
-    claim = Claim(memory.workspace.files, claimed)
+    claim = Claim(memory.workspace.kept, claimed)
     claim.advance(next(claim.lines()).end)
     memory.forget([Selection("person", "Mira"), Selection("text", "+49 123")])
-    entries = [line.entry for line in Claim(memory.workspace.files, claimed).lines()]
+    entries = [line.entry for line in Claim(memory.workspace.kept, claimed).lines()]
     assert [entry.text for entry in entries if entry] == ["call  now"]
     assert spool.drain(memory.capture).written == 1
 
@@ -448,7 +448,7 @@ def test_vectors_that_were_paid_for_go_unless_others_say_the_same(memory: Memory
 @pytest.mark.parametrize("name", ["server.log", "schedule.log"])
 def test_a_log_keeps_its_length(memory: Memory, name: str) -> None:
     memory.sync()
-    log = memory.workspace.derived / name
+    log = memory.workspace.state / name
     log.write_bytes(b"started\nMira asked\nended\n")
     forget(memory, "person", "Mira")
     assert log.read_bytes() == b"started\n" + b" " * 10 + b"\nended\n"
@@ -470,9 +470,9 @@ def test_what_sessions_were_given_goes(memory: Memory) -> None:
 
     hits = memory.search("Mira called").hits
     Injected(memory.workspace).add("s1", hits)
-    assert list((memory.workspace.derived / "injected").iterdir())
+    assert list((memory.workspace.state / "injected").iterdir())
     forget(memory, "person", "Mira")
-    assert list((memory.workspace.derived / "injected").iterdir()) == []
+    assert list((memory.workspace.state / "injected").iterdir()) == []
 
 
 def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
@@ -480,7 +480,7 @@ def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
     memory.correct("The cat sleeps.", "The cat is awake now.")
     memory.correct("The secretphrase of 张国荣 is Xanadutown.", "The word of 张国荣 is Paris.")
     memory.sync()
-    assert holding(memory.workspace.derived, ["secretphras", "xanadutown"])
+    assert holding(memory.workspace.root, ["secretphras", "xanadutown"])
     forget(memory, "person", "张国荣")
     assert holding(memory.workspace.root, ["secretphras", "xanadutown"]) == {}
 
@@ -511,17 +511,13 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
 
 
 def test_the_index_of_another_workspace_is_not_ours(memory: Memory, tmp_path: Path) -> None:
-    other = paths.fallback_index(tmp_path / "another")
-    own = paths.fallback_index(memory.workspace.root)
+    other = paths.Workspace(tmp_path / "another").index
+    own = memory.workspace.index
     for index in (other, own):
-        index.parent.mkdir(parents=True)
-        index.with_name("server.log").write_text("Mira called.\n")
-    forget(memory, "person", "Mira")
-    assert "Mira" in other.with_name("server.log").read_text()
-    assert "Mira" not in own.with_name("server.log").read_text()
-    own.with_name("odd.txt").write_text("Bo called.\n")
-    erasure = memory.forget(Selection("person", "Bo"))
-    assert [trace.path for trace in erasure.left] == [paths.shown(own.with_name("odd.txt"))]
+        index.parent.mkdir(parents=True, exist_ok=True)
+        index.with_name("odd.txt").write_text("Mira called.\n")
+    erasure = memory.forget(Selection("person", "Mira"))
+    assert [trace.path for trace in erasure.left] == ["INDEX/odd.txt"]
 
 
 def test_files_that_are_no_notes_are_named(memory: Memory) -> None:
@@ -557,7 +553,7 @@ def test_git_and_providers_are_told(memory: Memory) -> None:
     subprocess.run([*git, "add", "memory"], check=True)
     subprocess.run([*git, "commit", "-qm", "first"], check=True)
     ledger = Ledger(memory.workspace.ledger)
-    paths.prepare_derived(memory.workspace)
+    paths.prepare_state(memory.workspace)
     ledger.record("summary", "openai", "some-model", 10, 10)
     ledger.close()
     erasure = forget(memory, "person", "Mira")
@@ -645,14 +641,14 @@ def test_what_is_staged_in_git_is_told(memory: Memory, tmp_path: Path) -> None:
     assert not [blob for blob in blobs if "staged" in run("cat-file", "blob", blob)]
 
 
-HOLES = ("disk.img", "sessions/huge.jsonl", ".commonplace/huge.json", "memory/huge.sqlite")
+HOLES = ("disk.img", "sessions/huge.jsonl", "huge.json", "memory/huge.sqlite")
 
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="a system that tells of no holes")
 def test_a_file_that_is_one_great_hole_holds_nobody_up(memory: Memory) -> None:
     memory.sync()
     for name in HOLES:
-        path = memory.workspace.root / name
+        path = (memory.workspace.state if name == "huge.json" else memory.workspace.root) / name
         path.parent.mkdir(exist_ok=True)
         with path.open("wb") as file:
             file.write(b"SQLite format 3\0" if name.endswith("sqlite") else b"Bo")
@@ -661,7 +657,7 @@ def test_a_file_that_is_one_great_hole_holds_nobody_up(memory: Memory) -> None:
             file.write(b"-- Mira called --" + b"x" * 100)
     erasure = memory.forget(Selection("person", "Mira"), now=NOW)
     left = {trace.path for trace in erasure.left}
-    assert {"disk.img", ".commonplace/huge.json"} <= left
+    assert {"disk.img", "STATE/huge.json"} <= left
     assert "Mira" not in text(memory, "memory/2026-02-13.md")
 
 
@@ -718,7 +714,7 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
     assert len(told) == len(erasure.left)
     assert told == {
         "MEMORY.md": "cannot be changed: operation not permitted; then: carry the forgetting on",
-        ".commonplace/index.sqlite": "it goes with what still says it: MEMORY.md",
+        "INDEX/index.sqlite": "it goes with what still says it: MEMORY.md",
         "letter.txt": "it is no note of ours: change it there",
     }
     (root / "letter.txt").unlink()
@@ -742,7 +738,7 @@ def test_a_record_that_names_a_note_so_is_told(memory: Memory) -> None:
     erasure = memory.forget(Selection("text", "2026"), now=NOW)
     told = {trace.path: trace.remedy for trace in erasure.left}
     assert told["memory/2026-02-13.md"] == "its name says it: rename it"
-    assert told[".commonplace/index.sqlite"] == "it goes with what still says it: memory/2026-02-13.md"
+    assert told["INDEX/index.sqlite"] == "it goes with what still says it: memory/2026-02-13.md"
     assert {remedy for path, remedy in told.items() if path.endswith("/run.json")} == {
         "it names a note so, and goes with that record after history.keep_days"
     }

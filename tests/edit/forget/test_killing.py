@@ -27,6 +27,7 @@ PROGRAM = """
 import os, shutil, signal, sys
 from pathlib import Path
 from commonplace import Memory
+from commonplace.base import paths
 from commonplace.types import Selection
 import commonplace.edit.forget.erase, commonplace.markdown.references, commonplace.index.sync
 template, work = Path(sys.argv[1]), Path(sys.argv[2])
@@ -36,7 +37,8 @@ os.fsync = lambda descriptor: None  # a kill cuts no power
 while True:
     root = work / f"{step:03}"
     shutil.copytree(template, root)
-    os.environ["XDG_CACHE_HOME"] = str(root / "cache")
+    os.environ |= {"XDG_CACHE_HOME": str(root / "cache"), "XDG_STATE_HOME": str(root / "state")}
+    assert paths.move_state(template / "ws", root / "ws")
     child = os.fork()
     if not child:
         left = [step]
@@ -62,10 +64,11 @@ while True:
 
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with a run, a transcript and an entry that waits, beside its cache."""
+    """A workspace with a run, a transcript and an entry that waits, beside its state and its cache."""
     template = tmp_path / "template"
     root = template / "ws"
     monkeypatch.setenv("XDG_CACHE_HOME", str(template / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(template / "state"))
     (root / "memory").mkdir(parents=True)
     write(root / "MEMORY.md", "# Memory", "", "- Tea at four. <!-- cp: from=memory/2026-02-01.md#L4 -->")
     write(
@@ -112,6 +115,7 @@ def test_killed_at_any_step_it_is_carried_on(
     for step in range(1, steps, stride):
         root = work / f"{step:03}"
         monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
+        monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
         now = notes(root / "ws")
         assert all(now[name] in (before[name], after[name]) for name in before), step
         with Memory.open(root / "ws", overrides=OFF) as memory:

@@ -125,13 +125,16 @@ def fill(memory: Memory, everybody: list[str]) -> None:
     before = (memory.workspace.root / "memory" / "table.md").read_bytes()
     change = Change("memory/table.md", before, before + "".join(f"| {n} | b |\n" for n in everybody).encode())
     assert transaction.apply(memory.workspace, [change], About("write", f"write of {people().gone[0]}"))
-    memory.workspace.derived.joinpath("server.log").write_text(
+    memory.workspace.state.joinpath("server.log").write_text(
         "".join(f"asked: {quote(n)}\n" for n in everybody)
     )
 
 
 def holding(root: Path, names: list[str]) -> dict[str, list[str]]:
-    """The scan of this test: every byte of every file below a folder, unpacked; which of the names it has."""
+    """The scan of this test: every byte of every file below a folder, unpacked; which of the names it has.
+
+    Of a workspace also those of its state and its index.
+    """
     forms = {
         form.lower(): name
         for name in names
@@ -141,14 +144,16 @@ def holding(root: Path, names: list[str]) -> dict[str, list[str]]:
         )
     }  # fmt: skip
     found: dict[str, list[str]] = {}
-    for path in sorted(root.rglob("*")):
+    workspace = paths.Workspace(root)
+    places = {"": root, "state/": workspace.state, "index/": workspace.index.parent}
+    for before, place, path in [(*one, path) for one in places.items() for path in sorted(one[1].rglob("*"))]:
         if path.is_file():
             data = path.read_bytes()
             with suppress(zlib.error):
                 data = zlib.decompress(data)
             data = data.lower()
             if held := sorted({name for form, name in forms.items() if form in data}):
-                found[str(path.relative_to(root))] = held
+                found[f"{before}{path.relative_to(place)}"] = held
     return found
 
 
@@ -156,8 +161,8 @@ def test_fifty_people_are_forgotten_and_fifty_stay(memory: Memory) -> None:
     root, cache, (gone, stay) = memory.workspace.root, paths.user_cache_dir(), people()
     planted = holding(root, gone)
     places = {name.removesuffix("-wal") for name in planted}
-    assert {"MEMORY.md", "archive/2025.md", "sessions/s1.jsonl", ".commonplace/usage.sqlite"} <= places
-    assert {".commonplace/index.sqlite", ".commonplace/server.log"} <= places
+    assert {"MEMORY.md", "archive/2025.md", "sessions/s1.jsonl", "state/usage.sqlite"} <= places
+    assert {"index/index.sqlite", "state/server.log"} <= places
     assert len([name for name in planted if "/spool/" in name]) == 2
     assert len([name for name in planted if "/history/" in name]) == 2
     assert holding(cache, gone)

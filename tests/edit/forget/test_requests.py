@@ -54,20 +54,22 @@ def test_after_a_week_it_is_gone_and_so_is_one_of_a_wrong_clock(memory: Memory) 
     assert len(list(requests.folder(memory.workspace).iterdir())) == 1
 
 
-def test_one_that_is_not_signed_is_set_aside_and_said(
-    memory: Memory, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_that_came_with_the_folder_is_not_shown(memory: Memory) -> None:
     kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
-    path = requests.folder(memory.workspace) / f"{kept.code}.json"
-    unsigned = path.read_bytes().replace(b'"Bo"', b'"Mira"')
-    path.write_bytes(unsigned)
-    assert requests.listed(memory.workspace) == []
-    aside = memory.workspace.derived / "foreign" / "requests" / path.name
-    assert aside.read_bytes() == unsigned
-    assert "its owner can look at it and sign it" in caplog.text
+    planted = memory.workspace.derived / "requests" / "0123abcd.json"
+    planted.parent.mkdir(parents=True)
+    own = (requests.folder(memory.workspace) / f"{kept.code}.json").read_bytes()
+    planted.write_bytes(own.replace(b'"Bo"', b'"Mira"'))
+    with Memory.open(memory.workspace.root, overrides={"embedding.provider": "none"}) as opened:
+        assert [one.code for one in requests.listed(opened.workspace)] == [kept.code]
+        aside = memory.workspace.derived / "old" / "requests" / planted.name
+        assert aside.exists()
+        done = opened.forget(Selection("person", "Mira"))
+        assert ".commonplace/old" in [place.path for place in done.places]
+        assert (done.left, aside.parent.parent.exists()) == ((), False)
 
 
-def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
+def test_what_is_no_request_is_removed_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
     kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
     folder = requests.folder(memory.workspace)
     outside = tmp_path / "outside.json"
@@ -78,7 +80,6 @@ def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory,
     (folder / "name.json").write_text("{}")
     assert [one.code for one in requests.listed(memory.workspace)] == [kept.code]
     assert outside.exists()
-    assert len(list((memory.workspace.derived / "foreign" / "requests").iterdir())) == 8
     assert len(list(folder.iterdir())) == 1
 
 
@@ -157,7 +158,7 @@ def test_the_scan_finds_a_request_that_nobody_removed(
     call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
     monkeypatch.delitem(stores.STORES, "requests")
     (left,) = memory.forget(Selection("note", BOX_PATH)).left
-    assert left.path.startswith(".commonplace/requests/")
+    assert left.path.startswith("STATE/requests/")
 
 
 def test_one_that_was_killed_takes_the_request_along(memory: Memory) -> None:

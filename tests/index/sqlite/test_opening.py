@@ -10,6 +10,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import IndexUnavailable
+from commonplace.base.paths import Workspace
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, sync
 from commonplace.index.sqlite import schema
@@ -35,7 +36,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
         (root / "memory" / f"{note}.md").write_text(f"# Note {note}\n\n{lines}\n", "utf-8")
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()
-    return root, (root / ".commonplace" / "index.sqlite").read_bytes()
+    return root, Workspace(root).index.read_bytes()
 
 
 def noise(rng: random.Random, data: bytearray) -> bytearray:
@@ -68,10 +69,9 @@ def test_a_damaged_index_answers_from_the_notes(
     whole: tuple[Path, bytes], damage: Callable[[random.Random, bytearray], bytearray], seed: int
 ) -> None:
     root, data = whole
-    folder = root / ".commonplace"
-    for file in folder.glob("index.sqlite*"):
-        file.unlink()
-    (folder / "index.sqlite").write_bytes(damage(random.Random(seed), bytearray(data)))
+    path = Workspace(root).index
+    path.parent.mkdir(parents=True)
+    path.write_bytes(damage(random.Random(seed), bytearray(data)))
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         assert "desk7 " in memory.search("desk7 walnut").hits[0].text
         assert memory.status().notes == 30
@@ -83,7 +83,7 @@ def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
     path.write_bytes(b"# Notes\n\nnot a database\n" * 500)
     (tmp_path / "index.sqlite-wal").write_bytes(b"left over")
-    opened = open_index(str(path), lambda: "unused", IDENTITY)
+    opened = open_index(str(path), IDENTITY)
     assert opened.warnings == ("the index was damaged and has been rebuilt",)
     assert opened.index.path == str(path)
     assert opened.index.statistics().notes == 0
@@ -91,7 +91,7 @@ def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path) -> None:
 
 def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
     (tmp_path / "index.sqlite").write_bytes(b"")
-    opened = open_index(str(tmp_path / "index.sqlite"), lambda: "unused", IDENTITY)
+    opened = open_index(str(tmp_path / "index.sqlite"), IDENTITY)
     assert opened.warnings == ()
     assert not opened.in_memory
 
@@ -118,27 +118,16 @@ def test_an_index_that_cannot_be_written_is_used_as_it_stands(
     path = str(tmp_path / "in dex%?#.sqlite")  # characters that mean something in a URI
     SqliteIndex(path, IDENTITY).close()
     unwritable(path)
-    opened = open_index(path, lambda: "unused", IDENTITY)
+    opened = open_index(path, IDENTITY)
     assert opened.index.readonly
     assert opened.warnings == ("the index cannot be written here and is used as it stands",)
     with pytest.raises(IndexUnavailable):
         opened.index.meta["anything"] = "new"
 
 
-def test_where_there_is_none_the_cache_has_one(tmp_path: Path, unwritable: Callable[[str], None]) -> None:
-    path, cache = str(tmp_path / "index.sqlite"), str(tmp_path / "cache" / "deep" / "index.sqlite")
-    unwritable(path)
-    opened = open_index(path, lambda: cache, IDENTITY)
-    assert (opened.index.path, opened.in_memory, opened.index.readonly) == (cache, False, False)
-
-
 def test_where_nothing_can_be_had_memory_serves(tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("a file, not a folder")
-    opened = open_index(
-        str(tmp_path / "blocked" / "index.sqlite"),
-        lambda: str(tmp_path / "blocked" / "cache" / "index.sqlite"),
-        IDENTITY,
-    )
+    opened = open_index(str(tmp_path / "blocked" / "index.sqlite"), IDENTITY)
     assert opened.in_memory
     assert "the files themselves were searched" in opened.warnings[0]
 
@@ -154,7 +143,7 @@ def test_an_unwritable_index_still_tells_what_it_holds(
     sync.sync_vectors(Vectors(made), FakeEmbedder())
     made.close()
     unwritable(path)
-    index = open_index(path, lambda: "unused", IDENTITY).index
+    index = open_index(path, IDENTITY).index
     assert index.match('"walnut"', 5)
     ask, level = index.vectors.ready()
     assert level == 0

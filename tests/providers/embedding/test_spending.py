@@ -101,7 +101,7 @@ def test_what_embedding_takes_is_recorded(root: Path, server: Server, settings: 
     assert found["embed"].tokens_in > 0
     assert found["embed"].cost > 0
     assert len(texts(server)) == NOTES + 1
-    kept = (root / ".commonplace" / "ledger.sqlite").read_bytes()
+    kept = Workspace(root).ledger.read_bytes()
     assert apis.KEY.encode() not in kept
     assert b"walnut" not in kept
 
@@ -235,7 +235,7 @@ class TestEstimate:
     ) -> None:
         with Memory.open(root, overrides=settings) as memory:
             memory.sync()
-        (root / ".commonplace" / "index.sqlite").unlink()
+        Workspace(root).index.unlink()
         (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
         with Memory.open(root, overrides=settings) as memory:
             found = estimate(memory)

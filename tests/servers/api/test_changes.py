@@ -9,6 +9,7 @@ import pytest
 from commonplace.edit.forget import journal, requests
 from commonplace.servers.api import schema
 from commonplace.types import Selection
+from tests.copies import files_of
 from tests.servers.api.conftest import Api
 
 NOTE = "memory/2026-02-13.md"
@@ -106,7 +107,7 @@ def test_forgetting_shows_every_place_and_leaves_nothing(api: Api) -> None:
     waiting = api.post("/api/corrections/preview", old=OLD, new=NEW)
     done = api.post("/api/forget", preview=shown["preview"])
     assert done["complete"] is True
-    assert not [path for path in api.root.rglob("*") if path.is_file() and b"Lin signs" in path.read_bytes()]
+    assert not [path for path in files_of(api.root) if b"Lin signs" in path.read_bytes()]
     assert (
         api.refused("POST", "/api/corrections", {"preview": waiting["preview"]})[0] == 409
     )  # it may hold the words

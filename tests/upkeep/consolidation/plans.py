@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from commonplace.base.paths import Workspace
+
 NOW = datetime(2026, 2, 13, 23).astimezone()
 MEMORY = """# Memory
 
@@ -382,8 +384,8 @@ def write(root: Path) -> None:
     """Put the workspace as it is at first into a folder."""
     (root / "memory").mkdir(parents=True, exist_ok=True)
     # What was asked of a model is not asked again as long as nothing changes.
-    for name in ("memory/archive.md", ".commonplace/consolidated.json"):
-        (root / name).unlink(missing_ok=True)
+    for path in (root / "memory/archive.md", Workspace(root).consolidated):
+        path.unlink(missing_ok=True)
     (root / "MEMORY.md").write_text(MEMORY, "utf-8")
     for path, note in NOTES.items():
         (root / path).write_text(note, "utf-8")

@@ -133,7 +133,7 @@ def test_a_dry_run_writes_nothing(opened: Open) -> None:
     assert [r.reason for r in done.rejected] == [
         "not supported: has too many words that are not in the source"
     ]
-    assert not (memory.workspace.derived / "history").exists()
+    assert not memory.workspace.history.exists()
 
 
 def test_what_does_not_fit_goes_to_the_archive(opened: Open) -> None:

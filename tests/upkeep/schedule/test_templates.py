@@ -65,7 +65,7 @@ def test_the_line_of_cron_runs_in_the_workspace(workspace: Workspace) -> None:
     assert line.startswith("5 4 * * * /bin/sh -c ")
     command = line.split(" ", 5)[5].replace("\\%", "%")
     subprocess.run(["/bin/sh", "-c", command], check=True, cwd="/")
-    assert (workspace.root / ".commonplace" / templates.LOG).read_text() == f"{workspace.root}\n"
+    assert (workspace.state / templates.LOG).read_text() == f"{workspace.root}\n"
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:

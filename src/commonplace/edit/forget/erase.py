@@ -1,7 +1,7 @@
 """Forgetting, step by step: written down first, carried on after a kill, verified at the end.
 
 The order is that of the flow of text: what waits to be written into notes, the notes, what was said, what was
-there before, what was made of it. What is to be forgotten lies in `.commonplace/erasing/` until every step
+there before, what was made of it. What is to be forgotten lies in `erasing/` of the state until every step
 is done; that file goes before the byte scan, so that the scan finds it as well if it does not.
 """
 
@@ -319,10 +319,10 @@ def _with_remedies(context: Context, left: Sequence[Trace], blocked: Iterable[st
     own = {*context.states, *map(context.shown, transcripts)}
     every = dict.fromkeys((*blocked, *(trace.path for trace in left)))
     holding = residue.listed([path for path in every if path in own])
-    indexes = set(map(context.shown, context.indexes))
+    index = context.shown(context.index)
 
     def remedy(path: str) -> str:
-        if holding and path.removesuffix("-wal") in indexes:
+        if holding and path.removesuffix("-wal") == index:
             return f"it goes with what still says it: {holding}"
         return _remedy(path, own)
 
@@ -339,7 +339,7 @@ def _unnamed(
     roots = [*map(os.path.realpath, places(context.sources[1:]))]
     named = set(blocked)
     if any(row.what.startswith("collection ") for row in unreachable):
-        named.update(map(context.shown, context.indexes))
+        named.add(context.shown(context.index))
     for trace in left:
         path = Path(os.path.realpath(context.workspace.root / trace.path))
         if trace.path.removesuffix("-wal") not in named and not any(map(path.is_relative_to, roots)):
@@ -351,9 +351,9 @@ def _remedy(path: str, own: Set[str]) -> str:
         return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
         return f"it was not changed, or is written again: {remedies.say('forget.again')}"
-    if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
+    if "/history/" in path and path.endswith(f"/{runs.RECORD}"):
         return "it names a note so, and goes with that record after history.keep_days"
-    ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
+    ours = ("STATE/", "INDEX/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
         return f"end other programs that use it, then: {remedies.say('forget.again')}"
     return "it is no note of ours: change it there"

@@ -1,6 +1,6 @@
 """What is being forgotten, written down until it is done; what a preview showed, so that only that goes.
 
-Each forgetting has a signed file below `.commonplace/erasing/`, for its owner alone. Of a preview the words
+Each forgetting has a file in `erasing/` of the state. Of a preview the words
 of each note and entry that waits are compared, wherever they stand by now. Transcripts, records and caches
 grow while a preview is read, often by talking about it; what says the same in them goes as well.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -23,50 +23,37 @@ from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.targets import Shown, Targets
 from commonplace.types.changes import Erased, Erasure
 
-KIND = "erasing"
 ENDING, _TEMPORARY = ".json", ".tmp"
-SPOOL = ".commonplace/spool"  # stands for all of its files, whose names change with who claims them
+SPOOL = "spool"  # stands for all of its files, whose names change with who claims them
 
 
 def pending(workspace: paths.Workspace) -> list[Path]:
-    """Return what was begun and is not done, oldest first; what is not ours is not among it."""
-    return [path for path, is_foreign in _intents(workspace) if not is_foreign]
-
-
-def _intents(workspace: paths.Workspace) -> Iterator[tuple[Path, bool]]:
-    """The files of intents, and whether each is not ours."""
+    """Return the forgettings that were begun and are not done, oldest first."""
     with suppress(OSError):
-        for name in workspace.files.names(workspace.erasing):
-            path, is_foreign = workspace.erasing / name, False
-            if name.endswith(ENDING):
-                try:
-                    records.read(workspace.files, path, KIND)
-                except records.Foreign:
-                    is_foreign = True
-                except (OSError, ValueError):
-                    pass
-                yield path, is_foreign
+        names = workspace.kept.names(workspace.erasing)
+        return [workspace.erasing / name for name in names if name.endswith(ENDING)]
+    return []
 
 
 def add(workspace: paths.Workspace, targets: Targets) -> Path:
     """Write down what is to be forgotten, before anything is. Raises NoteUnreadable, OutsideRoots."""
-    paths.prepare_derived(workspace, workspace.erasing)
+    paths.prepare_state(workspace)
     path = workspace.erasing / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
     write(path, targets)
-    workspace.files.sync(workspace.derived)
+    workspace.kept.sync(workspace.state)
     return path
 
 
 def write(path: Path, targets: Targets) -> None:
     """Put an intent in its place as a whole. Raises NoteUnreadable."""
     with records.translated(path):
-        paths.root_of(path).exchange(path, records.seal(KIND, intents.encode(targets)), alone=True)
+        paths.root_of(path).exchange(path, records.encode(intents.encode(targets)), alone=True)
 
 
 def read(path: Path) -> Targets:
-    """Return what an intent says. Raises NoteUnreadable for one that is none, or not ours."""
+    """Return what an intent says. Raises NoteUnreadable for a damaged one."""
     try:
-        return intents.decode(records.read(paths.root_of(path), path, KIND))
+        return intents.decode(records.read(paths.root_of(path), path))
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = "cannot be read; delete it, and forget what it was once more"
         raise NoteUnreadable(paths.shown(path), reason) from error
@@ -90,14 +77,8 @@ def end(path: Path) -> list[Erased]:
 
 
 def tidy(workspace: paths.Workspace) -> None:
-    """Remove the folder with the last intent, and what was half written: nothing was done for it yet.
-
-    What is not ours is set aside.
-    """
-    files = workspace.files
-    for path, is_foreign in list(_intents(workspace)):
-        if is_foreign:
-            records.set_aside(files, path)
+    """Remove the folder with the last intent, and what was half written: nothing was done for it yet."""
+    files = workspace.kept
     with suppress(OSError):
         for name in files.names(workspace.erasing):
             if name.endswith(_TEMPORARY):

@@ -1,6 +1,6 @@
 """What agents ask to have forgotten, until the owner approves, refuses, or a week has passed.
 
-A file for each in `.commonplace/requests/`, for the owner's eyes only: it holds the words that are to go.
+A file for each in `requests/` of the state holds the words that are to go.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ MOST, MOST_IN_ALL = 50, 500  # that wait at once, of one agent and of all: nobod
 _LARGEST = 4 << 20  # bytes of one
 _NAME = re.compile(r"[0-9a-f]{8}")
 _ENDING = ".json"
-_KIND = "request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class Request:
 
 def folder(workspace: paths.Workspace) -> Path:
     """Where they lie."""
-    return workspace.derived / "requests"
+    return workspace.state / "requests"
 
 
 def keep(
@@ -90,7 +89,7 @@ def keep(
     """
     workspace.check_writable()
     now = now or datetime.now().astimezone()
-    paths.prepare_derived(workspace, folder(workspace))
+    paths.prepare_state(workspace)
     with atomic.locked(paths.lock_file(workspace, "requests")):
         code = check_room(workspace, selection, agent, now) or secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
@@ -105,7 +104,7 @@ def keep(
             "session": session,
         }
         with records.translated(path):
-            workspace.files.exchange(path, records.seal(_KIND, record), alone=True)
+            workspace.kept.exchange(path, records.encode(record), alone=True)
     return request
 
 
@@ -129,15 +128,13 @@ def check_room(
 
 
 def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
-    """Return what waits, oldest first; one older than `LASTS` is removed, what is no request is set aside."""
+    """Return what waits, oldest first; those older than `LASTS`, and damaged ones, are removed."""
     now = now or datetime.now().astimezone()
     waiting = []
     for path, request in _all(workspace):
-        if request is None:
-            records.set_aside(workspace.files, path)
         # One from the future is of a clock that was wrong; it would never grow old.
-        elif abs(now - request.at) > LASTS:
-            records.remove(workspace.files, path)
+        if request is None or abs(now - request.at) > LASTS:
+            records.remove(workspace.kept, path)
         else:
             waiting.append(request)
     return sorted(waiting, key=lambda request: (request.at, request.code))
@@ -150,7 +147,7 @@ def kept(workspace: paths.Workspace) -> list[Request]:
 
 def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:
     with records.translated(folder(workspace)):
-        names = workspace.files.names(folder(workspace))
+        names = workspace.kept.names(folder(workspace))
     every = [folder(workspace) / name for name in names if name.endswith(_ENDING)]
     return [(path, read(workspace, path)) for path in every]
 
@@ -169,32 +166,32 @@ def find(workspace: paths.Workspace, name: str) -> Request:
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name the requests of agents that hold any of it, or ask for some of it; remove them to `change`."""
     workspace, erased = site.workspace, []
-    for path in records.listed(workspace.files, folder(workspace)):
+    for path in records.listed(workspace.kept, folder(workspace)):
         request = read(workspace, path)
         words = request.preview.basis.decode("utf-8", "replace") if request else ""
-        text = records.load(workspace.files, path).decode("utf-8", "replace")
+        text = records.load(workspace.kept, path).decode("utf-8", "replace")
         asks = request is not None and request.goes_with(targets)
         if asks or targets.matches(text) or targets.matches(words, escaped=True):
             erased.append(Erased("requests", site.shown(path)))
             if change:
-                records.remove(workspace.files, path)
+                records.remove(workspace.kept, path)
     return erased
 
 
 def remove(workspace: paths.Workspace, request: Request) -> None:
     """Remove one that was answered."""
-    records.remove(workspace.files, folder(workspace) / f"{request.code}{_ENDING}")
+    records.remove(workspace.kept, folder(workspace) / f"{request.code}{_ENDING}")
 
 
 def read(workspace: paths.Workspace, path: Path) -> Request | None:
-    """Return what a file says; None for one that is no request, or not one of this user's programs."""
+    """Return what a file says; None for a damaged one."""
     if not _NAME.fullmatch(path.stem):
         return None
     try:
-        fields = records.read(workspace.files, path, _KIND, limit=_LARGEST)
+        fields = records.read(workspace.kept, path, limit=_LARGEST)
         selection = Selection(fields["kind"], str(fields["value"]), tuple(map(str, fields["also"])))
         preview = Erasure((), dry_run=True, basis=fields["basis"].encode("utf-8", "surrogatepass"))
         at = datetime.fromisoformat(fields["at"]).astimezone()
         return Request(path.stem, selection, preview, at, str(fields["agent"]), str(fields["session"]))
-    except (records.Foreign, OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

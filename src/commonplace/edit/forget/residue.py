@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from commonplace.base import paths, records, remedies
 from commonplace.base.database import SIDE_FILES, connect, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
+from commonplace.base.snapshot import standing
 from commonplace.changes import runs
 from commonplace.changes.git import SUBMODULE, Entry, GitError, Repository, opened
 from commonplace.edit.forget import requests
@@ -135,7 +136,8 @@ def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[str]:
     """
     seen: set[str] = set()
     is_foreign = _foreign_folders(site)
-    for place in (site.workspace.root, paths.user_cache_dir(), site.index.parent, site.usage.parent):
+    places = site.workspace.root, site.workspace.state, paths.user_cache_dir(), site.index.parent
+    for place in (*places, site.usage.parent):
         walked = _walk(place, lambda folder, name: name != ".git" and not is_foreign(folder, name), closed)
         every = chain.from_iterable(entries for _, entries in walked)
         for path in (one.path for one in every if one.is_file(follow_symlinks=False)):
@@ -172,12 +174,12 @@ def _foreign_folders(site: Site) -> Callable[[str, str], bool]:
     The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it.
     """
     cache = os.path.realpath(paths.user_cache_dir())
-    indexes = os.path.realpath(paths.fallback_index(site.workspace.root).parent.parent)
-    own = {os.path.realpath(index.parent) for index in site.indexes}
+    indexes = os.path.realpath(site.workspace.index.parent.parent)
+    own = os.path.realpath(site.index.parent)
 
     def is_foreign(folder: str, name: str) -> bool:
         in_cache = folder == cache and name in _NOT_OURS
-        return in_cache or (folder == indexes and os.path.join(folder, name) not in own)
+        return in_cache or (folder == indexes and os.path.join(folder, name) != own)
 
     return is_foreign
 
@@ -191,10 +193,10 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
-        if path.suffix == ".z" and paths.DERIVED_FOLDER in path.parts:
+        is_ours = path.is_relative_to(paths.user_state_dir()) or paths.DERIVED_FOLDER in path.parts
+        if path.suffix == ".z" and is_ours:
             return _in_text(records.unpacked(file.read()), sought)
-        ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
-        if ours and os.fstat(file.fileno()).st_size <= _LARGEST_RECORD:
+        if is_ours and path.suffix == ".json" and os.fstat(file.fileno()).st_size <= _LARGEST_RECORD:
             return _in_record(file.read(), sought)
         return sum(_in_text(block, sought) for block in _blocks(file))
 
@@ -250,10 +252,16 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
 
 
 def _texts(path: Path) -> Iterator[list[str]]:
-    """Every text in the rows of a database, some rows at a time; none of one that cannot be read."""
+    """Every text in the rows of a database, some rows at a time; none of one that cannot be read.
+
+    SQLite writes into files beside one that it reads, which in a folder of notes may be anybody's.
+    """
+    is_ours = any(path.is_relative_to(folder) for folder in (paths.user_state_dir(), paths.user_cache_dir()))
+    query = "" if is_ours else "immutable=1"
     with (
-        suppress(apsw.Error, OSError),
-        closing(connect(Root(path.parent), path.name, readonly=True)) as connection,
+        suppress(apsw.Error, OSError, CommonplaceError),
+        nullcontext(path) if is_ours else standing(path) as file,
+        closing(connect(Root(os.path.dirname(file)), file, readonly=True, query=query)) as connection,
     ):
         tables: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
         for name in [name for name, sql in tables if "VIRTUAL TABLE" not in str(sql).upper()]:
@@ -282,7 +290,7 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
         rows.append(Unreachable(what, "ask the providers to delete it", "providers"))
     from commonplace.providers.embedding.batch import Store
 
-    folder = context.workspace.derived
+    folder = context.workspace.state
     if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read():
         what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider", "batches"))
@@ -296,11 +304,11 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 def _called(context: Context) -> list[str]:
     """The models of providers that were called; none where the ledger cannot be read."""
     from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
-    from commonplace.providers.costs import Ledger, place
+    from commonplace.providers.costs import Ledger
 
     catalogs = (EMBEDDERS, LLMS, RERANKERS)
     local = {name for catalog in catalogs for name in catalog.rows if catalog.find(name).local}
-    ledger = Ledger(place(context.workspace))
+    ledger = Ledger(context.workspace.ledger)
     try:
         return [cost.name for cost in ledger.costs("model") if cost.name.partition("/")[0] not in local]
     except CommonplaceError:

@@ -1,8 +1,7 @@
 """The stores of a workspace: every kind of file that keeps words of notes, questions or conversations.
 
 A new store is one row here: a function `types.store.Sweep` beside the code that writes its files.
-`base.records.PLACES` names for each file below `.commonplace/` the row that forgets it, and a test compares
-the two. Entries point into packages above this one: they are imported only where something is forgotten.
+Entries point into packages above this one: they are imported only where something is forgotten.
 
 After an upgrade with other rules of redaction, the stores are cleaned once of what is redacted now. Notes are
 their owner's, and the record of changes keeps their bytes so that `undo` stays exact: both stay as they are.
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from commonplace.base import atomic, paths, records
-from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.targets import Targets as Chosen
@@ -97,12 +95,12 @@ def _entry(entry: str) -> Any:  # noqa: ANN401
 
 
 def _sweep_sessions(folder: str, site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the records of forgotten sessions in a folder below `.commonplace/`; remove them to `change`.
+    """Name the records of forgotten sessions in a folder of the state; remove them to `change`.
 
     All of them where anything else is forgotten: they are hashes, which say whether a session has seen a
     statement, or what ran in it.
     """
-    files, place = site.workspace.files, site.workspace.derived / folder
+    files, place = site.workspace.kept, site.workspace.state / folder
     own = {records.of_session(place, session) for session in targets.sessions}
     erased = []
     for path in records.listed(files, place, ".json"):
@@ -122,10 +120,8 @@ def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 
     Those programs go on writing: the length of a log stays.
     """
-    workspace, erased = site.workspace, []
-    folders = (workspace.derived, paths.fallback_index(workspace.root).parent)
-    for path in (folder / name for folder in folders for name in _LOGS):
-        root = paths.root_of(path)
+    root, erased = site.workspace.kept, []
+    for path in (site.workspace.state / name for name in _LOGS):
         with records.translated(path):
             data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
         lines = records.lines(data)
@@ -153,43 +149,41 @@ def _blank(root: Root, path: Path, spans: Sequence[tuple[int, int]]) -> None:
 
 
 def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name temporary files of killed writers and records that were set aside; remove them to `change`."""
-    workspace, root = site.workspace, site.workspace.files
-    erased: list[Erased] = []
+    """Name temporary files of killed writers, and what is left of version 0.1; remove them to `change`."""
+    workspace, erased = site.workspace, list[Erased]()
     locks = [paths.lock_file(workspace, name) for name in ("notes", "sessions")]
     notes, sessions = [atomic.locked(lock) if change else nullcontext() for lock in locks]
     with notes, sessions:
-        aside = [workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)]
-        for path in dict.fromkeys([*_temporaries(workspace), *aside]):
-            if any(targets.matches(text) for text in _texts(root, path)):
-                erased.append(Erased("foreign" if path in aside else "leftovers", site.shown(path)))
+        for root, path in _temporaries(workspace):
+            if targets.matches(records.load(root, path).decode("utf-8", "replace")):
+                erased.append(Erased("leftovers", site.shown(path)))
                 if change:
                     with records.translated(path):
                         root.remove(path)
+        old, files = workspace.derived / "old", workspace.files
+        texts = (
+            records.load(files, path).decode("utf-8", "replace")
+            for folder in _below(files, old)
+            for path in records.listed(files, folder)
+        )
+        if any(map(targets.matches, texts)):
+            erased.append(Erased("leftovers", site.shown(old)))
+            if change:
+                with records.translated(old):
+                    files.remove(old)
     return erased
 
 
-def _texts(root: Root, path: Path) -> Iterator[str]:
-    """What a file says, or those in a folder."""
-    inside = [folder / name for folder in _below(root, path) for name in _names(root, folder)]
-    for file in (path, *inside):
-        if root.is_file(file):
-            yield records.load(root, file).decode("utf-8", "replace")
-
-
-def _temporaries(workspace: paths.Workspace) -> Iterator[Path]:
-    """What `atomic` and `base.root` write before it has its name."""
-    root = workspace.files
-    open_to_all = [
-        workspace.root,
-        *_below(root, workspace.memory_dir),
-        *_below(root, workspace.root / "archive"),
-    ]
-    own = [transcript.folder(workspace), *_below(root, workspace.derived)]
-    for folders, pattern in ((open_to_all, _TEMPORARY), (own, _OWN_TEMPORARY)):
-        for folder in folders:
-            names = fnmatch.filter(_names(root, folder), pattern)
-            yield from (folder / name for name in names if root.is_file(folder / name))
+def _temporaries(workspace: paths.Workspace) -> Iterator[tuple[Root, Path]]:
+    """Yield the files that `atomic` and `base.root` write before these have their names, and their roots."""
+    files, kept = workspace.files, workspace.kept
+    notes = [workspace.root, *_below(files, workspace.memory_dir), *_below(files, workspace.root / "archive")]
+    places = [(files, folder, _TEMPORARY) for folder in notes]
+    places.append((files, transcript.folder(workspace), _OWN_TEMPORARY))
+    places += [(kept, folder, _OWN_TEMPORARY) for folder in _below(kept, workspace.state)]
+    for root, folder, pattern in places:
+        names = fnmatch.filter(_names(root, folder), pattern)
+        yield from ((root, folder / name) for name in names if root.is_file(folder / name))
 
 
 def _below(root: Root, folder: Path) -> Iterator[Path]:
@@ -251,8 +245,7 @@ class Redaction(Chosen):
 def is_due(workspace: paths.Workspace) -> bool:
     """Tell whether records were written by other rules than today's, as far as a mark says."""
     try:
-        mark = _mark(workspace)
-        noted = paths.root_of(mark).read(mark, limit=1024).decode("ascii", "replace")
+        noted = workspace.kept.read(RULES, limit=1024).decode("ascii", "replace")
         return noted != rules.VERSIONS[rules.REDACTION]
     except OSError:
         return True
@@ -263,12 +256,9 @@ def renew(site: Site, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
 
     A process that is killed leaves no mark, and the next sync does it again. Raises NoteUnreadable.
     """
-    derived = site.workspace.derived
-    is_foreign = derived.is_dir() and not os.access(derived, os.X_OK)  # whose user cleans it
-    if is_foreign or not is_due(site.workspace):
+    if not is_due(site.workspace):
         return []
-    lock = paths.lock_file(site.workspace, "erase")
-    with atomic.locked(lock, timeout_s) if derived.is_dir() else nullcontext():
+    with atomic.locked(paths.lock_file(site.workspace, "erase"), timeout_s):
         if not is_due(site.workspace):
             return []
         secrets, erased = Redaction(), []
@@ -277,13 +267,6 @@ def renew(site: Site, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
         for name, row in STORES.items():
             if row.renewed and name != "spool":
                 erased += forget(site, name, secrets)
-        mark = _mark(site.workspace)
-        try:
-            paths.root_of(mark).exchange(mark, str(rules.VERSIONS[rules.REDACTION]).encode())
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(mark), paths.reason(error)) from error
+        with records.translated(site.workspace.state / RULES):
+            site.workspace.kept.exchange(RULES, str(rules.VERSIONS[rules.REDACTION]).encode())
     return erased
-
-
-def _mark(workspace: paths.Workspace) -> Path:
-    return paths.server_folder(workspace) / RULES

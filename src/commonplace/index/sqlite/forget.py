@@ -74,13 +74,7 @@ def count(site: Site, changed: Iterable[str]) -> list[Erased]:
 
 
 def renew(site: Site, open_store: Callable[[], Store]) -> None:
-    """Bring the index up to the files and rewrite it; remove the one for when nothing can be written.
-
-    Raises IndexUnavailable, NoteUnreadable.
-    """
-    fallback = paths.fallback_index(site.workspace.root)
-    if fallback != site.index and _is_there(fallback):
-        schema.remove_files(os.fspath(fallback))
+    """Bring the index up to the files and rewrite it. Raises IndexUnavailable, NoteUnreadable."""
     if not _is_there(site.index):
         return
     store = open_store()

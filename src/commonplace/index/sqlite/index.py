@@ -51,7 +51,7 @@ class SqliteIndex(IndexFile):
         """Open or create the index at `path` (`:memory:` for one that lives as long as this object).
 
         An index of another identity (schema, tokenizer, chunking) is kept and still answers: `rebuild_reason`
-        says why it must be rebuilt. `unfit` says why one must not answer: it came from elsewhere, or was
+        says why it must be rebuilt. `unfit` says why one must not answer: it holds other tables, or was
         redacted by other rules. Raises IndexUnavailable.
         """
         super().__init__(path, readonly=readonly)
@@ -73,9 +73,6 @@ class SqliteIndex(IndexFile):
             self._create()
             return
         meta = schema.read_meta(self.connection)
-        if not schema.is_signed(meta):
-            self.unfit = schema.OTHER_KEY if schema.has_signature(meta) else schema.FOREIGN
-            return
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
         if rules.CODE in changed and not self._holds_code():
             changed.remove(rules.CODE)  # a sync takes it on

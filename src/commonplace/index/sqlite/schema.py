@@ -14,7 +14,6 @@ full text of its own, so that whoever does not ask for it finds and counts every
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -24,9 +23,8 @@ from commonplace.base import database as base
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
-from commonplace.base.paths import known_keys, root_of, signing_key
+from commonplace.base.paths import root_of
 from commonplace.base.root import Unsafe
-from commonplace.base.signature import sign, verify
 from commonplace.language import lexicon
 
 VERSION = "schema-7"
@@ -35,7 +33,6 @@ DAMAGED = message("index.is_damaged", "damaged")
 UNWRITABLE = message("index.unwritable", "cannot be written here")
 FOREIGN = message("index.from_elsewhere", "came from elsewhere")
 BROKEN = "damaged: its tables are not as they were made"  # SQLite reads the file; the vectors are of use
-OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
@@ -47,9 +44,6 @@ WITH_WRITER = """instr(annotations, '"by":') > 0"""
 # Nearly all passages stand; every question asks whether there are others, so the index over those is small.
 STRUCK = "until IS NOT NULL"
 WITH_DAY = "day IS NOT NULL"
-
-SIGNATURE = "signature"
-_SIGNED_AS, _SIGNED = "index", ("schema", "tokenizer", "chunking", "rules")
 
 WORDS = "CREATE TABLE words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID"
 TABLES = f"""
@@ -175,29 +169,7 @@ def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
     if not stands:
         connection.execute(WORDS)
     connection.execute(TABLES)
-    connection.executemany(
-        "INSERT INTO meta VALUES(?, ?)", [*identity.items(), (SIGNATURE, signature(identity))]
-    )
-
-
-def signature(identity: Mapping[str, str]) -> str:
-    """Return what marks an index of this identity as made by this user's own programs."""
-    return sign(signing_key(), _SIGNED_AS, _signed(identity))
-
-
-def is_signed(meta: Mapping[str, str]) -> bool:
-    """Whether this user's own programs made an index, by its meta table."""
-    return verify(known_keys(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
-
-
-def has_signature(meta: Mapping[str, str]) -> bool:
-    """Whether an index carries a signature at all, whoever made it."""
-    return re.fullmatch("[0-9a-f]{32}", meta.get(SIGNATURE, "")) is not None
-
-
-def _signed(identity: Mapping[str, str]) -> bytes:
-    """What of an identity is signed; how programs are cut may be noted later."""
-    return json.dumps([identity.get(name, "") for name in _SIGNED]).encode()
+    connection.executemany("INSERT INTO meta VALUES(?, ?)", identity.items())
 
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:

@@ -41,7 +41,6 @@ FORGOTTEN_S = 3 * 86_400.0  # older batches are not looked at
 TRANSFER_S, LOOK_S = 900.0, 60.0
 _GROUP = 256  # results that are handed over together
 _OVER = frozenset({"completed", "succeeded", "failed", "expired", "cancelled"})
-KIND = "batches"
 
 
 class StillWorking(CommonplaceError):
@@ -58,26 +57,26 @@ class Job:
 
 
 class Store:
-    """The batches under way, in a signed JSON file: names and digests of texts, no text and no key."""
+    """The batches under way, in a JSON file: names and digests of texts, no text and no key."""
 
     def __init__(self, path: Path, lock: Path) -> None:
         """Name the file, and the lock file under which it is replaced."""
         self._path, self._lock = path, lock
 
     def read(self) -> tuple[Job, ...]:
-        """Return the batches; none if the file is missing, foreign or damaged."""
+        """Return the batches; none if the file is missing or damaged."""
         try:
-            rows = records.read(paths.root_of(self._path), self._path, KIND)["jobs"]
+            rows = records.read(paths.root_of(self._path), self._path)["jobs"]
             jobs = (Job(str(j["name"]), tuple(map(str, j["keys"])), float(j["started"])) for j in rows)
             return tuple(job for job in jobs if time.time() - job.started < FORGOTTEN_S)
-        except (OSError, ValueError, TypeError, KeyError, records.Foreign):
+        except (OSError, ValueError, TypeError, KeyError):
             return ()
 
     def write(self, jobs: Sequence[Job]) -> None:
         """Replace the file. Raises NoteUnreadable if it cannot be written."""
         rows = {"jobs": [asdict(job) for job in jobs]}
         with atomic.locked(self._lock):
-            records.update(paths.root_of(self._path), self._path, KIND, lambda _: rows)
+            records.update(paths.root_of(self._path), self._path, lambda _: rows)
 
 
 class Status(NamedTuple):

@@ -169,7 +169,7 @@ def recalled(memory: Memory) -> Mapping[str, Lines]:
     """Return the lines that enough questions led to, by path; nothing without a record that can be read."""
     from commonplace.search import journal
 
-    path = journal.place(memory.workspace)
+    path = memory.workspace.usage
     found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     if not path.exists():
         return found

@@ -1,6 +1,6 @@
 """Whether a consolidation is due, what the last one came to, and that there is never a second one.
 
-`.commonplace/consolidated.json` tells of the last one even where it changed nothing:
+`consolidated.json` in the state tells of the last one even where it changed nothing:
 
     {"at": "2026-02-13T03:30:00+01:00", "result": "2 added", "seen": "5f1c…", "tried": "2026-02-13T…"}
 
@@ -28,7 +28,6 @@ from commonplace.notes import scan
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
-KIND = "consolidated"
 LOCK = "consolidate"
 # A night is not always 24 hours long, nor does a timer start to the second: a run that was a bit late must
 # not make the next one wait for a night more.
@@ -104,18 +103,18 @@ def note_run(
     known = replace(record(workspace) or Record(), result=told, tried=at)
     if not failed:
         known = replace(known, at=at, seen=seen or digest(workspace), inputs=inputs)
-    paths.prepare_derived(workspace)
+    paths.prepare_state(workspace)
     with atomic.locked(paths.lock_file(workspace, f"{LOCK}d")):
-        records.update(workspace.files, workspace.consolidated, KIND, lambda _: asdict(known), limit=_LARGEST)
+        records.update(workspace.kept, workspace.consolidated, lambda _: asdict(known), limit=_LARGEST)
 
 
 def record(workspace: paths.Workspace) -> Record | None:
     """Return what is written down of the last one; empty for nothing, None for a damaged or foreign one."""
     try:
-        found = Record(**records.read(workspace.files, workspace.consolidated, KIND, limit=_LARGEST))
+        found = Record(**records.read(workspace.kept, workspace.consolidated, limit=_LARGEST))
     except FileNotFoundError:
         return Record()
-    except (OSError, ValueError, TypeError, records.Foreign):
+    except (OSError, ValueError, TypeError):
         return None
     whole = all(isinstance(value, str) for value in asdict(found).values())
     return found if whole and (not found.at or moment(found.at)) else None

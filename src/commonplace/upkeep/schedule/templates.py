@@ -115,10 +115,10 @@ def setup(job: Job, by: str = "", *, platform: str = sys.platform) -> Setup:
 
 def script(job: Job) -> str:
     """Return the job as a line for a shell; what it prints replaces what the night before printed."""
-    root, folder = shlex.quote(job.root), shlex.quote(paths.DERIVED_FOLDER)
+    root, folder = shlex.quote(job.root), shlex.quote(os.fspath(paths.state_folder(Path(job.root))))
     carried = "".join(f"{name}={shlex.quote(value)} " for name, value in job.environment)
     return (
-        f"cd {root} && {{ [ -d {folder} ] || mkdir {folder}; }} && "
+        f"cd {root} && mkdir -p {folder} && "
         f"{carried}nice -n {NICE} {shlex.join(job.command)} > {folder}/{LOG} 2>&1"
     )
 

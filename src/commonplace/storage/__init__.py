@@ -1,0 +1,1 @@
+"""Where the state of a workspace is, and how it came there."""

@@ -1,0 +1,246 @@
+"""State of version 0.1, which lay among the notes in `.commonplace/`, taken over once.
+
+Records there carry a signature of the user's key: a keyed BLAKE2b digest (RFC 7693) over their kind and their
+JSON. Those without it came with the folder from somebody else, and nothing in them is done; entries among
+them that wait are written as a stranger's. Everything is copied first and then moved to `.commonplace/old/`
+as it is, so a process that is killed leaves the rest to the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from commonplace.base import paths, records
+from commonplace.base.digests import blake2b
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
+from commonplace.base.locks import locked
+from commonplace.base.root import Root
+from commonplace.changes import spool
+from commonplace.types import Entry, Provenance
+
+OLD = "old"
+_KEY_FILE = "signing.key"
+_STAYS = frozenset({OLD, "config.toml", ".gitignore"})
+_KINDS = {
+    "erasing": "erasing", "pending": "pending", "injected": "injected", "observing": "observing",
+    "requests": "request", "consolidated.json": "consolidated", "imports.json": "imports",
+    "batches.json": "batches",
+}  # fmt: skip
+_RUN = re.compile(r"run\.json|\d+\.(?:z|before|after)")
+_INDEX = "index.sqlite"
+_LARGE = 1 << 30
+
+
+def is_due(workspace: paths.Workspace) -> bool:
+    """Tell whether there is state of version 0.1 that this user may move."""
+    try:
+        names = workspace.files.names(workspace.derived)
+    except OSError:
+        return False
+    own = workspace.reader is None and os.access(workspace.derived, os.W_OK | os.X_OK)
+    return own and not _STAYS.issuperset(names)
+
+
+def run(workspace: paths.Workspace) -> str:
+    """Take over the state of version 0.1; return a sentence for the owner. Raises NoteUnreadable."""
+    paths.prepare_state(workspace)
+    with ExitStack() as held:
+        for name in ("drain", "notes", "spool"):
+            held.enter_context(locked(paths.lock_file(workspace, name)))
+        old = _Old(workspace)
+        with records.translated(workspace.derived):
+            entries, runs = old.entries(), old.runs()
+            old.records()
+            old.overwritten()
+            old.index()
+            old.move()
+    aside = paths.shown(workspace.derived / OLD)
+    taken = f"{entries} waiting entries, {runs} changes"
+    return f"the state of version 0.1 was taken over ({taken}); the rest lies in {aside}, and can be deleted"
+
+
+def take(workspace: paths.Workspace) -> None:
+    """Take over where it is due, with a warning that says so, or why it could not be done."""
+    if is_due(workspace):
+        try:
+            told = run(workspace)
+        except (CommonplaceError, OSError) as error:
+            told = f"the state of version 0.1 could not be taken over: {error}"
+        logging.getLogger("commonplace.state").warning("commonplace: %s", told)
+
+
+class _Old:
+    """The old state of a workspace, read below its root without following links."""
+
+    def __init__(self, workspace: paths.Workspace) -> None:
+        self.workspace, self.files, self.folder = workspace, workspace.files, paths.DERIVED_FOLDER
+        self.keys = _keys((paths.user_config_dir(), paths.user_cache_dir()))
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the regular files in a folder of the old state."""
+        try:
+            names = self.files.names(f"{self.folder}/{folder}")
+        except OSError:
+            return []
+        return [name for name in names if self.files.is_file(f"{self.folder}/{folder}/{name}")]
+
+    def read(self, path: str, kind: str) -> dict[str, Any] | None:
+        """Return a record that this user's programs wrote; None for any other."""
+        with suppress(OSError, ValueError):
+            return self.unsealed(kind, self.files.read(f"{self.folder}/{path}", limit=_LARGE))
+        return None
+
+    def unsealed(self, kind: str, data: bytes) -> dict[str, Any] | None:
+        """Return the record in some bytes without its signature. Raises ValueError for damaged ones."""
+        value = records.decode(data)
+        mark = value.pop("signature", "")
+        said = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+        return value if _is_signed(self.keys, kind, said, mark) else None
+
+    def entries(self) -> int:
+        """Append the entries that wait to the spool; return how many."""
+        found: list[Entry] = []
+        for name in self.names("spool"):
+            if not name.endswith(".jsonl") or name == "damaged.jsonl":
+                continue
+            mark = self.read(f"spool/{name.removesuffix('.jsonl')}.done", "claim") or {}
+            done = mark["done"] if mark.get("claim") == name and isinstance(mark.get("done"), int) else 0
+            data = self.files.read(f"{self.folder}/spool/{name}", limit=_LARGE)[max(0, done) :]
+            found += filter(None, map(self.entry, data.splitlines()))
+        if found:
+            data = b"".join(spool.encode(spool.clean(entry)) for entry in found)
+            self.workspace.kept.make_folder("spool")
+            spool.append(self.workspace.kept, self.workspace.spool / "entries.jsonl", data)
+        return len(found)
+
+    def entry(self, line: bytes) -> Entry | None:
+        """Return the entry of a line, a stranger's where it is not signed; None for a damaged one."""
+        try:
+            value = self.unsealed("spool", line)
+            entry = spool.decode(line)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            return None
+        if value is None:
+            entry = replace(entry, provenance=Provenance("untrusted"), long_term=False, tentative=False)
+        return entry
+
+    def runs(self) -> int:
+        """Copy the signed changes into the history; return how many."""
+        count, kept = 0, self.workspace.kept
+        try:
+            names = self.files.names(f"{self.folder}/history")
+        except OSError:
+            return 0
+        for name in names:
+            place = f"history/{name}"
+            if not re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", name) or kept.is_folder(place):
+                continue
+            if (record := self.read(f"{place}/run.json", "history")) is None:
+                continue
+            temporary = f"{place}.tmp"
+            kept.remove(temporary)
+            for file in filter(_RUN.fullmatch, self.names(place)):
+                data = self.files.read(f"{self.folder}/{place}/{file}", limit=_LARGE)
+                if file == "run.json":
+                    data = records.encode(record, indent=1)
+                kept.create(f"{temporary}/{file}", data, durable=True)
+            kept.rename(temporary, place)
+            count += 1
+        return count
+
+    def records(self) -> None:
+        """Copy the other signed records."""
+        for place, kind in _KINDS.items():
+            named = [place] if place.endswith(".json") else [f"{place}/{name}" for name in self.names(place)]
+            for path in named:
+                if not path.endswith(".json") or self.workspace.kept.is_file(path):
+                    continue
+                record = self.read(path, kind)
+                if record is not None and kind == "imports":
+                    record["key"] = self.keys[0].hex()
+                if record is not None:
+                    self.workspace.kept.exchange(path, records.encode(record))
+
+    def overwritten(self) -> None:
+        """Copy the versions that other programs overwrote."""
+        for name in self.names("overwritten"):
+            stem, ending = os.path.splitext(name)
+            about = next(
+                (
+                    one
+                    for end in ("told", "json")
+                    if (one := self.read(f"overwritten/{stem}.{end}", "writes"))
+                ),
+                None,
+            )
+            if about is None or self.workspace.kept.is_file(f"overwritten/{name}"):
+                continue
+            data = self.files.read(f"{self.folder}/overwritten/{name}", limit=_LARGE)
+            if ending in (".json", ".told"):
+                data = records.encode({**about, "back": []})  # hashes under a key that is no longer used
+            self.workspace.kept.exchange(f"overwritten/{name}", data)
+
+    def index(self) -> None:
+        """Move an index that this user's programs made: its vectors may have cost money."""
+        path, own = self.workspace.derived / _INDEX, self.workspace.index
+        if os.path.lexists(own) or not self.files.is_file(path):
+            return
+        import apsw
+
+        from commonplace.base import database, snapshot
+
+        # As it stands: a file beside it may be anybody's, and SQLite writes into those.
+        with suppress(apsw.Error, OSError, NoteUnreadable), snapshot.standing(path) as standing:
+            root = Root(os.path.dirname(standing))
+            with closing(database.connect(root, standing, readonly=True, query="immutable=1")) as connection:
+                meta = dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
+                named = ("schema", "tokenizer", "chunking", "rules")
+                said = json.dumps([meta.get(name, "") for name in named]).encode()
+                if not _is_signed(self.keys, "index", said, meta.get("signature")):
+                    return
+            Root(own.parent).make_folder()
+            copy = f"{own}.old"
+            shutil.copyfile(standing, copy, follow_symlinks=False)
+            os.chmod(copy, 0o600)
+            os.replace(copy, own)
+
+    def move(self) -> None:
+        """Move all of the old state to `old/`."""
+        for name in self.files.names(self.folder):
+            if name not in _STAYS:
+                self.files.rename(f"{self.folder}/{name}", f"{self.folder}/{_free(self.files, name)}")
+
+
+def _free(files: Root, name: str) -> str:
+    """Return a name in `old/` that is not taken."""
+    place, count = f"{OLD}/{name}", 0
+    with suppress(FileNotFoundError):
+        while files.stat(f"{paths.DERIVED_FOLDER}/{place}"):
+            count += 1
+            place = f"{OLD}/{name}~{count}"
+    return place
+
+
+def _keys(folders: Iterable[Path]) -> tuple[bytes, ...]:
+    """Return the keys that version 0.1 signed with: this machine's and those added by hand."""
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            data = Root(folder).read(_KEY_FILE, limit=16_384)
+            return tuple(bytes.fromhex(line) for line in data.decode("ascii").split())
+    return ()
+
+
+def _is_signed(keys: Sequence[bytes], kind: str, data: bytes, mark: object) -> bool:
+    """Tell whether a signature, 32 hex digits, is that of one of the keys over a record's bytes."""
+    return any(
+        blake2b(f"{kind}\0".encode() + data, key=key, digest_size=16).hexdigest() == mark for key in keys
+    )

@@ -1,0 +1,129 @@
+"""The state of version 0.1, as that version left it in `version_0_1.zip`, is taken over once."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.base import paths
+from commonplace.base.root import Root
+from commonplace.changes import runs
+from commonplace.changes.spool import Spool
+from commonplace.memory import Memory
+from commonplace.storage import taking_over
+
+LEFT = Path(__file__).with_name("version_0_1.zip")
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """The notes of version 0.1, with the key that it signed its records with among the user's settings."""
+    with zipfile.ZipFile(LEFT) as packed:
+        packed.extractall(tmp_path)
+    settings = paths.user_config_dir()
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text('[embedding]\nprovider = "none"\n')
+    os.replace(tmp_path / "signing.key", settings / "signing.key")
+    return tmp_path / "notes"
+
+
+def seen(notes: Path) -> dict[str, object]:
+    """What there is afterwards, but for names by chance."""
+    workspace = paths.Workspace(notes)
+    memory = Memory.open(notes)
+    with memory:
+        spool = Spool(workspace)
+        assert not spool.drain(memory.capture).trouble
+        hits = [hit.text for hit in memory.search("gas").hits]
+    return {
+        "runs": [(run.about.title, run.kept) for run in runs.listed(workspace)],
+        "state": sorted(
+            path.relative_to(workspace.state).as_posix()
+            for folder in ("injected", "observing", "overwritten", "imports.json")
+            for path in [workspace.state / folder, *(workspace.state / folder).glob("*")]
+        ),
+        "notes": {
+            path.name: path.read_text() for path in sorted(notes.rglob("*.md")) if "old" not in path.parts
+        },
+        "old": sorted(os.listdir(notes / ".commonplace")),
+        "hits": hits,
+    }
+
+
+def test_all_that_was_signed_goes_on(notes: Path) -> None:
+    found = seen(notes)
+    assert [title for title, _ in found["runs"]][-3:] == [  # type: ignore[index]
+        "correct MEMORY.md#L5", "remember Ann likes green tea.", "remember Gas costs 30 euros a month.",
+    ]  # fmt: skip
+    assert len(found["runs"]) == 5  # type: ignore[arg-type]
+    kept = " ".join(found["state"])  # type: ignore[call-overload]
+    assert all(name in kept for name in ("imports.json", "injected/", "observing/", "overwritten/"))
+    texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
+    assert "Kim moved to Oslo. <!-- by: agent; agent: claude; session: s1;" in texts
+    assert "A stranger says hi. <!-- by: untrusted;" in texts
+    assert found["old"] == [".gitignore", "old"]
+    assert any("Gas costs 40" in text for text in found["hits"])  # type: ignore[attr-defined]
+
+
+def test_a_change_of_before_can_be_taken_back(notes: Path) -> None:
+    memory = Memory.open(notes)
+    with memory:
+        named = next(run.id for run in runs.listed(memory.workspace) if run.about.kind == "correct")
+        memory.undo(named)
+    assert "- Gas costs 30 euros a month.\n" in (notes / "MEMORY.md").read_text()
+
+
+def test_without_the_key_nothing_in_it_is_done(notes: Path) -> None:
+    os.remove(paths.user_config_dir() / "signing.key")
+    found = seen(notes)
+    assert found["runs"] == []
+    assert not any("/" in name for name in found["state"])  # type: ignore[attr-defined]
+    texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
+    assert "Kim moved to Oslo. <!-- by: untrusted;" in texts
+    assert not (paths.Workspace(notes).state / "imports.json").exists()
+
+
+def test_it_is_taken_over_once(notes: Path) -> None:
+    before = seen(notes)
+    assert not taking_over.is_due(paths.Workspace(notes))
+    assert seen(notes) == before
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", range(1, 31))
+def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = step
+
+    def killing(method: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **named: object) -> object:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise Killed
+            return method(*arguments, **named)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("create", "rename", "exchange", "make_folder", "descriptor"):
+            patch.setattr(Root, name, killing(getattr(Root, name)))
+        with pytest.raises(Killed):
+            taking_over.run(paths.Workspace(notes))
+    found = seen(notes)
+    assert len(found["runs"]) == 5  # type: ignore[arg-type]
+    texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
+    assert texts.count("Kim moved to Oslo.") == texts.count("A stranger says hi.") == 1
+    assert found["old"] == [".gitignore", "old"]
+    assert (paths.Workspace(notes).state / "imports.json").exists()
+
+
+def test_where_the_folder_cannot_be_changed_it_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: False)
+    assert not taking_over.is_due(paths.Workspace(notes))
