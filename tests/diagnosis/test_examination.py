@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.base.paths import Workspace
 from commonplace.diagnosis import examination
 from commonplace.diagnosis.examination import Case, present
 from commonplace.types import Finding
@@ -61,29 +62,29 @@ def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
 def test_nothing_is_changed(case: Present, indexed: Path, private_home: Path) -> None:
     places = (indexed, private_home)
     before = [tree(place) for place in places]
-    assert len(before[0]) > 5
+    assert len(before[1]) > 5
     whole(case())
     assert [tree(place) for place in places] == before
 
 
 def test_nothing_is_changed_where_much_is_broken(case: Present, indexed: Path, private_home: Path) -> None:
-    (indexed / ".commonplace" / "index.sqlite").write_bytes(os.urandom(9000))
-    (indexed / ".commonplace" / "ledger.sqlite").write_bytes(b"x")
-    (indexed / ".commonplace" / ".gitignore").unlink()
+    Workspace(indexed).index.write_bytes(os.urandom(9000))
+    Workspace(indexed).ledger.write_bytes(b"x")
     (indexed / "commonplace.toml").write_text("[search\n")
-    before = tree(indexed)
+    places = (indexed, private_home)
+    before = [tree(place) for place in places]
     states = {finding.check: finding.state for finding in whole(case())}
-    assert tree(indexed) == before
+    assert [tree(place) for place in places] == before
     assert states["index.opens"] == states["settings.workspace"] == states["stores.ledger"] == "wrong"
 
 
-def test_nothing_is_changed_beside_a_writer(case: Present, indexed: Path) -> None:
-    writer = apsw.Connection(str(indexed / ".commonplace" / "index.sqlite"))
+def test_nothing_is_changed_beside_a_writer(case: Present, indexed: Path, private_home: Path) -> None:
+    writer = apsw.Connection(str(Workspace(indexed).index))
     writer.execute("PRAGMA journal_mode=wal").fetchall()
     writer.execute("INSERT INTO meta VALUES('late', 'yes')")
-    before = tree(indexed)
+    before = tree(private_home)
     whole(case())
-    assert tree(indexed) == before
+    assert tree(private_home) == before
     writer.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.paths import user_cache_dir
+from commonplace.base.paths import Workspace, user_cache_dir
 from commonplace.config import user_file
 from tests.test_ordinary_user import Ask, ask, workspace  # noqa: F401
 
@@ -42,7 +42,7 @@ def test_a_note_and_a_folder_that_are_closed(ask: Ask, synced: Path) -> None:  #
 
 
 def test_a_workspace_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # noqa: F811
-    places = [synced, synced / "memory", synced / ".commonplace"]
+    places = [synced, synced / "memory"]
     for place in places:
         place.chmod(0o500)
     found = findings(ask)
@@ -51,7 +51,7 @@ def test_a_workspace_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # 
 
 
 def test_an_index_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: F811
-    path = synced / ".commonplace" / "index.sqlite"
+    path = Workspace(synced).index
     path.chmod(0)
     found = findings(ask)
     assert found["index.opens"]["told"] == "the index cannot be read"
