@@ -18,7 +18,7 @@ from commonplace.language import dates, lexicon, rules, sentences, stopwords, va
 from commonplace.language.periods import shifted
 from commonplace.upkeep import prose
 
-SHARE = 0.7  # of the words of a sentence, and of its CJK pairs, that its source must have as well
+SHARE, _MOST, _LONGEST = 0.7, 50, 4_000  # of a sentence's words in its source; sentences; characters
 _UNDATED = date(2000, 1, 1)  # relative dates of texts without a day are compared as seen from here
 _WORD = re.compile(r"[^\W_](?:[\w.'@:/#+-]*\w)?")
 _CODE = re.compile(r"`([^`]+)`")
@@ -28,8 +28,6 @@ _UNIT = re.compile(r"(?<![^\W_])\d(?:[\d.,]*\d)?[ -]?([A-Za-z]{2,})")
 _CLAUSE = re.compile(r"[,，、;；:：()（）–—]")
 # Groups of `turns` that restrict a sentence from any of its clauses.
 _FAR = frozenset(("possible", "said", "if", "unless", "asks"))
-_NEAR_DAYS = 60  # a date without a year that is farther away may be a birthday
-_PLAN_DAYS = 20  # longest period that counts as the end of a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +62,16 @@ class Facts(NamedTuple):
 def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) -> str:
     """Return why no source can support a statement; empty where each sentence has a source that may."""
     parts = prose.sentences(statement)
-    for part in parts:
+    for part in parts[:_MOST]:
         reasons = [_fault(part, source, share) for source in sources]
         if all(reasons):
             return min(reasons, key=len, default="has no source")
-    return "" if parts else "says nothing that could be supported"
+    return "" if 0 < len(parts) <= _MOST else "says nothing, or too much, that could be supported"
 
 
 def _fault(sentence: str, source: Said, share: float) -> str:
     """Return why a source cannot support a sentence; empty where it may."""
-    whole = "\n".join((*source.headings, source.speaker, source.text))
+    whole = "\n".join((*source.headings, source.speaker, source.text))[:_LONGEST]
     own, known = facts(sentence, source.day), facts(whole, source.day)
     if not (said := prose.terms(sentence)):
         return "says nothing that could be supported"
@@ -87,7 +85,9 @@ def _fault(sentence: str, source: Said, share: float) -> str:
     lacking = prose.terms(own.rest) - prose.terms(whole) - prose.terms(known.rest)
     if len(lacking) > (1 - share) * len(said):
         return "has too many words that are not in the source"
-    closest = max(prose.sentences(source.text), key=lambda one: len(said & prose.terms(one)), default="")
+    closest = max(
+        prose.sentences(source.text[:_LONGEST]), key=lambda one: len(said & prose.terms(one)), default=""
+    )
     used = " , ".join(one for one in _CLAUSE.split(closest) if not said.isdisjoint(prose.terms(one)))
     theirs = facts(used, source.day).turns | (facts(closest, source.day).turns & _FAR)
     if lost := sorted(theirs - own.turns):
@@ -215,7 +215,7 @@ def _in_full(span: dates.Span, day: date) -> str:
         ahead = first.replace(year=first.year + 1, day=min(first.day, 28)) - day
         if ahead < day - first:  # of the two years the nearer one
             first, last = shifted(first, "year", 1), shifted(last, "year", 1)
-        if abs((first - day).days) > _NEAR_DAYS:
+        if abs((first - day).days) > 60:  # it may be a birthday
             return ""
     wide = re.search(lexicon.CJK_RUN, span.text) is not None
     if (first, last) == (date(first.year, 1, 1), date(first.year, 12, 31)):
@@ -231,7 +231,7 @@ def last_day(text: str, day: date) -> str:
     for span in dates.spans(folded, day):
         at = folded.index(span.text, at)
         before, after = folded[:at].split()[-1:], folded[at + len(span.text) :].lstrip()
-        if span.first <= day or (span.last - span.first).days > _PLAN_DAYS:
+        if span.first <= day or (span.last - span.first).days > 20:  # days of a plan's end, at most
             continue
         opens = bool(before) and (before[0].casefold() in onwards or before[0][-1] in onwards)
         if opens or after.startswith(tuple(word for word in onwards if not word.isascii())):
