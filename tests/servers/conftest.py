@@ -22,7 +22,7 @@ from commonplace.servers.access import Access
 from commonplace.servers.api import site
 from commonplace.servers.api.operations import Examine
 from commonplace.servers.methods import Service
-from commonplace.servers.running import Address, _Server, listening
+from commonplace.servers.running import FINISH_S, Address, _Server, listening
 from commonplace.servers.workers import Workers
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
@@ -98,7 +98,10 @@ class Served:
             service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside,
             more=self.site.routes, visitors=self.site.visitors, open_to_all=self.site.open_to_all,
         )  # fmt: skip
-        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(
+            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
+            timeout_graceful_shutdown=FINISH_S,
+        )  # fmt: skip
         self.ready = threading.Event()
         self.server = _Server(config, self.ready.set, close=self.site.feed.close)
         self.thread = threading.Thread(target=self._run, daemon=True)

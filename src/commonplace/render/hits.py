@@ -6,7 +6,6 @@ Every form is well-formed for any text: a note may hold what a terminal obeys.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain
 
@@ -311,10 +310,8 @@ def _lines(text: str, *, whole: bool) -> list[str]:
 
 
 def _matched(spans: Sequence[Span], row: Span) -> int:
-    """Return the number of characters of some spans in a row; the spans are in order, without overlap."""
-    first = bisect_right(spans, row[0], key=lambda span: span[1])
-    inside = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
-    return sum(stop - start for start, stop in inside)
+    """Count the characters of matches that reach into a row."""
+    return sum(stop - start for start, stop in screen.inside(spans, row))
 
 
 def _narrowed(

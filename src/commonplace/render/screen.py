@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from commonplace import language
@@ -297,11 +298,8 @@ def _pattern(term: str) -> str:
 def _stem(word: str) -> str:
     """An English word without its ending, where three letters are left."""
     stem = next((word.removesuffix(end) for end in _SUFFIXES if word.endswith(end)), word)
-    if len(stem) < 3:
-        return word
-    if stem != word and stem[-1] == stem[-2]:
-        return stem[:-1]  # running, planned
-    return stem
+    is_doubled = stem != word and stem[-1:] == stem[-2:-1]  # running, planned
+    return word if len(stem) < 3 else stem[:-1] if is_doubled else stem
 
 
 def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
@@ -316,12 +314,17 @@ def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
     return spans
 
 
+def inside(spans: Sequence[Span], row: Span) -> Sequence[Span]:
+    """Return those of some spans that reach into a row; the spans are in order, without overlap."""
+    first = bisect_right(spans, row[0], key=lambda span: span[1])
+    return spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+
+
 def mark(line: str, row: Span, spans: Sequence[Span], look: Look) -> str:
     """Return one row of a line with its matches coloured."""
     parts, place = [], row[0]
-    for start, end in spans if look.color else ():
+    for start, end in inside(spans, row) if look.color else ():
         start, end = max(start, place), min(end, row[1])
-        if start < end:
-            parts += [line[place:start], look.style(line[start:end], "match")]
-            place = end
+        parts += [line[place:start], look.style(line[start:end], "match")]
+        place = end
     return "".join([*parts, line[place : row[1]]])

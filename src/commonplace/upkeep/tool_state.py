@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from commonplace.base import atomic, paths, records
@@ -48,7 +47,7 @@ def kept(workspace: paths.Workspace, session: str) -> Iterator[State]:
 
     Where it cannot be read or written, the session begins anew: an observation may be made twice.
     """
-    path, files = _file(workspace, session), workspace.kept
+    path, files = records.of_session(workspace.state / KIND, session), workspace.kept
     with ExitStack() as held:
         try:
             paths.prepare_state(workspace)
@@ -64,10 +63,6 @@ def kept(workspace: paths.Workspace, session: str) -> Iterator[State]:
         with suppress(CommonplaceError):
             records.update(files, path, lambda _: written, limit=_LARGEST)
     records.drop_old(files, path.parent, KEPT_S)
-
-
-def _file(workspace: paths.Workspace, session: str) -> Path:
-    return records.of_session(workspace.state / KIND, session)
 
 
 def _parsed(record: Mapping[str, Any]) -> State:

@@ -71,28 +71,35 @@ def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) ->
 
 def _fault(sentence: str, source: Said, share: float) -> str:
     """Return why a source cannot support a sentence; empty where it may."""
-    whole = "\n".join((*source.headings, source.speaker, source.text))[:_LONGEST]
-    own, known = facts(sentence, source.day), facts(whole, source.day)
+    own, (known, days, words, sentences_of) = facts(sentence, source.day), _of_source(source)
     if not (said := prose.terms(sentence)):
         return "says nothing that could be supported"
-    values_of_its_own = sorted(value for _, value in own.values - known.values)
-    if strange := values_of_its_own or sorted(name for name in own.names if not _has(known.words, name)):
+    names = {name for name in own.names - known.words if not known.words.issuperset(_parts(name)[1:])}
+    if strange := [*sorted(value for _, value in own.values - known.values), *sorted(names)]:
         return f"has {strange[0]}, which the source does not have"
-    spans = [*known.days, *_other_days(whole, source.day)]
     for first, last in own.days:
-        if not any(first <= begun and ended <= last for begun, ended in spans):
+        if not any(first <= begun and ended <= last for begun, ended in days):
             return f"has {first}, which the source does not have"
-    lacking = prose.terms(own.rest) - prose.terms(whole) - prose.terms(known.rest)
-    if len(lacking) > (1 - share) * len(said):
+    if len(prose.terms(own.rest) - words) > (1 - share) * len(said):
         return "has too many words that are not in the source"
-    closest = max(
-        prose.sentences(source.text[:_LONGEST]), key=lambda one: len(said & prose.terms(one)), default=""
-    )
+    closest = max(sentences_of, key=lambda one: len(said & sentences_of[one]), default="")
     used = " , ".join(one for one in _CLAUSE.split(closest) if not said.isdisjoint(prose.terms(one)))
     theirs = facts(used, source.day).turns | (facts(closest, source.day).turns & _FAR)
     if lost := sorted(theirs - own.turns):
         return f"leaves out what restricts it ({lost[0]})"
     return f"adds what restricts it ({min(own.turns - theirs)})" if own.turns - theirs else ""
+
+
+@lru_cache(64)
+def _of_source(
+    source: Said,
+) -> tuple[Facts, list[tuple[date, date]], frozenset[str], dict[str, frozenset[str]]]:
+    """Read the facts, days and words of a source, and the words of each of its sentences."""
+    whole = "\n".join((*source.headings, source.speaker, source.text))[:_LONGEST]
+    known, parts = facts(whole, source.day), prose.sentences(source.text[:_LONGEST])
+    words = prose.terms(whole) | prose.terms(known.rest)
+    days = [*known.days, *_other_days(whole, source.day)]
+    return known, days, words, {part: prose.terms(part) for part in parts}
 
 
 @lru_cache(2048)
@@ -127,11 +134,6 @@ def _key(word: str) -> str:
 def _parts(word: str) -> list[str]:
     """The key of a word, and of what stands between its signs."""
     return [_key(word), *map(_key, re.split(r"[\W_]+", word))]
-
-
-def _has(words: frozenset[str], name: str) -> bool:
-    """Tell whether words hold a name, whole or in parts."""
-    return name in words or words.issuperset(_parts(name)[1:])
 
 
 def _is_name(word: str) -> bool:
