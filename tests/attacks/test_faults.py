@@ -489,6 +489,7 @@ FULL = ("the disk is full", "no space left on device")
 
 def test_a_full_disk_is_called_so(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    monkeypatch.setenv("COMMONPLACE_STATE_DIR", str(small_disk / "state"))
     root = small_disk / "w"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "2025-03-10.md").write_text("# 2025-03-10\n\n- We moved a shelf to the cellar.\n")
