@@ -26,7 +26,7 @@ FLOORS = [
     ["base", "types"],
     ["language", "config", "render"],
     ["redaction", "markdown", "providers"],
-    ["notes", "chunking", "transcripts", "changes", "storage"],
+    ["storage", "notes", "chunking", "transcripts", "changes"],
     ["index"],
     ["search"],
     ["edit", "memory"],
@@ -152,14 +152,14 @@ MOST = {
     "agent": (5_405, 3_558),
     "base": (3_798, 2_427),
     "bench": (1_255, 802),
-    "changes": (3_058, 2_101),
+    "changes": (2_745, 1_903),
     "chunking": (726, 479),
     "cli": (8_169, 4_841),
     "clients": (1_536, 967),
     "config": (2_515, 1_555),
     "demo": (130, 80),
     "diagnosis": (2_070, 1_344),
-    "edit": (4_343, 3_062),
+    "edit": (4_284, 3_015),
     "imports": (1_180, 824),
     "index": (4_360, 2_827),
     "integrations": (989, 616),
@@ -173,7 +173,7 @@ MOST = {
     "render": (1_333, 856),
     "search": (7_710, 5_020),
     "servers": (6_524, 4_007),
-    "storage": (247, 191),
+    "storage": (335, 221),
     "transcripts": (1_489, 1_018),
     "types": (1_445, 815),
     "upkeep": (6_921, 4_617),
@@ -224,7 +224,7 @@ def test_importing_costs_nothing_heavy() -> None:
 # an import tried apart, a server, the starters of a schedule, another search, the user's browser.
 STARTERS = {
     "cli/browser.py",
-    "clients/doors.py", "providers/downloads.py", "changes/git.py",
+    "clients/doors.py", "providers/downloads.py", "storage/git.py",
     "providers/program.py", "servers/daemon.py",
     "servers/local.py", "servers/workers.py", "base/editors.py",
 }  # fmt: skip
@@ -263,7 +263,7 @@ def test_few_modules_start_programs_and_one_starts_git() -> None:
         and isinstance(node.value, str)
         and node.value.split()[:1] == ["git"]
     }
-    assert naming == {"changes/git.py"}
+    assert naming == {"storage/git.py"}
 
 
 # --- one door to files (commonplace.base) ------------------------------------------------------------------
@@ -300,14 +300,14 @@ EXCEPTIONS = {
         {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},
         "copies in a temporary folder of its own",
     ),
-    "changes.git": (
-        {"mkdir", "read_text", "symlink_to", "write_bytes", "write_text", "tempfile.TemporaryDirectory"}
+    "storage.git": (
+        {"mkdir", "read_text", "symlink_to", "write_text", "tempfile.TemporaryDirectory"}
         | {"tempfile.TemporaryFile"},
         "a temporary view of its own; the logs of a git folder, of which no part is a link",
     ),
     "base.locks": ({"os.open"}, "the folder of notes itself, which is held and not read"),
     "base.paths": ({"os.rename"}, "folders of the user's own state"),
-    "storage.taking_over": (
+    "changes.taking_over": (
         {"os.replace", "shutil.copyfile", "os.chmod"},
         "an index whose signature was checked, into the user's cache",
     ),

@@ -132,7 +132,7 @@ class Memory:
         """
         self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
         if os.path.isdir(self.workspace.derived) and (lab is None or lab.index_path is None):
-            from commonplace.storage import taking_over
+            from commonplace.changes import taking_over
 
             taking_over.take(self.workspace)
         self.settings = settings

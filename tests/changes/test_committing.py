@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.changes import git, runs, transaction, undo
+from commonplace.changes import runs, transaction, undo
 from commonplace.config.settings import History
+from commonplace.storage import git
 from commonplace.types.changes import About, Change, Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

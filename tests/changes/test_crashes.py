@@ -60,7 +60,7 @@ def work(workspace):
     applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
 
 if git == "auto":
-    from commonplace.changes import git as program
+    from commonplace.storage import git as program
     fatal(program.Repository, "run")
 else:
     for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):

@@ -11,10 +11,9 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.root import Root
-from commonplace.changes import runs
+from commonplace.changes import runs, taking_over
 from commonplace.changes.spool import Spool
 from commonplace.memory import Memory
-from commonplace.storage import taking_over
 
 LEFT = Path(__file__).with_name("version_0_1.zip")
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import git, runs
-from commonplace.changes.git import Entry, GitError, Repository
+from commonplace.changes import runs
 from commonplace.redaction.redact import public
 from commonplace.render import screen
+from commonplace.storage import git
+from commonplace.storage.git import Entry, GitError, Repository
 from commonplace.types.changes import Run
 
 LOCK_WAIT_S = 30.0  # for another process that commits; it takes a tenth of a second

@@ -234,7 +234,7 @@ class Unreachable:
 
     what: str
     remedy: str
-    kind: Literal["", "backups", "batches", "collection", "git", "providers", "staged"] = ""
+    kind: Literal["", "backups", "batches", "collection", "git", "providers"] = ""
 
 
 @dataclass(frozen=True, slots=True)

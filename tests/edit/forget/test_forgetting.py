@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shlex
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime
@@ -558,7 +557,7 @@ def test_git_and_providers_are_told(memory: Memory) -> None:
     ledger.close()
     erasure = forget(memory, "person", "Mira")
     told = [one.what for one in erasure.unreachable]
-    assert any(what.startswith("git history: ") for what in told)
+    assert any(what.startswith("commits, staged files and stashes of git") for what in told)
     assert any("openai/some-model" in what for what in told)
     assert forget(memory, "person", "Nobody").unreachable == ()  # there was nothing to send
 
@@ -599,46 +598,6 @@ def test_git_is_told_of_no_name(memory: Memory) -> None:
     assert "Mira" not in now.stdout
     assert erasure.run is not None
     assert erasure.run.commit
-
-
-def test_what_is_staged_in_git_is_told(memory: Memory, tmp_path: Path) -> None:
-    root = memory.workspace.root
-    ran = tmp_path / "ran"
-    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@localhost"]
-
-    def run(*arguments: str) -> str:
-        return subprocess.run([*git, *arguments], check=True, capture_output=True, text=True).stdout
-
-    def told(person: str) -> list[tuple[str, str]]:
-        found = forget(memory, "person", person).unreachable
-        return [(one.what, one.remedy) for one in found if "staged" in one.what]
-
-    run("init", "-q")
-    write(root / "memory" / "early.md", "- Quuxley came.", "- It rained.")
-    run("add", "memory/early.md")
-    assert [what for what, _ in told("Quuxley")] == ["staged in git, and not committed: memory/early.md"]
-    run("add", ".")
-    run("commit", "-qm", "first")
-    run("config", "core.fsmonitor", f"touch {ran}")
-    run("config", "filter.f.smudge", f"touch {ran}")
-    run("config", "diff.f.textconv", f"touch {ran}; cat")
-    write(root / ".gitattributes", "*.md filter=f diff=f")
-    write(root / "MEMORY.md", "# Memory", "", "- Quuxley is staged.", "- Tea.")
-    write(root / "memory" / "a new one.md", "- Quuxley too.")
-    run("-c", "core.fsmonitor=false", "add", "MEMORY.md", "memory/a new one.md")
-    ran.unlink(missing_ok=True)
-    ((what, remedy),) = told("Quuxley")
-    assert what == "staged in git, and not committed: MEMORY.md, memory/a new one.md"
-    assert remedy == "git add MEMORY.md 'memory/a new one.md', then: git gc --prune=now"
-    assert not ran.exists()
-    assert told("Nobody") == []
-    for command in remedy.split(", then: "):
-        run(*shlex.split(command)[1:])
-    assert told("Quuxley") == []
-    assert "Quuxley" not in run("diff", "--cached")
-    objects = run("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").split("\n")
-    blobs = [line.split()[0] for line in objects if line.endswith("blob")]
-    assert not [blob for blob in blobs if "staged" in run("cat-file", "blob", blob)]
 
 
 HOLES = ("disk.img", "sessions/huge.jsonl", "huge.json", "memory/huge.sqlite")

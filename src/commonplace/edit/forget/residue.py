@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from itertools import chain, islice
@@ -26,7 +25,6 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.base.snapshot import standing
 from commonplace.changes import runs
-from commonplace.changes.git import SUBMODULE, Entry, GitError, Repository, opened
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
@@ -282,9 +280,13 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 
     Copies that nobody can look into are named only where it was here to be copied.
     """
-    rows = [*_git(context, targets), *_collections(context, targets)]
+    rows = list(_collections(context, targets))
     if not was_here:
         return rows
+    root = Path(os.path.realpath(context.workspace.root))
+    if any(os.path.lexists(folder / ".git") for folder in (root, *root.parents)):
+        what = "commits, staged files and stashes of git, which are not searched"
+        rows.append(Unreachable(what, "see `git log --all -S WORDS` and git filter-repo", "git"))
     if called := _called(context):
         what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
         rows.append(Unreachable(what, "ask the providers to delete it", "providers"))
@@ -315,67 +317,6 @@ def _called(context: Context) -> list[str]:
         return []
     finally:
         ledger.close()
-
-
-def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
-    """Say how many commits hold it, and which files are staged with it, where there is a repository."""
-    history = "rewriting history is yours to do: git filter-repo --replace-text, then a push by force"
-    index = "git diff --cached, then git reset, and: git gc --prune=now"
-    root = Path(os.path.realpath(context.workspace.root))
-    try:
-        with opened(root) as repository:
-            if repository is None:
-                return
-            folder = "" if root == repository.top else root.relative_to(repository.top).as_posix()
-            parts = ((_committed, "git history", history), (_staged, "what is staged in git", index))
-            for tell, what, remedy in parts:
-                try:
-                    yield from tell(repository, folder, targets, remedy)
-                except GitError as error:
-                    yield Unreachable(f"{what}, which could not be looked through: {error}", remedy)
-    except GitError as error:
-        yield Unreachable(f"git history, which could not be looked through: {error}", history)
-
-
-def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
-    """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
-    commits = repository.commits(folder)
-    rows = [(commit.name, path, entry) for commit in commits for path, entry in commit.files.items()]
-    holding, unread = _holding(repository, rows, targets)
-    messages = repository.messages(commit.name for commit in commits)
-    if names := {*holding, *(name for name, message in messages if targets.matches(message))}:
-        yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy, "git")
-    if unread:
-        what = f"{counted(unread, 'file')} that git has not here, or too large to look through"
-        yield Unreachable(f"git history: {what}", remedy)
-
-
-def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
-    """Name the files that are staged with it and not committed: git's next commit would keep it."""
-    committed = {entry.blob for entry in repository.tree(repository.head).values()}
-    staged = repository.staged([folder] if folder else [])
-    rows = [(path, path, entry) for path, entry, _ in staged if entry.blob not in committed]
-    held, unread = _holding(repository, rows, targets)
-    if names := list(dict.fromkeys(os.path.relpath(path, folder or ".") for path in held)):
-        chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
-        what = f"staged in git, and not committed: {listed(names)}"
-        yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now", "staged")
-    if unread:
-        yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)
-
-
-def _holding(
-    repository: Repository, rows: Sequence[tuple[str, str, Entry]], targets: Targets
-) -> tuple[list[str], int]:
-    """Return the keys of rows (key, path, entry) that hold it, and how many files could not be read."""
-    holding, unread = set(), 0
-    blobs = (entry.blob for _, _, entry in rows if entry.mode != SUBMODULE)
-    for blob, data in repository.contents(blobs):
-        if data is None:
-            unread += 1
-        elif targets.matches(data.decode("utf-8", "replace")):
-            holding.add(blob)
-    return [key for key, path, entry in rows if entry.blob in holding or targets.matches(path)], unread
 
 
 def _collections(context: Context, targets: Targets) -> Iterator[Unreachable]:

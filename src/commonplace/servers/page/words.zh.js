@@ -73,6 +73,6 @@ export const NAMES = {
   "clients.none": "接入的客户端", "clients.hooks": "钩子",
   "schedule.night": "夜间整理", "schedule.watcher": "监视笔记的服务", "schedule.last": "上一次夜间整理", "schedule.strays": "多余的任务", "schedule.others": "未能查看的任务",
   "kind.password": "密码", "kind.token": "令牌", "kind.key": "密钥", "kind.api-key": "API 密钥", "kind.secret": "密钥", "kind.private-key": "私钥", "kind.cookie": "Cookie", "kind.email": "邮箱地址", "kind.phone": "电话号码", "kind.bearer-token": "访问令牌", "kind.basic-auth": "登录凭据", "kind.jwt": "令牌", "kind.signature": "签名",
-  "copies.backups": "其他磁盘和机器上的备份、快照和副本：请到那里删除，或等它们过期。", "copies.git": "git 历史：改写历史要由你自己来：先运行 git filter-repo --replace-text，再强制推送。", "copies.staged": "git 暂存区：先运行 git add 更新，再运行 git gc --prune=now。",
+  "copies.backups": "其他磁盘和机器上的备份、快照和副本：请到那里删除，或等它们过期。", "copies.git": "git：提交、暂存区和储藏不会被搜索；git log --all -S 能找到提交，改写历史由你自己来：先运行 git filter-repo --replace-text，再强制推送。",
   "copies.providers": "发给在线模型的内容：请要求服务商删除。", "copies.batches": "正在由服务商计算向量的文本：请到服务商处取消。", "copies.collection": "其他集合里的文件：本程序不改它们，请到原处修改，或移除这个集合，然后运行 commonplace sync。",
 };

@@ -1,0 +1,334 @@
+"""The `git` program: the only module that starts it, on objects, refs and the index, with our own settings.
+
+A repository may come from a stranger, and its settings can name programs. Two calls that run nothing read it
+as it is: where it lies, and its settings. All others see a *view*: a temporary git folder with our
+configuration, whose refs and objects are those of the repository
+(`docs/decisions/0025-git-through-a-view.md`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from commonplace.base import paths
+from commonplace.base.tuples import NamedTuple
+from commonplace.render import screen
+
+TIMEOUT_S = 20.0  # a call; a healthy one takes milliseconds
+_MOST_OUTPUT = 256_000_000  # bytes of one answer
+_BRANCH = re.compile(r"ref: (refs/heads/[^\s\x00-\x1f]+)\n?")
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Variables of the caller that git gets: to start, and for the two calls that read the user's own settings.
+_KEPT = "HOME XDG_CONFIG_HOME TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
+_KEPT_TO_FIND = "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES".split()
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_ALLOC_LIMIT": "1g", "LC_ALL": "C",
+}  # fmt: skip
+_FLAGS = ("core.fsmonitor=false", "safe.bareRepository=explicit", "core.splitIndex=false")
+_CARRIED = ("core.autocrlf", "core.eol", "core.ignorecase", "core.sharedrepository", "core.logallrefupdates")
+_PATHS = ("core.excludesfile", "core.attributesfile")  # taken from the user's own settings alone
+_BESIDE = ("refs", "packed-refs", "info", "shallow")  # of a git folder, linked into its view
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge is", "CHERRY_PICK_HEAD": "a cherry-pick is", "REVERT_HEAD": "a revert is",
+    "rebase-merge": "a rebase is", "rebase-apply": "a rebase is", "sequencer": "a cherry-pick is",
+    "BISECT_LOG": "a bisect is", "index.lock": "another git (index.lock) is",
+}  # fmt: skip
+
+
+class GitError(Exception):
+    """A repository that cannot be used, with the reason in one line; only ever a warning."""
+
+
+class Entry(NamedTuple):
+    """The mode of a file in git and the name of its blob, both empty for no file."""
+
+    mode: str = ""
+    blob: str = ""
+
+
+class Staged(NamedTuple):
+    """A file in the owner's index; `side` counts from 1 for a file in conflict."""
+
+    path: str
+    entry: Entry
+    side: int = 0
+
+
+class Repository:
+    """A repository seen through its view; made by `opened`. All methods raise GitError."""
+
+    def __init__(self, program: str, folder: Path, view: Path) -> None:
+        """Locate the repository around a folder and make its view."""
+        self._program, self._view = program, view
+        kept = {name: os.environ[name] for name in (*_KEPT, *_KEPT_TO_FIND) if name in os.environ}
+        fixed = _ENVIRONMENT | {"PATH": os.path.dirname(program)}
+
+        def ask(*arguments: str) -> str:
+            return os.fsdecode(_call(program, arguments, folder, kept | fixed))
+
+        names = (
+            "--is-bare-repository",
+            "--is-inside-work-tree",
+            "--show-object-format",
+            "--absolute-git-dir",
+        )
+        bare, inside, hashes, private, common, *_ = ask("rev-parse", *names, "--git-common-dir").split("\n")
+        if (bare, inside) != ("false", "true"):
+            raise GitError("the repository has no work tree here")
+        self._private, self._common = (Path(os.path.realpath(folder / path)) for path in (private, common))
+        rows = ask("config", "--list", "-z", "--show-scope").split("\0")
+        scoped = [
+            (scope, *row.partition("\n")[::2]) for scope, row in zip(rows[::2], rows[1::2], strict=False)
+        ]
+        settings = {name: value for _, name, value in scoped}
+        if settings.get("extensions.refstorage", "files") != "files":
+            raise GitError(
+                f"its refs are stored as {settings['extensions.refstorage']}, which is not supported"
+            )
+        self.top = _top(folder, self._private, self._common, settings.get("core.worktree", ""))
+        self.zero = "0" * (64 if hashes == "sha256" else 40)
+        for place in {self._private, self._common}:
+            _refuse_links(place)
+        author, email = (
+            settings.get(f"author.{one}") or settings.get(f"user.{one}") for one in ("name", "email")
+        )
+        email = email or os.environ.get("EMAIL")
+        author, email = (author, email) if author and email else ("commonplace", "commonplace@localhost")
+        self._environment = {name: kept[name] for name in _KEPT if name in kept} | fixed | {
+            "GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": email,
+            "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": email,
+            "GIT_DIR": os.fspath(view), "GIT_OBJECT_DIRECTORY": os.fspath(self._common / "objects"),
+            "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
+        }  # fmt: skip
+        (view / "HEAD").write_text(self._head())
+        (view / "config").write_text(_configuration(settings, hashes))
+        own = {name: value for scope, name, value in scoped if scope in ("system", "global")}
+        self._flags = [f"{name}={own[name]}" for name in _PATHS if name in own]
+        for path in (*(self._common / name for name in _BESIDE), *self._private.glob("sharedindex.*")):
+            (view / path.name).symlink_to(path)
+
+    def _head(self) -> str:
+        head = (self._private / "HEAD").read_text(errors="replace")
+        if not _BRANCH.fullmatch(head) and not _OBJECT.fullmatch(head.strip()):
+            raise GitError("not a git repository whose HEAD can be read")
+        return head
+
+    def run(
+        self, *arguments: str, data: bytes = b"", index: Path | None = None, allowed: Sequence[int] = (0,)
+    ) -> bytes:
+        """Run a command of git in the view; return its output if its exit code is `allowed`."""
+        environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._private / "index")}
+        folder = self._view
+        if arguments[0] in ("check-ignore", "check-attr", "hash-object"):  # which read rules of the work tree
+            environment["GIT_WORK_TREE"] = os.fspath(folder := self.top)
+        return _call(self._program, arguments, folder, environment, data, allowed, self._flags)
+
+    @property
+    def head(self) -> str:
+        """The commit that is checked out, empty before the first."""
+        return self.run("rev-parse", "-q", "--verify", "HEAD^{commit}", allowed=(0, 1, 128)).decode().strip()
+
+    def check_writable(self) -> None:
+        """Raise GitError unless a commit can be made now."""
+        for name, operation in _UNDER_WAY.items():
+            if os.path.lexists(self._private / name):
+                raise GitError(f"{operation} under way")
+        if not _BRANCH.fullmatch(self._head()):
+            raise GitError("no branch is checked out")
+
+    def tree(self, commit: str, files: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of some files of a commit; a file that it lacks has none."""
+        if not commit or not (named := list(files)):
+            return {}
+        listed = self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *named)
+        return {path: Entry(mode, blob) for path, (mode, _, blob) in _rows(listed)}
+
+    def staged(self, files: Iterable[str]) -> list[Staged]:
+        """Return the entries of some files in the owner's index."""
+        listed = self.run("--literal-pathspecs", "ls-files", "-s", "-z", "--", *files)
+        return [Staged(path, Entry(mode, blob), int(side)) for path, (mode, blob, side) in _rows(listed)]
+
+    def ignored(self, files: Iterable[str]) -> set[str]:
+        """Return the files that git ignores."""
+        # Patterns with a colon at the start mean something else.
+        rows = self._asked([f"./{path}" for path in files], "check-ignore", "-z", "--stdin")
+        return {path.removeprefix("./") for path in rows if path}
+
+    def filtered(self, files: Iterable[str]) -> set[str]:
+        """Return the files that a filter program of the owner's would change on their way into git."""
+        rows = self._asked(files, "check-attr", "-z", "--stdin", "filter")
+        values = zip(rows[::3], rows[2::3], strict=False)
+        return {path for path, value in values if value not in ("unspecified", "unset")}
+
+    def _asked(self, files: Iterable[str], *arguments: str) -> list[str]:
+        data = os.fsencode("".join(f"{path}\0" for path in files))
+        return os.fsdecode(self.run(*arguments, data=data, allowed=(0, 1)) if data else b"").split("\0")
+
+    def find_message(self, commit: str, line: str) -> str:
+        """Return the newest ancestor of a commit whose message has a line, empty for none."""
+        form = ("--fixed-strings", "--format=%H", "-1", f"--grep={line}")
+        return self.run("log", *form, commit).decode().strip() if commit else ""
+
+    def store(self, path: str, data: bytes) -> str:
+        """Store the bytes of a file as a blob, with the line ends that git wants; return its name."""
+        return self.run("hash-object", "-w", "--stdin", f"--path={path}", data=data).decode().strip()
+
+    def update(self, entries: Mapping[str, Entry], index: Path | None = None) -> None:
+        """Put entries into the owner's index, or into another."""
+        lines = [f"{entry.mode or 0} {entry.blob or self.zero}\t{path}\0" for path, entry in entries.items()]
+        self.run("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), index=index)
+
+    def commit(self, parent: str, entries: Mapping[str, Entry], message: str) -> str:
+        """Make a commit that differs from its parent by some entries; return its name. No branch moves."""
+        index = self._view / "index"
+        self.run("read-tree", parent or "--empty", index=index)
+        self.update(entries, index)
+        tree = self.run("write-tree", index=index).decode().strip()
+        parents = ["-p", parent] if parent else []
+        made = self.run("commit-tree", tree, *parents, "-F", "-", data=message.encode("utf-8", "replace"))
+        return made.decode().strip()
+
+    def advance(self, old: str, new: str, why: str) -> None:
+        """Move the current branch. Raises GitError if it has moved, or another is checked out."""
+        if self._head() != (self._view / "HEAD").read_text():
+            raise GitError("another branch was checked out meanwhile")
+        (self._private / "logs").mkdir(exist_ok=True)
+        (self._common / "logs" / "refs").mkdir(parents=True, exist_ok=True)
+        if not (logs := self._view / "logs").exists():
+            logs.mkdir()
+            (logs / "HEAD").symlink_to(self._private / "logs" / "HEAD")
+            (logs / "refs").symlink_to(self._common / "logs" / "refs")
+        self.run("update-ref", "-m", why, "HEAD", new, old or self.zero)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Repository | None]:
+    """Open the repository around a folder (a real path); None, without a call, where there is none.
+
+    Raises GitError for a repository that cannot be used.
+    """
+    if not any(os.path.lexists(parent / ".git") for parent in (folder, *folder.parents)):
+        yield None
+        return
+    # From no relative place of programs, and not from the workspace.
+    places = (os.path.join(place, "git") for place in os.get_exec_path() if os.path.isabs(place))
+    programs = (
+        place for place in places if shutil.which(place) and not Path(place).resolve().is_relative_to(folder)
+    )
+    program = next(programs, None)
+    if program is None:
+        raise GitError("git is not installed")
+    with tempfile.TemporaryDirectory(prefix="commonplace-git-") as view:
+        try:
+            repository = Repository(program, folder, Path(os.path.realpath(view)))
+        except OSError as error:
+            raise GitError(f"its git folder cannot be read ({paths.reason(error)})") from error
+        yield repository
+
+
+def _configuration(settings: Mapping[str, str], hashes: str) -> str:
+    """Return the configuration of a view: line ends, names and permissions as set; no path, no program."""
+    carried = {"core.logallrefupdates": "true"} | {
+        name: settings[name] for name in _CARRIED if name in settings
+    }
+    lines = [
+        f"{name[5:]} = {value}" for name, value in carried.items() if value.isascii() and value.isalnum()
+    ]
+    version = ("repositoryFormatVersion = 1", "[extensions]", "objectFormat = sha256")
+    return "\n".join(["[core]", "bare = true", *lines, *(version if hashes == "sha256" else ()), ""])
+
+
+def _top(folder: Path, private: Path, common: Path, named: str) -> Path:
+    """Return the work tree of a git folder: the folder around it, or the one that it names itself.
+
+    A stranger's `.git` may lead into another repository of the owner's, which does not name this folder.
+    """
+    names = {os.path.realpath(private / named)} if named else set[str]()
+    if private.parent == common / "worktrees":
+        names.add(os.path.dirname(os.path.realpath(private / (private / "gitdir").read_text().strip())))
+    for parent in (folder, *folder.parents):
+        if (parent / ".git" == private and not named) or (
+            os.path.lexists(parent / ".git") and str(parent) in names
+        ):
+            return parent
+    raise GitError("the git folder that .git leads to does not name this folder (core.worktree)")
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raise GitError for a link or special file in a git folder: a write would lead out of it."""
+    pending = [folder / name for name in ("HEAD", "index", "objects", "logs", *_BESIDE)]
+    for path in pending:
+        if not os.path.lexists(path):
+            continue
+        mode = path.lstat().st_mode
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            shown = paths.shown(path.relative_to(folder))
+            raise GitError(f"its git folder is no plain one: {shown} is a link or no file")
+        if stat.S_ISDIR(mode) and path.parent.name != "objects":  # whose files are never written to
+            pending += path.iterdir()
+
+
+def _call(
+    program: str,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    data: bytes = b"",
+    allowed: Sequence[int] = (0,),
+    flags: Sequence[str] = (),
+) -> bytes:
+    """Run git with limits of time, memory and output; return its output.
+
+    Raises GitError with the reason in one line, unless the exit code is `allowed`.
+    """
+    command = [
+        program,
+        "--no-pager",
+        *(part for flag in (*_FLAGS, *flags) for part in ("-c", flag)),
+        *arguments,
+    ]
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as trouble:
+        source.write(data)
+        source.seek(0)
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=trouble
+            )
+        except (OSError, ValueError) as error:
+            raise GitError(f"git cannot be run ({error})") from error
+        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer.start()
+        with process:
+            assert process.stdout is not None
+            printed = process.stdout.read(_MOST_OUTPUT + 1)
+            if len(printed) > _MOST_OUTPUT:
+                process.kill()
+            code = process.wait()
+            timer.cancel()
+        if code in allowed:
+            return printed
+        if code < 0:
+            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds, or printed too much")
+        trouble.seek(0)
+        lines = trouble.read(10_000).decode("utf-8", "replace").splitlines()
+    said = sorted(filter(str.strip, lines), key=lambda line: not line.startswith(("fatal:", "error:")))
+    first = next(iter(said), f"git {arguments[0]} failed")
+    raise GitError(screen.shorten(screen.one_line(first), 200))
+
+
+def _rows(listed: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Parse `COLUMN COLUMN COLUMN<tab>PATH`, each ended by a zero byte."""
+    for line in filter(None, listed.split(b"\0")):
+        columns, _, path = line.partition(b"\t")
+        yield os.fsdecode(path), columns.decode().split()
