@@ -69,9 +69,7 @@ class Receipts:
 
     def is_elsewhere(self, key: str, path: str) -> bool:
         """Whether an item was written, and to another file than this."""
-        return key in self._homes and self._homes[key] != self.hashed(
-            f"path\0{path}".encode("utf-8", "surrogatepass")
-        )
+        return key in self._homes and self._homes[key] != self._of_path(path)
 
     def save(self, run: str, files: Mapping[str, Known], added: Iterable[ImportedSetting]) -> None:
         """Remember what a run wrote, by paths; what none wrote, as it stands. Raises NoteUnreadable."""
@@ -106,8 +104,7 @@ def added(
 
 
 def _of_setting(key: bytes, setting: ImportedSetting) -> str:
-    said = repr((setting.kind, setting.name, setting.value))
-    return _hashed(key, said.encode("utf-8", "surrogateescape"))
+    return _hashed(key, repr((setting.kind, setting.name, setting.value)).encode("utf-8", "surrogateescape"))
 
 
 def _hashed(key: bytes, data: bytes) -> str:
@@ -124,14 +121,15 @@ def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
 
 def exported(data: bytes) -> bytes:
     """Return an export, whose digest is remembered among the user's state where that can be written."""
+    root = Root(paths.user_state_dir())
     with suppress(OSError):
-        append(Root(paths.user_state_dir()), Path(_EXPORTS), f"{sha256(data).hexdigest()}\n".encode())
+        root.make_folder()
+        append(root, Path(_EXPORTS), f"{sha256(data).hexdigest()}\n".encode())
     return data
 
 
 def is_own_export(data: bytes) -> bool:
     """Tell whether an export was made by this user on this machine, and not changed since."""
     with suppress(OSError):
-        made = Root(paths.user_state_dir()).read(_EXPORTS).split()
-        return sha256(data).hexdigest().encode() in made
+        return sha256(data).hexdigest().encode() in Root(paths.user_state_dir()).read(_EXPORTS).split()
     return False
