@@ -440,7 +440,7 @@ def test_using_a_model_that_is_not_here_fetches_it(
         first, second, third, *rest = done.stdout.decode().splitlines()
         assert first.startswith("fetched ")
         assert second.startswith(f"fastembed/{NAME} answers in ")
-        assert "6 dimensions, cjk" in second
+        assert "512 dimensions, cjk" in second
         assert third.startswith("set in ")
         assert "1 text to embed" in rest[0]
     assert written()["embedding"] == {"provider": "fastembed", "model": NAME}

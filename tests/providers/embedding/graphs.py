@@ -50,16 +50,19 @@ def write_graph(
     kind: int = TensorProto.FLOAT,
     id_kind: int = TensorProto.INT64,
     external: str = "",
+    width: int = WIDTH,
 ) -> None:
     """Look words up, add segments and positions where the graph takes them, and give what is asked for.
 
-    `sentence_embedding` is the mean of the tokens, doubled; `pooler_output` the first one, negated.
+    `sentence_embedding` is the mean of the tokens, doubled; `pooler_output` the first one, negated. Dimensions
+    above `WIDTH` are zeros.
     """
     tables = {"input_ids": TABLE, "token_type_ids": SEGMENTS, "position_ids": POSITIONS}
     element = helper.tensor_dtype_to_np_dtype(kind)
     nodes, constants, total = [], [], ""
     for name in (name for name in inputs if name in tables):
-        constants.append(numpy_helper.from_array(tables[name].astype(element), f"{name}.table"))
+        table = np.pad(tables[name].astype(element), ((0, 0), (0, width - WIDTH)))
+        constants.append(numpy_helper.from_array(table, f"{name}.table"))
         nodes.append(helper.make_node("Gather", [f"{name}.table", name], [f"{name}.rows"]))
         if total:
             nodes.append(helper.make_node("Add", [total, f"{name}.rows"], [f"{name}.sum"]))
@@ -87,7 +90,7 @@ def write_graph(
         for step, (operator, sources, attributes) in enumerate(ways[name]):
             target = name if step == len(ways[name]) - 1 else f"{name}.{step}"
             nodes.append(helper.make_node(operator, sources, [target], **attributes))
-        shape = {1: [WIDTH], 2: ["n", WIDTH], 3: ["n", "t", WIDTH]}[ranks.get(name, 3)]
+        shape = {1: [width], 2: ["n", width], 3: ["n", "t", width]}[ranks.get(name, 3)]
         given.append(helper.make_tensor_value_info(name, kind, shape))
     taken = [helper.make_tensor_value_info(name, id_kind, ["n", "t"]) for name in inputs]
     graph = helper.make_graph(nodes, "tiny", taken, given, constants)
