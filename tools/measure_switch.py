@@ -106,7 +106,7 @@ def main(folder: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    common = {"embedding.provider": "compatible", "embedding.base_url": url, "embedding.cache_entries": 10**6}
+    common = {"embedding.provider": "compatible", "embedding.base_url": url}
     one, two = ({**common, "embedding.model": name} for name in ("one", "two"))
     for step, model in (
         ("first model ", one | {"embedding.fallback": []}),

@@ -168,7 +168,7 @@ class Memory:
             self._chunks,
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
-            self.settings.sessions[1:],
+            (100_000, 50, 600.0),  # growth in bytes or messages, or seconds of rest, of a transcript
             self._like,
         )
 

@@ -32,7 +32,6 @@ SETTINGS = {
     "prompt.budget": 500,
     "recall.budget": 300,
     "summary.idle_s": 3600,
-    "chat.max_rounds": 3,
 }
 _BLOCK = re.compile(r"<recalled-notes.*?</recalled-notes>", re.DOTALL)
 _FILLER = (

@@ -102,9 +102,12 @@ def test_mistakes_of_the_model_go_back_to_it(begin: Begin, model: Model) -> None
     assert sent[-4]["tool_calls"][0]["function"]["arguments"] == "{}"  # which chat templates can read
 
 
-def test_a_model_that_calls_tools_for_ever_is_stopped(begin: Begin, model: Model) -> None:
+def test_a_model_that_calls_tools_for_ever_is_stopped(
+    begin: Begin, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model.rule = lambda asked: call("memory_status")
-    loop = begin(settings={"chat.max_rounds": 2})
+    monkeypatch.setattr(loops, "MAX_ROUNDS", 2)
+    loop = begin()
     reply = loop.respond("How are you?")
     assert len(model.chats) == 4
     assert [execution.error for execution in reply.executions] == ["", "", loops.ENOUGH, loops.ENOUGH]

@@ -145,7 +145,7 @@ def test_no_key_is_shown_whatever_its_provider_says(
     ) as server:
         for table in ("embedding", "llm"):
             model = f"[{table}]\nprovider = 'compatible'\nmodel = 'm'\nbase_url = '{server.url}/v1'\n"
-            settle(model + (f"key_file = '{tmp_path / 'key'}'\n" if table == "embedding" else ""))
+            settle(model + (f"key = '{tmp_path / 'key'}'\n" if table == "embedding" else ""))
             for arguments in (("-v",), ("--json",)):  # called, then left alone
                 result = run("doctor", *arguments)
                 assert result.exit_code == 1

@@ -121,7 +121,6 @@ sync --estimate --no-embed
 sync --estimate --pull
 usage --clear --never
 doctor --json --format text
-models use builtin --key-file k --keyring k
 models use builtin --llm --sync
 install cursor --project --user
 install cursor --list

@@ -115,7 +115,7 @@ def test_what_is_active_and_what_stands_in(run: Run, server: Server, tmp_path: P
             "provider": "compatible",
             "model": "m",
             "base_url": f"{server.url}/v1",
-            "key_file": str(tmp_path / "key"),
+            "key": str(tmp_path / "key"),
             "fallback": ["ollama/bge-m3", "builtin"],
         },
     )
@@ -263,7 +263,7 @@ def test_a_model_that_does_not_answer_changes_nothing(run: Run, server: Server, 
     before = config.user_file().read_bytes()
     key = Path(os.environ["HOME"], "key")
     key.write_text(KEY)
-    result = run("models", "use", "compatible/m", "--base-url", f"{server.url}/v1", "--key-file", str(key))
+    result = run("models", "use", "compatible/m", "--base-url", f"{server.url}/v1", "--key", str(key))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "not changed, since it does not answer" in result.stderr
     assert f"HTTP {status}" in result.stderr
@@ -380,7 +380,7 @@ def test_one_that_does_not_answer_ends_with_1(run: Run, server: Server) -> None:
     write(embedding={"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"})
     result = run("models", "test")
     assert result.exit_code == 1
-    assert "→ check the key (set embedding.key_file)" in result.stdout
+    assert "→ check the key (set embedding.key)" in result.stdout
 
 
 def test_the_language_model_is_tried_with_the_others(run: Run) -> None:

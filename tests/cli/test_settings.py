@@ -122,7 +122,7 @@ def test_a_stronger_place_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
             1,
             "may not stand in a workspace's file",
         ),
-        (("set", "--in-workspace", "llm.keyring", "x"), 1, "may not stand in a workspace's file"),
+        (("set", "--in-workspace", "llm.key", "x"), 1, "may not stand in a workspace's file"),
         (("elsewhere",), 2, "no such command"),
     ],
 )
@@ -198,15 +198,15 @@ def test_a_key_is_set_though_another_place_is_broken(run: Run, workspace: Path) 
 
 @pytest.mark.parametrize("value", ["two  spaces", " 茶 ", "tab\there", "~/keys/a b.txt"])
 def test_get_gives_a_script_every_character(run: Run, value: str) -> None:
-    run("config", "set", "embedding.key_file", value)
-    assert run("config", "get", "embedding.key_file").stdout == f"{value}\n"
+    run("config", "set", "embedding.key", value)
+    assert run("config", "get", "embedding.key").stdout == f"{value}\n"
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("embedding.key_file", (KEY,)),
-        ("llm.keyring", (KEY,)),
+        ("embedding.key", (KEY,)),
+        ("llm.key", (KEY,)),
         ("llm.base_url", (f"https://user:{KEY}@localhost/v1",)),
         ("search.limit", (KEY,)),
     ],
@@ -238,9 +238,9 @@ class TestAKeyInTheWrongPlace:
 @pytest.mark.parametrize("table", ["embedding", "llm"])
 def test_a_key_without_a_shape_is_not_shown_either(table: str, ring: Keyring) -> None:
     bare = "q8ZrT4mWx1Lc7Vb2Nk9Jd5"
-    for named, told in (((bare, ""), "names no file"), (("", bare), "names no entry of the keyring")):
+    for named, told in ((bare, "names no file"), (f"keyring:{bare}", "names no entry of the keyring")):
         with pytest.raises(ConfigError, match=told) as caught:
-            credentials.named(*named, table)
+            credentials.named(named, f"{table}.key")
         assert bare not in str(caught.value)
         assert "its place is a file, the system keyring" in str(caught.value)
 
@@ -249,21 +249,21 @@ class TestKeys:
     def test_a_key_goes_in_and_out_and_is_never_shown(self, run: Run, ring: Keyring, workspace: Path) -> None:
         done = run("config", "key", "openai", input=f"{KEY}\n")
         assert ring.entries == {("commonplace", "openai"): KEY}
-        shown = done.output + run("config", "set", "embedding.keyring", "openai").output
+        shown = done.output + run("config", "set", "embedding.key", "keyring:openai").output
         shown += run("config", "list", "--origin").output + run("config", "list", "--format", "json").output
         embedding = config.load(workspace).embedding
-        assert credentials.named("", embedding.keyring, "embedding").reveal() == KEY
+        assert credentials.named(embedding.key, "embedding.key").reveal() == KEY
         shown += run("config", "key", "openai", "--remove").output
         assert KEY not in shown
         assert ring.entries == {}
 
     def test_what_is_missing_or_locked_is_one_line_with_a_remedy(self, ring: Keyring) -> None:
         with pytest.raises(ConfigError, match=r"no entry 'x'; put x there"):
-            credentials.from_keyring("x", "embedding.keyring")
+            credentials.named("keyring:x", "embedding.key")
         ring.locked = True
         told = r"cannot be used \(the collection is locked\); unlock it, or use a file"
         with pytest.raises(ConfigError, match=told):
-            credentials.from_keyring("x", "embedding.keyring")
+            credentials.named("keyring:x", "embedding.key")
 
     def test_an_entry_that_is_not_there_cannot_be_removed(self, run: Run, ring: Keyring) -> None:
         done = run("config", "key", "openai", "--remove")
@@ -290,15 +290,15 @@ class TestKeys:
     @pytest.mark.parametrize("backend", ["nothing.here.Keyring", "keyring.backends.fail.Keyring"])
     def test_whatever_the_backend_a_search_is_answered(self, workspace: Path, backend: str) -> None:
         config.user_file().parent.mkdir(parents=True)
-        config.user_file().write_text("[embedding]\nkeyring = 'x'\n")
+        config.user_file().write_text("[embedding]\nkey = 'keyring:x'\n")
         variables = environment(PYTHON_KEYRING_BACKEND=backend)
         variables["COMMONPLACE_EMBEDDING_PROVIDER"] = "ollama"
         done = subprocess.run(
             command("-w", workspace, "search", "deploy"), capture_output=True, env=variables, timeout=60
         )
         assert done.returncode == 0
-        assert b"embedding.keyring: " in done.stderr
-        assert b"use a file (key_file) or the provider's variable instead" in done.stderr
+        assert b"embedding.key: " in done.stderr
+        assert b"use a file or the provider's variable instead" in done.stderr
 
     def test_a_keyring_that_waits_is_not_waited_for(
         self, ring: Keyring, monkeypatch: pytest.MonkeyPatch
@@ -309,7 +309,7 @@ class TestKeys:
         monkeypatch.setattr(credentials, "KEYRING_S", 0.1)
         monkeypatch.setattr(Keyring, "get_password", lambda *_: go_on.wait(30) and None)
         with pytest.raises(ConfigError, match="is it locked"):
-            credentials.from_keyring("x", "embedding.keyring")
+            credentials.named("keyring:x", "embedding.key")
         go_on.set()
 
     @pytest.mark.parametrize("given", ["\n", "two words\n", ""])

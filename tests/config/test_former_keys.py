@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,23 @@ def lines(names: list[str], value: str) -> str:
     return "\n".join(f"{name} = {value}" for name in names)
 
 
+# A value of a former key, and what its successor is then: in seconds, tokens, places of keys.
+VALUES = {
+    "search.expand_deadline_ms": (2000, 2),
+    "output.links": (False, ""),
+    **{f"{group}.keyring": ("work", "keyring:work") for group in ("embedding", "reranking", "llm")},
+    **{f"{group}.key_file": ("/key", "/key") for group in ("embedding", "reranking", "llm")},
+}
+
+
 def test_a_file_with_every_former_key_loads_and_names_each_once(tmp_path: Path) -> None:
-    write(
-        lines([*gone.SETTINGS, *MOVED], "600")
-        + "\n[search]\nlimit = 3\n".replace("[search]\nlimit", "search.limit")
-    )
+    former = {name: json.dumps(VALUES.get(name, (510,))[0]) for name in (*gone.SETTINGS, *MOVED)}
+    write("\n".join(f"{name} = {value}" for name, value in former.items()) + "\nsearch.limit = 3\n")
     settings = config.load(tmp_path)
     assert settings.search.limit == 3
-    for name in (*gone.SETTINGS, *MOVED):
+    for name in former:
         assert len([one for one in settings.warnings if one.startswith(f"{name} in ")]) == 1, name
-    assert len(settings.warnings) == len(gone.SETTINGS) + len(MOVED)
+    assert len(settings.warnings) == len(former)
     assert all("\n" not in one for one in settings.warnings)
 
 
@@ -42,29 +50,47 @@ def test_one_that_is_gone_does_no_harm_in_a_workspaces_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", MOVED)
 def test_one_that_moved_is_read_as_its_successor(tmp_path: Path, name: str) -> None:
-    new, factor = MOVED[name]
+    former, meant = VALUES.get(name, (510, 510))
+    new = MOVED[name].name
     group, _, field = new.partition(".")
-    asked = 510 if factor == 1 else 2000
+    other = "other" if isinstance(meant, str) else 600
 
     def value(**places: object) -> object:
         return getattr(getattr(config.load(tmp_path, **places), group), field)  # type: ignore[arg-type]
 
-    write(f"{name} = {asked}\n")
-    assert value() == asked / factor
-    write(f"{name} = {asked}\n{new} = 600\n")
-    assert value() == 600  # the new key wins
-    write(f"{new} = 600\n{name} = {asked}\n")
-    assert value() == 600
-    write(f"[agents.scout]\n{name} = {asked}\n")
-    assert value(agent="scout") == asked / factor
+    old_line, new_line = f"{name} = {json.dumps(former)}\n", f"{new} = {json.dumps(other)}\n"
+    write(old_line)
+    assert value() == meant
+    for both in (old_line + new_line, new_line + old_line):
+        write(both)
+        assert value() == other  # the new key wins
+    write(f"[agents.scout]\n{old_line}")
+    assert value(agent="scout") == meant
     write("")
-    assert value(overrides={name: asked}) == asked / factor
-    assert value(environ={f"COMMONPLACE_{name.upper().replace('.', '_')}": str(asked)}) == asked / factor
+    assert value(overrides={name: former}) == meant
+    variable = {f"COMMONPLACE_{name.upper().replace('.', '_')}": str(former)}
+    assert value(environ=variable) == meant
+    assert value(environ=variable | {f"COMMONPLACE_{new.upper().replace('.', '_')}": str(other)}) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("keyring = 'work'\nkey_file = '/key'", "/key"),  # the file counted
+        ("key_file = '/key'\nkeyring = 'work'", "/key"),
+        ("key_file = ''\nkeyring = 'work'", "keyring:work"),
+        ("keyring = ''\nkey_file = '/key'", "/key"),
+        ("keyring = ''\nkey_file = ''", ""),
+    ],
+)
+def test_of_a_file_and_an_entry_one_is_the_key(tmp_path: Path, text: str, key: str) -> None:
+    write(f"[llm]\n{text}\n")
+    assert config.load(tmp_path).llm.key == key
 
 
 @pytest.mark.parametrize("name", MOVED)
 def test_one_that_moved_stays_out_of_a_workspaces_file(tmp_path: Path, name: str) -> None:
-    (tmp_path / "commonplace.toml").write_text(f"{name} = 600\n")
+    (tmp_path / "commonplace.toml").write_text(f"{name} = {json.dumps(VALUES.get(name, (600,))[0])}\n")
     with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
         config.load(tmp_path)
 

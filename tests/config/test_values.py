@@ -226,7 +226,7 @@ class TestValuesOfAnAgent:
 
     def test_one_in_a_workspace_stays_harmless(self, root: Path) -> None:
         with pytest.raises(ConfigError, match="may not stand in a workspace's file"):
-            config.set_values({"llm.keyring": "x"}, workspace=root, agent="scout")
+            config.set_values({"llm.key": "x"}, workspace=root, agent="scout")
         config.set_values({"search.limit": 7}, workspace=root, agent="scout")
         assert (
             config.trace(root, agent="scout")

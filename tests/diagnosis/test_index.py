@@ -248,7 +248,7 @@ def test_a_model_that_cannot_be_made_is_left_to_its_own_check(
     case: Present, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
-    user_file().write_text("[embedding]\nkey_file = '/nowhere/key'\n")
+    user_file().write_text("[embedding]\nkey = '/nowhere/key'\n")
     assert index.active_model(case()) is None
     assert "index.model" not in found(case)
 

@@ -59,7 +59,7 @@ def test_settings_of_another_group_or_user(case: Present, config: Path) -> None:
 def test_key_files(case: Present, config: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("sk-test-0123456789abcdef")
-    config.write_text(f"[embedding]\nkey_file = '{key}'\n")
+    config.write_text(f"[embedding]\nkey = '{key}'\n")
     for mode, state in ((0o600, "ok"), (0o400, "ok"), (0o640, "warning"), (0o604, "warning")):
         key.chmod(mode)
         found = by_check(permissions.keys(case()))["permissions.keys"]

@@ -114,7 +114,7 @@ def test_a_provider_that_refuses(
 ) -> None:
     key = tmp_path / "key"
     key.write_text(apis.KEY)
-    configure(f"{REMOTE}key_file = '{key}'\n")
+    configure(f"{REMOTE}key = '{key}'\n")
     server.answer = lambda request: Reply({"error": f"no, not with {apis.KEY}"}, status)
     found = one(providers.embedding(case()))
     assert found.state == "wrong"
@@ -154,16 +154,16 @@ def test_a_missing_key_is_told_with_its_variable(
 
 
 def test_a_key_file_that_cannot_be_read(configure: Configure, case: Present, tmp_path: Path) -> None:
-    configure(f"{REMOTE}key_file = '{tmp_path / 'none'}'\n")
+    configure(f"{REMOTE}key = '{tmp_path / 'none'}'\n")
     found = one(providers.embedding(case()))
     assert found.state == "wrong"
-    assert "embedding.key_file" in found.told
+    assert "embedding.key" in found.told
 
 
 def test_where_a_key_comes_from(configure: Configure, case: Present, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text(apis.KEY)
-    configure(f"{REMOTE}key_file = '{key}'\n")
+    configure(f"{REMOTE}key = '{key}'\n")
     found = one(providers.embedding(case()))
     assert found.told.endswith(f"its key comes from {key}")
     assert apis.KEY not in found.told

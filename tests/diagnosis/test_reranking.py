@@ -32,7 +32,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 def remote(case: Present, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Present:
     (tmp_path / "key").write_text(apis.KEY)
     choose(monkeypatch, reranking_provider="jina", reranking_base_url=f"{server.url}/v1")
-    choose(monkeypatch, reranking_key_file=str(tmp_path / "key"))
+    choose(monkeypatch, reranking_key=str(tmp_path / "key"))
     return case
 
 

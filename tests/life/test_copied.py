@@ -159,6 +159,22 @@ def test_one_folder_is_named_for_state_and_caches(original: Owner, tmp_path: Pat
     assert Path(places["index"], "index.sqlite").is_file()
 
 
+def test_an_option_names_the_folder_as_the_variable_does(original: Owner, tmp_path: Path) -> None:
+    at_home(original, tmp_path / "empty")
+    option = ("--state-dir", str(tmp_path / "volume"))
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Where is the kettle?"}
+    original.ok("sync", *option)
+    for words in ((*option, "search", "kettle"), ("search", "kettle", f"--state-dir={option[1]}")):
+        assert original.run(*words).code == 0
+    assert original.run(*option, "hook", stdin=json.dumps({**event, "cwd": str(original.folder)})).code == 0
+    places = json.loads(original.ok(*option, "status", "--paths", "--format", "json"))
+    assert places["state"].startswith(str(tmp_path / "volume" / "state"))
+    assert Path(places["index"], "index.sqlite").is_file()
+    elsewhere = json.loads(original.ok("status", "--paths", "--format", "json"))
+    assert not Path(elsewhere["state"]).exists()
+    assert not Path(elsewhere["index"]).exists()
+
+
 @pytest.fixture
 def recorder() -> Iterator[Recorder]:
     server = Recorder()

@@ -102,7 +102,7 @@ def settings(server: Server, tmp_path: Path) -> dict[str, object]:
         "embedding.provider": "compatible",
         "embedding.model": "words",
         "embedding.base_url": server.url,
-        "embedding.key_file": str(file),
+        "embedding.key": str(file),
     }
 
 
@@ -163,9 +163,7 @@ def test_a_wrong_key_is_asked_once_and_full_text_answers(
             )
         assert KEY not in " ".join([*report.warnings, *memory.status().warnings])
     assert len(server.keys) == asked == 1
-    with Memory.open(
-        root, overrides=settings | {"embedding.key_file": "", "embedding.model": "other"}
-    ) as memory:
+    with Memory.open(root, overrides=settings | {"embedding.key": "", "embedding.model": "other"}) as memory:
         server.refuse = 0
         assert memory.sync().embedded == 40  # another key and model have not failed
 
@@ -208,12 +206,12 @@ def test_an_index_does_not_decide_where_questions_go(
 
 @pytest.mark.parametrize("content", ["", "two words", "a\nb", "\xff" * 3, "k" * 20_000])
 def test_a_key_file_must_hold_one_key(root: Path, settings: dict[str, object], content: str) -> None:
-    Path(str(settings["embedding.key_file"])).write_bytes(content.encode("latin-1"))
+    Path(str(settings["embedding.key"])).write_bytes(content.encode("latin-1"))
     with Memory.open(root, overrides=settings) as memory:
         found = memory.search("walnut desk 7", mode="hybrid")
         assert found.hits
         memory.sync(embed=True)
-        assert any("embedding.key_file" in warning for warning in memory.search("walnut").warnings)
+        assert any("embedding.key" in warning for warning in memory.search("walnut").warnings)
 
 
 def test_a_name_that_nobody_brings_is_refused(root: Path) -> None:
@@ -286,10 +284,8 @@ def test_a_key_file_may_be_a_link(
     root: Path, server: Server, settings: dict[str, object], tmp_path: Path
 ) -> None:
     (tmp_path / "keys").mkdir()
-    (tmp_path / "keys" / "mine").symlink_to(str(settings["embedding.key_file"]))
-    with Memory.open(
-        root, overrides=settings | {"embedding.key_file": str(tmp_path / "keys" / "mine")}
-    ) as memory:
+    (tmp_path / "keys" / "mine").symlink_to(str(settings["embedding.key"]))
+    with Memory.open(root, overrides=settings | {"embedding.key": str(tmp_path / "keys" / "mine")}) as memory:
         assert memory.sync().embedded == 40
     assert set(server.keys) == {f"Bearer {KEY}"}
 

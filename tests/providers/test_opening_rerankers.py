@@ -38,7 +38,7 @@ def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
         chosen = {
             "provider": "voyage",
             "base_url": f"{server.url}/v1",
-            "key_file": str(tmp_path / "key"),
+            "key": str(tmp_path / "key"),
             "timeout_s": 2,
         } | fields
         return config.load(tmp_path, overrides={f"reranking.{key}": value for key, value in chosen.items()})
@@ -166,7 +166,7 @@ def test_without_accounts_nothing_is_recorded(
 
 
 def test_a_local_one_is_cached_as_well(settings: Callable[..., Settings]) -> None:
-    reranker = opening.open_reranker(settings(provider="fake", model="mine", base_url="", key_file=""))
+    reranker = opening.open_reranker(settings(provider="fake", model="mine", base_url="", key=""))
     assert reranker is not None
     assert reranker.name == "fake:mine"
     assert reranker.score("green tea", ["tea", "desk"]) == [0.5, 0]
@@ -180,8 +180,8 @@ def test_a_local_one_is_cached_as_well(settings: Callable[..., Settings]) -> Non
 def test_a_missing_key_file_and_a_missing_language_model_are_told(
     settings: Callable[..., Settings],
 ) -> None:
-    with pytest.raises(ConfigError, match=r"reranking\.key_file"):
-        opening.open_reranker(settings(key_file="/nowhere/key"))
+    with pytest.raises(ConfigError, match=r"reranking\.key"):
+        opening.open_reranker(settings(key="/nowhere/key"))
     with pytest.raises(ConfigError, match=r"reranking\.provider: llm needs a language model"):
         opening.open_reranker(settings(provider="llm"))
 
@@ -190,7 +190,7 @@ def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
     for line in (
         'provider = "jina"',
         'base_url = "http://x"',
-        'key_file = "x"',
+        'key = "x"',
         "timeout_s = 9",
     ):
         (tmp_path / "commonplace.toml").write_text(f"[reranking]\n{line}\n")

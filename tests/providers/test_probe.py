@@ -66,7 +66,7 @@ def test_a_refused_key_is_told_with_its_place_and_never_shown(server: Server, tm
     found = probe.embedder(spec(server, key=key), settings(tmp_path))
     assert not found.answered
     assert "401" in found.trouble
-    assert found.remedy == "check the key (the one that embedding.key_file or embedding.keyring names)"
+    assert found.remedy == "check the key (the one that embedding.key names)"
     assert key not in repr(found)
 
 
@@ -147,9 +147,9 @@ def test_the_wanted_provider_and_each_that_stands_in(server: Server, tmp_path: P
 
 
 def test_a_key_that_cannot_be_read_is_the_trouble_of_the_first_alone(tmp_path: Path) -> None:
-    told = settings(tmp_path, provider="openai", key_file=str(tmp_path / "nowhere"), fallback=("fake",))
+    told = settings(tmp_path, provider="openai", key=str(tmp_path / "nowhere"), fallback=("fake",))
     first, second = probe.embedders(told)
-    assert first.trouble.startswith("embedding.key_file: cannot be read")
+    assert first.trouble.startswith("embedding.key: cannot be read")
     assert (first.provider, first.model) == ("openai", "text-embedding-3-small")
     assert second.answered
 

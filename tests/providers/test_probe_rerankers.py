@@ -28,7 +28,7 @@ def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
     (tmp_path / "key").write_text(apis.KEY)
 
     def load(**fields: object) -> Settings:
-        place = {"base_url": f"{server.url}/v1", "key_file": str(tmp_path / "key")}
+        place = {"base_url": f"{server.url}/v1", "key": str(tmp_path / "key")}
         chosen = {"provider": "jina", **place} | fields
         return config.load(tmp_path, overrides={f"reranking.{key}": value for key, value in chosen.items()})
 
@@ -58,7 +58,7 @@ def test_the_best_of_three_texts_is_told(settings: Callable[..., Settings], acco
 
 
 def test_a_reranker_that_works_finds_the_answer(settings: Callable[..., Settings]) -> None:
-    found = probe.reranker(settings(provider="fake", base_url="", key_file=""))
+    found = probe.reranker(settings(provider="fake", base_url="", key=""))
     assert found is not None
     assert found.best == probe.TEXTS[1]
 
@@ -71,7 +71,7 @@ def test_it_is_asked_though_it_is_left_alone_and_an_answer_ends_that(
         found = probe.reranker(settings())
         assert found is not None
         assert "HTTP 401" in found.trouble
-        assert found.remedy == "check the key (the one that reranking.key_file or reranking.keyring names)"
+        assert found.remedy == "check the key (the one that reranking.key names)"
     assert len(opening.breaker().opened()) == 1
     server.answer = apis.jina
     assert probe.reranker(settings()).answered  # type: ignore[union-attr]
@@ -82,7 +82,7 @@ def test_what_cannot_even_be_made_is_trouble(
     settings: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("JINA_API_KEY", raising=False)
-    found = probe.reranker(settings(base_url="", key_file=""))
+    found = probe.reranker(settings(base_url="", key=""))
     assert found is not None
     assert found.trouble == "jina: no key: set JINA_API_KEY"
     found = probe.reranker(settings(provider="llm"))

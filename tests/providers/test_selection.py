@@ -24,7 +24,7 @@ def own(found: Embedding) -> dict[str, object]:
 
 def test_what_belonged_to_the_former_provider_is_left_out(tmp_path: Path) -> None:
     former = settings(
-        provider="openai", model="x", dimensions=8, base_url="http://h/v1", key_file="/k", deadline_s=7
+        provider="openai", model="x", dimensions=8, base_url="http://h/v1", key="/k", deadline_s=7
     )
     found = selection.select("fastembed/BAAI/bge-small-zh-v1.5", former)
     assert (found.provider, own(found)) == ("fastembed", {"model": "BAAI/bge-small-zh-v1.5"})
@@ -34,9 +34,9 @@ def test_what_belonged_to_the_former_provider_is_left_out(tmp_path: Path) -> Non
 
 
 def test_another_model_of_the_same_server_keeps_address_and_key() -> None:
-    former = settings(provider="compatible", model="a", dimensions=8, base_url="http://h/v1", key_file="/k")
+    former = settings(provider="compatible", model="a", dimensions=8, base_url="http://h/v1", key="/k")
     found = selection.select("compatible/b", former)
-    assert own(found) == {"model": "b", "base_url": "http://h/v1", "key_file": "/k"}
+    assert own(found) == {"model": "b", "base_url": "http://h/v1", "key": "/k"}
     same = selection.select("compatible", former, {"model": "a"})
     assert own(same) == own(former)
     elsewhere = selection.select("compatible/b", former, {"base_url": "http://other/v1"})
@@ -50,8 +50,8 @@ def test_what_auto_means_counts_as_the_former() -> None:
 
 def test_paths_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    keyed = selection.select("openai", settings(), {"key_file": "~/key"})
-    assert keyed.key_file == str(Path.home() / "key")
+    keyed = selection.select("openai", settings(), {"key": "~/key"})
+    assert keyed.key == str(Path.home() / "key")
 
 
 def test_what_cannot_be_is_refused() -> None:

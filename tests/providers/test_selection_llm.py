@@ -22,16 +22,16 @@ def own(found: Llm) -> dict[str, object]:
 
 
 def test_what_belonged_to_the_former_provider_is_left_out() -> None:
-    former = settings(provider="compatible", model="x", base_url="http://h/v1", key_file="/k", cache=False)
+    former = settings(provider="compatible", model="x", base_url="http://h/v1", key="/k", cache=False)
     found = selection.select_llm("openai/gpt-5-mini", former)
     assert (found.provider, own(found), found.cache) == ("openai", {"model": "gpt-5-mini"}, False)
     assert own(selection.select_llm("none", former)) == {}
 
 
 def test_another_model_of_the_same_server_keeps_address_and_key() -> None:
-    former = settings(provider="compatible", model="a", base_url="http://h/v1", key_file="/k")
+    former = settings(provider="compatible", model="a", base_url="http://h/v1", key="/k")
     found = selection.select_llm("compatible/b", former)
-    assert own(found) == {"model": "b", "base_url": "http://h/v1", "key_file": "/k"}
+    assert own(found) == {"model": "b", "base_url": "http://h/v1", "key": "/k"}
     moved = selection.select_llm("compatible/b", former, {"base_url": "http://other/v1"})
     assert own(moved) == {"model": "b", "base_url": "http://other/v1"}, "a key is for an address"
 

@@ -34,13 +34,13 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def memory(root: Path, server: Server) -> Iterator[Memory]:
+def memory(root: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    monkeypatch.setattr("commonplace.providers.cache.VectorCache.find", lambda *_: {})
     overrides = {
         "embedding.provider": "compatible",
         "embedding.model": "m",
         "embedding.base_url": f"{server.url}/v1",
         "limits.wait_s": 0.3,
-        "embedding.cache_entries": 0,
     }
     with Memory.open(root, overrides=overrides) as made:
         made.sync()

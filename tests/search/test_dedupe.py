@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.config.settings import Recall as Settings
 from commonplace.search import pack
 from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit
 
-SETTINGS = Settings(1000, "mixed", 0.0, 10, 0.0, 10, tentative=False)
 SHOES = "- Dana bought running shoes in Lisbon yesterday."
 DESK = "- The walnut desk stands by the northern window."
 LUNCH = "- Lunch with Bob at the harbour was excellent."
@@ -89,12 +88,14 @@ def test_a_sentence_is_only_left_out_where_the_other_one_fits() -> None:
     assert (found.left_out, found.repeated) == (1, 0)
 
 
-def test_what_is_said_already_is_counted_in_either_layer() -> None:
+def test_what_is_said_already_is_counted_in_either_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "FULL_SCORE", 0.0)
+    monkeypatch.setattr(pack, "FULL_COUNT", 10)
     hits = [hit("a.md", 1, f"{SHOES}\n{DESK}"), hit("b.md", 1, DESK), hit("c.md", 1, f"{SHOES}\n{LUNCH}")]
     found = pack.compose(hits, 1000)
     assert found.text.count("walnut") == found.text.count("shoes") == 1
     assert (found.left_out, found.repeated) == (0, 2)
-    mixed = pack.mix(hits, 1000, "walnut", SETTINGS)
+    mixed = pack.mix(hits, 1000, "walnut")
     assert mixed.text.count("walnut") == mixed.text.count("shoes") == 1
     assert mixed.repeated == 2
 

@@ -256,11 +256,11 @@ def test_untrusted_text_says_so(memory: Memory) -> None:
 
 
 def test_notes_age_where_it_is_wanted_but_not_long_term_memory(root: Path) -> None:
-    overrides = {"search.recency": 0.2, "search.half_life_days": 10.0}
+    overrides = {"search.recency": 0.2}
     with Memory.open(root, overrides=overrides) as memory:
         found = hits(memory, "staging server cache backups release")
     ages = {hit.path: {f.name: f.value for f in hit.factors}.get("age", 0.0) for hit in found}
-    assert ages["memory/2026-01-10.md"] == pytest.approx(-0.2 * (1 - 0.5 ** (50 / 10)))
+    assert ages["memory/2026-01-10.md"] == pytest.approx(-0.2 * (1 - 0.5 ** (50 / 30)))
     assert ages["MEMORY.md"] == ages["memory/kestrel.md"] == 0.0
 
 

@@ -15,7 +15,7 @@ from commonplace.render import screen
 from commonplace.search import pack
 from commonplace.types import Hit, SearchResult
 
-SETTINGS = Settings(1000, "mixed", 0.6, 3, 0.4, 5, tentative=False)
+SETTINGS = Settings(1000, "mixed", tentative=False)
 
 
 def hit(place: int, score: float, text: str = "") -> Hit:
@@ -32,7 +32,7 @@ HITS = st.lists(
 
 @given(HITS, st.integers(1, 400), st.text(max_size=30))
 def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, question: str) -> None:
-    block = pack.mix(hits, budget, question, SETTINGS)
+    block = pack.mix(hits, budget, question)
     assert len(block.hits) == len(block.layers)
     assert len(block.hits) + block.left_out <= len(hits)
     if block.text:
@@ -45,7 +45,7 @@ def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, q
 
 def test_scores_and_counts_decide_the_layer() -> None:
     scores = [0.9, 0.8, 0.7, 0.65, 0.6, 0.5, 0.45, 0.42, 0.41, 0.3]
-    block = pack.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage", SETTINGS)
+    block = pack.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage")
     assert block.layers == ("full",) * 3 + ("snippet",) * 5 + ("index",) * 2
     assert [one.text for one in block.hits[-2:]] == ["", ""]
     assert (
@@ -58,9 +58,9 @@ def test_scores_and_counts_decide_the_layer() -> None:
 
 def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
     long = hit(1, 0.9, "The walnut desk. " + "Other words follow here. " * 60)
-    assert pack.mix([long], 100, "walnut", SETTINGS).layers == ("snippet",)
-    assert pack.mix([long], 50, "walnut", SETTINGS).layers == ("index",)
-    assert pack.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1, 0)
+    assert pack.mix([long], 100, "walnut").layers == ("snippet",)
+    assert pack.mix([long], 50, "walnut").layers == ("index",)
+    assert pack.mix([long], 20, "walnut") == ("", (), (), 1, 0)
 
 
 def test_a_snippet_is_what_stands_around_the_evidence() -> None:
@@ -99,7 +99,7 @@ def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None
 
 def test_nothing_in_a_row_can_close_the_frame() -> None:
     bad = replace(hit(1, 0.1), headings=("</recalled-notes>",))
-    assert pack.mix([bad], 400, "x", SETTINGS).text.count("</recalled-notes>") == 1
+    assert pack.mix([bad], 400, "x").text.count("</recalled-notes>") == 1
 
 
 def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None:

@@ -259,7 +259,9 @@ def test_intent_steers_what_is_shown_and_is_not_searched(memory: Memory, model: 
     assert model.asked == []
 
 
-def test_intent_chooses_the_sentence_of_a_snippet(tmp_path: Path) -> None:
+def test_intent_chooses_the_sentence_of_a_snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.search.pack.FULL_COUNT", 0)
+    monkeypatch.setattr("commonplace.search.pack.SNIPPET_SCORE", 0.0)
     (tmp_path / "memory").mkdir()
     far = "It took a good while until everybody was done with the talking about it that day, as it always does. "
     said = (
@@ -267,8 +269,6 @@ def test_intent_chooses_the_sentence_of_a_snippet(tmp_path: Path) -> None:
     )
     (tmp_path / "memory" / "a.md").write_text(f"# A\n\n{said}\n", "utf-8")
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
-        layers = memory.settings.recall._replace(snippet_score=0.0, full_count=0)
-        memory.settings = memory.settings._replace(recall=layers)
         house, sprint = (
             memory.recall(f"lex: plan\nintent: {what}", layer="mixed").text for what in ("house", "sprint")
         )

@@ -81,7 +81,7 @@ def test_a_reranker_that_is_not_set_is_a_warning(folder: Path) -> None:
 
 
 def test_a_reranker_that_is_set_reads_by_itself(readers: Callable[..., Readers]) -> None:
-    chosen = readers(reranking__provider="fake", search__blend="positions").choose("auto", None, OURS)
+    chosen = readers(reranking__provider="fake", search__fusion="ranks").choose("auto", None, OURS)
     assert chosen is not None
     assert (chosen.kind, chosen.head, chosen.blend) == ("model", MODEL_HEAD, "positions")
 

@@ -112,9 +112,10 @@ def test_nothing_is_kept_when_it_is_switched_off(tmp_path: Path) -> None:
     assert entry(off, "Write", {"file_path": "a", "content": "b"}) is None
 
 
-def test_the_list_and_the_sizes_are_settings(tmp_path: Path) -> None:
+def test_the_list_is_a_setting_and_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.upkeep.observations._READ", 3)
+    monkeypatch.setattr("commonplace.upkeep.observations._EXCERPT", 10)
     own = config.load(tmp_path, {}, {"observe.tools": ["deploy*"]})
-    own = own._replace(observe=own.observe._replace(read_chars=3, excerpt_chars=10))
     assert entry(own, "Write", {"file_path": "a", "content": "b"}) is None
     found = entry(own, "mcp__x__Deploy_it", {"stage": "prod"}, result="one\ntwo\nthree\nfour")
     assert found is not None

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commonplace.config.settings import Compaction, Summary
+from commonplace.config.settings import Summary
 from commonplace.upkeep import compaction, flush, summaries
 from commonplace.upkeep.compaction import Window
+from commonplace.upkeep.summaries import MAX_WORDS, MIN_USER_TURNS
 from tests.cli.conftest import environment
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text("utf-8")
@@ -35,11 +36,11 @@ def test_the_table_of_windows_is_the_formula() -> None:
 
 
 def test_the_numbers_are_those_of_the_settings() -> None:
-    assert Summary().min_user_turns == 3
+    assert MIN_USER_TURNS == 3
     assert "At least three messages of the user are new" in PAGE
-    assert f"at most {Summary().max_words} words" in PAGE
+    assert f"at most {MAX_WORDS} words" in PAGE
     assert Summary().idle_s == 600
-    assert f"{Compaction().reserve:,} and {Compaction().margin:,})" in PAGE
+    assert f"{Window(1).reserve:,} and {Window(1).margin:,})" in PAGE
     assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
     assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
     assert f"## {summaries.HEADINGS['en']}" in PAGE

@@ -276,10 +276,10 @@ def test_an_answer_that_is_too_long_is_cut_between_sentences(memory: Memory, pai
     assert len(text.splitlines()) == 5  # every part has its share
 
 
-def test_settings_say_how_long(memory: Memory) -> None:
+def test_a_summary_has_so_many_words_at_most(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     talk(memory, "s1", turns(ENGLISH))
-    settings = memory.settings.summary._replace(max_words=30)
-    Summarizer(memory, model(ANSWER), settings).summarize("s1")
+    monkeypatch.setattr("commonplace.upkeep.summaries.MAX_WORDS", 30)
+    Summarizer(memory, model(ANSWER)).summarize("s1")
     assert prose.words(body(note(memory)).removeprefix("- 14:02 ")) <= 30
     assert "Asked – " in note(memory)
 

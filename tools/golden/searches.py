@@ -17,9 +17,9 @@ MODES = ("hybrid", "lexical", "semantic")
 SETTINGS = {
     "scores": {"search.fusion": "scores", "search.rerank": "off"},
     "ranks": {"search.fusion": "ranks", "search.rerank": "off"},
-    "recent": {"search.recency": 0.3, "search.half_life_days": 14, "search.rerank": "off"},
+    "recent": {"search.recency": 0.3, "search.rerank": "off"},
     "diverse": {"search.diversity": 0.6, "search.project": "kestrel", "search.rerank": "off"},
-    "positions": {"search.blend": "positions"},
+    "positions": {"search.fusion": "ranks"},
 }
 OWN = (
     "What filled the disk of the primary database?", "When does my flight to Berlin leave?", "豆豆上哪所小学，哪天报到？",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
+from commonplace.agent.lifecycle import END_WAIT_S, IdleTimer, ObservationHook, SummaryHook
 from commonplace.agent.loop import kept
 from commonplace.agent.seen import Injected
 from commonplace.agent.store import Prefetch, prefetch
@@ -186,12 +186,12 @@ class Attachment:
                 self._begun.pop(event.session, None)
             self._hooks.emit("on_session_end", event)
 
-    def settle(self, deadline_s: float | None = None) -> bool:
-        """Wait for summaries under way, 10 s if no deadline is given; tell whether all are done.
+    def settle(self, deadline_s: float = END_WAIT_S) -> bool:
+        """Wait for summaries under way; tell whether all are done.
 
         For a host whose process ends with the answer.
         """
-        left = Deadline(self.memory.settings.summary.wait_s if deadline_s is None else deadline_s)
+        left = Deadline(deadline_s)
         for thread in list(self._begun.values()):
             with suppress(RuntimeError):  # it never started
                 thread.join(left.left_s())

@@ -31,8 +31,8 @@ from commonplace.types import Hit, Level, Recall
 
 LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "recall"
 OPEN_DAYS = 14  # of daily notes in which open matters are looked for
-GIVEN = "in this session already"
-SAID = "said above"
+GIVEN, SAID = "in this session already", "said above"
+FILE_TOKENS, OPEN_TOKENS = 400, 150  # at most, for files of convention and for open matters
 
 
 class Part(NamedTuple):
@@ -137,7 +137,7 @@ class ContextBuilder:
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
         with_files = settings.files if files is None else files
         # Where the budget has no room for all parts, each may use the same share of its cap.
-        caps = settings.long_term + settings.daily + (settings.file_tokens if with_files else 0)
+        caps = settings.long_term + settings.daily + (FILE_TOKENS if with_files else 0)
         share = min(1.0, block.budget / max(1, caps + self.memory.settings.recall.budget))
         if settings.long_term or settings.days or with_files or open_matters:
             self._take_notes(block, today, share, with_files=with_files, open_matters=open_matters)
@@ -170,11 +170,11 @@ class ContextBuilder:
             for name in settings.file_names:
                 facts = read(name, chunks.of_facts, missing_ok=True)
                 pieces += sorted(facts, key=lambda piece: piece.hits[0].start_line)
-            block.take(FILES, pieces, int(settings.file_tokens * share), tuple)
-        if open_matters and settings.open_matters:
+            block.take(FILES, pieces, int(FILE_TOKENS * share), tuple)
+        if open_matters:
             places = [path, *self._daily(block, today, OPEN_DAYS)]
             matters = [piece for place in places for piece in read(place, chunks.of_open_matters)]
-            block.take(OPEN, sorted(matters, key=newness_of, reverse=True), settings.open_matters)
+            block.take(OPEN, sorted(matters, key=newness_of, reverse=True), OPEN_TOKENS)
 
     def given(self, context: Context) -> None:
         """Note that the session of a context was given it."""

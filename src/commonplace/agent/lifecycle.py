@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.summaries import Summarizer
 
 IDLE_S = 600.0
+END_WAIT_S = 10.0  # that the end of a session waits for its summary
 _CLOSING_S = 1.0  # that closing an idle timer waits for its thread
 _LATER_S = 2.0  # what a manager of hooks waits for summaries longer than the hook itself does
 logger = logging.getLogger("commonplace.summaries")
@@ -49,11 +50,10 @@ class SummaryHook(AgentHook):
     done by then is done at the next start.
     """
 
-    def __init__(self, summarizer: Summarizer, *, wait_s: float | None = None) -> None:
-        """Bind to what writes summaries; `wait_s` is how long the end of a session waits (settings)."""
+    def __init__(self, summarizer: Summarizer, *, wait_s: float = END_WAIT_S) -> None:
+        """Bind to what writes summaries; `wait_s` is how long the end of a session waits."""
         self._summarizer = summarizer
-        self._wait_s = summarizer.settings.wait_s if wait_s is None else wait_s
-        self.deadline_s = self._wait_s + _LATER_S
+        self._wait_s, self.deadline_s = wait_s, wait_s + _LATER_S
         self._enabled = summarizer.settings.enabled
         self._jobs: deque[Callable[[], object]] = deque()
         self._thread = Chore("summaries", self._work_off)

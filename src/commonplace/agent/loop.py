@@ -40,7 +40,7 @@ Show = Callable[[str, str], None]  # of what kind it is (text, recall, tool, not
 PURPOSE = "chat"
 ENOUGH = "not run: tools were called often enough for one answer; answer with what is known"
 STOPPED = "not run to its end: the user stopped the answer"
-MOST_CALLS = 16  # of one answer that are run; a model that asks for more has lost its way
+MAX_ROUNDS, MOST_CALLS, MAX_TOKENS = 8, 16, 2048  # of one answer: rounds of calls, calls, tokens
 UNTOLD = '{"what": "not kept"}'  # in place of what a model asked to have forgotten
 NOBODY = "not done: it needs the yes of a person, and nobody is here to give it; nothing was changed"
 DECLINED = "not done: the user said no; nothing was changed"
@@ -182,7 +182,7 @@ class AgentLoop:
 
     def _answer(self, reply: Reply) -> Turn:
         """Ask and run tools in turns, until the model answers or has called them often enough."""
-        for round_ in range(self._chat.max_rounds + 2):
+        for round_ in range(MAX_ROUNDS + 2):
             if self._compactor.is_due(self.history, self._tokens):
                 self._shorten()
             try:
@@ -194,7 +194,7 @@ class AgentLoop:
                 asked = self._ask(reply)
             if not asked.calls:
                 break
-            reply.executions += self._call(asked.calls, allowed=round_ < self._chat.max_rounds)
+            reply.executions += self._call(asked.calls, allowed=round_ < MAX_ROUNDS)
         return asked
 
     def _ask(self, reply: Reply) -> Turn:
@@ -204,7 +204,7 @@ class AgentLoop:
         stream = self.llm.stream(
             self._messages(),
             tools=[ToolSpec(tool.name, tool.description, tool.schema) for tool in self._toolbox.offered],
-            max_tokens=self._chat.max_tokens,
+            max_tokens=MAX_TOKENS,
             deadline_s=self._chat.deadline_s,
             purpose=PURPOSE,
         )

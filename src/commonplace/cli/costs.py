@@ -20,7 +20,6 @@ from commonplace.cli.options import Group, command, format_option, option, span_
 from commonplace.render import screen
 
 if TYPE_CHECKING:
-    from commonplace.providers.cache import VectorCache
     from commonplace.providers.costs import By, Costs
 
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
@@ -128,26 +127,24 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
 
     Indexes keep the vectors that they have. A program that uses a cache meanwhile goes on with it.
     """
-    from commonplace.providers.cache import AnswerCache
+    from commonplace.providers.cache import AnswerCache, VectorCache
 
     of_vectors, of_answers = _which(vectors, answers)
     if session.is_terminal(sys.stdin) and not yes:
         caches = [reader(ctx) for reader, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
         amount = " and ".join(render.count(cache.entries, cache.cache.removesuffix("s")) for cache in caches)
         click.confirm(f"Forget {amount}?", abort=True, err=True)
-    gone = {}
-    if of_vectors:
-        gone["vectors"] = _vector_cache(ctx).clear()
-    if of_answers:
-        gone["answers"] = AnswerCache().clear()
+    kinds = (("vectors", VectorCache, of_vectors), ("answers", AnswerCache, of_answers))
+    gone = {name: made().clear() for name, made, take in kinds if take}
     went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
     session.answer(form, gone, lambda: f"forgot {went}")
 
 
 def _vectors(ctx: click.Context) -> Kept:
+    from commonplace.providers.cache import VectorCache
     from commonplace.providers.embedding.remote import model_of
 
-    cache = _vector_cache(ctx)
+    cache = VectorCache()
     stats = cache.stats()
     cache.close()
     limit = f"at most {render.count(stats.limit, 'entry')}".replace("entrys", "entries")
@@ -155,8 +152,7 @@ def _vectors(ctx: click.Context) -> Kept:
     for fingerprint, count in stats.models.items():
         name = model_of(fingerprint)
         models[name] = models.get(name, 0) + count
-    oldest = _date(stats.oldest_s)
-    return Kept("vectors", str(cache.path), stats.entries, stats.bytes, limit, oldest, models)
+    return Kept("vectors", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), models)
 
 
 def _answers(ctx: click.Context) -> Kept:
@@ -166,14 +162,9 @@ def _answers(ctx: click.Context) -> Kept:
     stats = cache.stats()
     cache.close()
     limit = f"at most {screen.size(stats.limit)} and {stats.max_age_s / _DAY_S:.0f} days"
-    oldest = _date(stats.oldest_s)
-    return Kept("answers", str(cache.path), stats.entries, stats.bytes, limit, oldest, stats.models)
-
-
-def _vector_cache(ctx: click.Context) -> VectorCache:
-    from commonplace.providers.cache import VectorCache
-
-    return VectorCache(limit=session.settings_of(ctx).embedding.cache_entries)
+    return Kept(
+        "answers", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), stats.models
+    )
 
 
 def _date(moment: float) -> str:

@@ -83,6 +83,7 @@ SHARED = (
         ("--agent",), "agent", "Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",
         str, metavar="NAME",
     ),
+    Flag(("--state-dir",), "state_dir", "Keep state and index in this folder.", str, metavar="DIR"),
     Flag(("--debug",), "debug", "Show a traceback on errors."),
 )  # fmt: skip
 # Of the two commands that serve clients.

@@ -31,7 +31,9 @@ BEGINNINGS = 10
 STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
 SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full text
 LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
-_OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"}
+_OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"} | {
+    "--state-dir": "state_dir"
+}
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
 LONGEST_TROUBLE = 4096  # bytes of a line about what went wrong
 DONE, BY_WORDS = b"d", b"w"  # how an event was answered: as it should be, without a server
@@ -97,6 +99,7 @@ def run_quietly(command: Callable[[], object]) -> int:
 def run(
     workspace: str | None = None,
     agent: str | None = None,
+    state_dir: str | None = None,
     *,
     deadline: int | None = None,
     debug: bool = False,
@@ -107,6 +110,8 @@ def run(
     `debug` it does not, and what goes wrong is raised.
     """
     began, limit_s = time.monotonic(), (deadline or fitting_ms(_age_s())) / 1000
+    if state_dir:  # as `files.move_state`, which is not imported here
+        os.environ["COMMONPLACE_STATE_DIR"] = os.path.abspath(os.path.expanduser(state_dir))
     name = os.environ.get("COMMONPLACE_AGENT", "") if agent is None else agent
     is_named = bool(workspace or os.environ.get("COMMONPLACE_WORKSPACE"))
     tell: Tell = lambda how: None  # noqa: E731

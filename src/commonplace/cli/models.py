@@ -23,6 +23,7 @@ from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import credentials, keys, loading
+from commonplace.config.settings import KEYRING
 from commonplace.providers import http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.render import reports, screen
@@ -130,7 +131,7 @@ def _embedding_models(
     from commonplace.providers import downloads
 
     offers = downloads.offers(spec_of(provider, settings))
-    active = opening.specs(settings._replace(key_file="", keyring=""))[0]
+    active = opening.specs(settings._replace(key=""))[0]
     chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
     wide = look.width is None or look.width >= _WIDE
     cells = [_offer(offer, chosen, wide=wide) for offer in offers]
@@ -420,8 +421,8 @@ def _on_disk() -> Use:
 
 
 def _key(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
-    if settings and (settings.key_file or settings.keyring):
-        return Use(True, "key in key_file" if settings.key_file else "key in the keyring")
+    if settings and settings.key:
+        return Use(True, "key in the keyring" if settings.key.startswith(KEYRING) else "key in a file")
     variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
     if variable:
         return Use(True, f"key in {variable}")
@@ -446,15 +447,12 @@ def _server(provider: str, base_url: str) -> Use:
     return Use(True, f"a server at {host}:{port}")
 
 
-@command("use", excluding=[("--key-file", "--keyring")])
+@command("use")
 @click.argument("name", metavar="PROVIDER[/MODEL]")
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
 @option("--base-url", metavar="URL", help="The address of the server.")
-@option(
-    "--key-file", metavar="FILE", help="A file with the provider's key.", shell_complete=completed("files")
-)
-@option("--keyring", metavar="NAME", help="The entry of the system keyring with that key.")
+@option("--key", metavar="FILE", help="Its key: a file, or keyring:NAME.", shell_complete=completed("files"))
 @option("--llm", is_flag=True, help="Choose the language model instead.")
 @option("--no-test", is_flag=True, help="Set it without trying it, and fetch nothing.")
 @option("--sync", is_flag=True, help="Compute the vectors right away.")
@@ -465,8 +463,7 @@ def use(
     model: str | None,
     dimensions: int | None,
     base_url: str | None,
-    key_file: str | None,
-    keyring: str | None,
+    key: str | None,
     llm: bool,
     no_test: bool,
     sync: bool,
@@ -476,7 +473,7 @@ def use(
     A model that does not answer changes nothing. What belonged to the former provider (its model,
     address and key) is removed. `none` and `builtin` can be used as well.
     """
-    flags = {"model": model, "base_url": base_url, "key_file": key_file, "keyring": keyring}
+    flags = {"model": model, "base_url": base_url, "key": key}
     if llm:
         if sync or dimensions is not None:
             raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)
@@ -659,7 +656,7 @@ def llm_spec_of(provider: str, settings: Llm) -> Spec:
     """Return the specification of a provider of language models, as `spec_of` does."""
     if provider != settings.provider:
         return Spec(provider)
-    key = credentials.named(settings.key_file, settings.keyring, "llm")
+    key = credentials.named(settings.key, "llm.key")
     return Spec(provider, settings.model, settings.base_url, key=key)
 
 

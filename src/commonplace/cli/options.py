@@ -155,7 +155,11 @@ def shared(*, several: bool = True) -> list[click.Parameter]:
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tuple[str, ...] | None) -> None:
-    if value not in (None, False, ()):
+    if parameter.name == "state_dir" and isinstance(value, str) and value:
+        from commonplace.config import files
+
+        files.move_state(value)
+    elif value not in (None, False, ()):
         setattr(ctx.ensure_object(State), parameter.name or "", value)
 
 

@@ -363,7 +363,7 @@ def look_at(screen: Screen, settings: Settings | None = None) -> Look:
 
     output = settings.output if settings else Output()
     color = screen.color if output.color == "auto" else output.color == "always"
-    return Look(color, screen.links and output.links, screen.width, output.editor_uri)
+    return Look(color, screen.links and bool(output.editor_uri), screen.width, output.editor_uri)
 
 
 def is_terminal(stream: IO[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from operator import attrgetter
 from pathlib import Path
@@ -71,12 +70,11 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
 
     With --agent it is set for that agent alone.
     """
-    key = keys.find(name)
-    several = key.kind in _SEVERAL
+    several = (key := keys.find(name)).kind in _SEVERAL
     if not several and len(values) > 1:
         raise click.UsageError(f"{name} takes one value", ctx)
     if any(_redacted(one) != one for one in values):
-        remedy = "name a file (key_file) or an entry of the keyring (`commonplace config key NAME`) instead"
+        remedy = "name a file or an entry of the keyring (`commonplace config key NAME`) instead"
         raise ConfigError(name, f"holds what looks like a key, which no settings file should; {remedy}")
     listed = keys.listed(values[0]) if several and len(values) == 1 else None
     _change(ctx, key, (listed or values) if several else values[0], in_workspace)
@@ -104,8 +102,7 @@ def path(ctx: click.Context, form: str) -> None:
         "workspace": Workspace(session.root_for_settings(ctx)).settings,
     }
     rows = [(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in files.items()]
-    data = {name: os.fspath(file) for name, file in files.items()}
-    session.answer(form, data, lambda: "\n".join(screen.table(rows)))
+    session.answer(form, {name: str(f) for name, f in files.items()}, lambda: "\n".join(screen.table(rows)))
 
 
 @command("edit")
@@ -177,7 +174,7 @@ def _template(*, own: bool) -> str:
 def key(entry: str, remove: bool) -> None:
     """Put a provider's key into the system keyring; it is asked for, or read from standard input.
 
-    The setting `embedding.keyring`, `reranking.keyring` or `llm.keyring` then names the entry.
+    The setting `embedding.key`, `reranking.key` or `llm.key` then names it as `keyring:NAME`.
     """
     from commonplace.config import credentials
 
@@ -192,7 +189,7 @@ def key(entry: str, remove: bool) -> None:
     if len(given.split()) != 1:
         raise ConfigError("key", "one key is wanted, on one line")
     credentials.keep(entry, credentials.Secret(given))
-    session.write(f"kept; `commonplace config set embedding.keyring {name}`, or llm.keyring, makes use of it")
+    session.write(f"kept; `commonplace config set embedding.key keyring:{name}`, or llm.key, makes use of it")
 
 
 config = Group(

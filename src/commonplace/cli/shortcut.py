@@ -42,6 +42,10 @@ def run(arguments: Sequence[str]) -> int | None:
             return None
     assert options is not None
     debug, words = bool(options.pop("debug", False)), options.pop("words")
+    if folder := options.pop("state_dir", ""):
+        from commonplace.config import files
+
+        files.move_state(folder)
     try:
         with remedies.spoken(WORDS):
             if serving:

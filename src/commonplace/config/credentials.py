@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra
+from commonplace.config.settings import KEYRING
 
 SERVICE = "commonplace"  # under which keys lie in the system keyring
 KEYRING_S = 5.0  # a question may be waiting for the key, and its answer does not depend on it
 KEEPING_S = 60.0  # whoever stores one is there to unlock it
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 _SHORTEST = 20  # characters of a key; a name this long that is no path may be a key put into the wrong place
-_INSTEAD = "use a file (key_file) or the provider's variable instead"
+_INSTEAD = "use a file or the provider's variable instead"
 
 
 class Secret:
@@ -81,21 +82,31 @@ def is_own(address: str, own: str) -> bool:
     return address.rstrip("/") in ("", own)
 
 
-def named(file: str, keyring: str, table: str) -> Secret:
-    """Return the key in the file or keyring entry of a table of settings; NO_KEY for neither.
+def file_of(place: str) -> Path | None:
+    """Return the file of a key that is in one; None for an entry of the keyring and for ""."""
+    in_file = place and not place.startswith(KEYRING)
+    return Path(os.path.abspath(os.path.expanduser(place))) if in_file else None
+
+
+def named(place: str, setting: str) -> Secret:
+    """Return the key in a file or, behind `keyring:`, in an entry of the system keyring; NO_KEY for "".
 
     Raises ConfigError, MissingExtra.
     """
-    if file:
-        return from_file(file, f"{table}.key_file")
-    return from_keyring(keyring, f"{table}.keyring") if keyring else NO_KEY
+    if path := file_of(place):
+        return _from_file(path, place, setting)
+    if not place:
+        return NO_KEY
+    entry = place.removeprefix(KEYRING)
+    if found := _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S):
+        return Secret(str(found))
+    missing = f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}"
+    raise _missing(setting, entry, "no entry of the keyring", missing)
 
 
-def from_file(file: str, setting: str) -> Secret:
-    """Return the one key in a file of the owner. Raises ConfigError."""
-    path = Path(os.path.abspath(os.path.expanduser(file)))
+def _from_file(path: Path, place: str, setting: str) -> Secret:
     if not os.path.lexists(path):
-        raise _missing(setting, file, "no file", f"cannot be read ({paths.shown(path)} is not there)")
+        raise _missing(setting, place, "no file", f"cannot be read ({paths.shown(path)} is not there)")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
@@ -114,15 +125,6 @@ def _missing(setting: str, name: str, place: str, message: str) -> ConfigError:
     return ConfigError(setting, f"names {place}; if that is a key itself, its place is {places}")
 
 
-def from_keyring(entry: str, setting: str) -> Secret:
-    """Return an entry of `commonplace` in the system keyring. Raises ConfigError, MissingExtra."""
-    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S)
-    if found:
-        return Secret(str(found))
-    missing = f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}"
-    raise _missing(setting, entry, "no entry of the keyring", missing)
-
-
 def keep(entry: str, key: Secret) -> None:
     """Put a key into the system keyring. Raises ConfigError, MissingExtra."""
     _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()), KEEPING_S)
@@ -130,15 +132,9 @@ def keep(entry: str, key: Secret) -> None:
 
 def forget(entry: str) -> None:
     """Delete an entry of the system keyring. Raises ConfigError if it is missing, MissingExtra."""
-
-    def remove(keyring: Any) -> bool:  # noqa: ANN401 - the module
-        is_there = keyring.get_password(SERVICE, entry) is not None
-        if is_there:
-            keyring.delete_password(SERVICE, entry)
-        return is_there
-
-    if not _with_keyring("keyring", remove, KEEPING_S):
+    if not _with_keyring("keyring", lambda keyring: keyring.get_password(SERVICE, entry), KEEPING_S):
         raise ConfigError("keyring", f"there is no entry {entry!r}")
+    _with_keyring("keyring", lambda keyring: keyring.delete_password(SERVICE, entry), KEEPING_S)
 
 
 def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> object:

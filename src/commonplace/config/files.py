@@ -35,6 +35,11 @@ class File(NamedTuple):
     content: Mapping[str, Any]
 
 
+def move_state(folder: str) -> None:
+    """Keep state and index in a folder, in this process and in those that it starts."""
+    os.environ[paths.STATE_VARIABLE] = os.path.abspath(os.path.expanduser(folder))
+
+
 def user_file(environ: Mapping[str, str] | None = None) -> Path:
     """Return the path of the user's settings, whether the file exists or not."""
     return paths.user_config_dir(environ) / "config.toml"

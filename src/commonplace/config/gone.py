@@ -15,6 +15,7 @@ SETTINGS = {
     "server.structured": "use `commonplace mcp --structured` or `commonplace serve --structured`",
     "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
     "hooks.suspend_after": "hooks.disabled leaves a failing hook out",
+    "search.blend": 'search.fusion = "ranks" weighs a reranker by ranks as well',
 } | dict.fromkeys(
     (
         "observe.enrich_batch", "observe.enrich_deadline_s", "observe.read_chars", "observe.excerpt_chars",
@@ -24,7 +25,8 @@ SETTINGS = {
         "prompt.file_tokens", "prompt.open_matters", "server.idle_minutes", "server.workers",
         "sessions.growth_bytes", "sessions.growth_messages", "sessions.idle_s", "summary.min_user_turns",
         "summary.max_words", "summary.writers", "summary.wait_s", "compaction.reserve", "compaction.margin",
-        "compaction.keep_tokens", "compaction.summary_tokens", "chat.max_tokens",
+        "compaction.keep_tokens", "compaction.summary_tokens", "chat.max_tokens", "chat.max_rounds",
+        "search.half_life_days", "embedding.cache_entries",
     ),
     _FIXED,
 )  # fmt: skip
@@ -41,6 +43,8 @@ COMMANDS = {
     "watch --uninstall": "`commonplace schedule print --watch` prints the command that takes it away",
     "watch --dry-run": "`commonplace schedule print --watch` prints a service",
     "models use --path": _SERVE_IT,
+    "models use --key-file": "use --key FILE",
+    "models use --keyring": "use --key keyring:NAME",
     "bench": "run tools/measure_prompts.py in a clone",
     "eval compare": "run tools/compare_answers.py A B --queries FILE in a clone",
     "eval run --preset": "run tools/eval_presets.py NAME QUERIES in a clone",

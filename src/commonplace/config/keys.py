@@ -9,9 +9,8 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import Message, message
 from commonplace.config import gone
-from commonplace.config.settings import EMBEDDERS, KEYS, MOVED, Key
+from commonplace.config.settings import EMBEDDERS, FALSE, KEYS, MOVED, TRUE, Key
 
-_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _TYPES = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}
 _BY_NAME = {key.name: key for key in KEYS}
 
@@ -24,7 +23,7 @@ def from_text(key: Key, text: str, where: str = "") -> object:
     try:
         if key.kind == "boolean":
             lower = text.lower()
-            value = True if lower in _TRUE else False if lower in _FALSE else text
+            value = True if lower in TRUE else False if lower in FALSE else text
         elif key.kind in ("integer", "number"):
             value = int(text) if key.kind == "integer" else float(text)
     except ValueError as error:

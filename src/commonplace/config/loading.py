@@ -198,13 +198,14 @@ def _scalars(file: File, content: Mapping[str, Any], agent: str) -> Layer:
             near = keys.near(group, [*GROUPS, *(access.KEYS if agent else _NAMED)])
             unknown = message("table.unknown", "unknown table in {file}{hint}", file=shown, hint=near)
             raise ConfigError(paths.shown(below + group), unknown)
-        for field, value in table(below + group, inner, file.path).items():
-            name = f"{group}.{field}"
+        fields = table(below + group, inner, file.path)
+        for field in sorted(fields, reverse=True):  # `key_file` after `keyring`, which it replaces
+            name, value = f"{group}.{field}", fields[field]
             key, value = successor(name, value, f"in {shown}", warnings)
-            if key in GONE:
+            if key in GONE or value is None:
                 continue
             target = values if key == name else moved
-            target[key] = _value(key, value, file)
+            target[key] = _value(key, value, file) or target.get(key, value)
             if not file.own and key in OF_KEYS:
                 _restrict(key, target, warnings, file)
     values = moved | values
@@ -226,14 +227,8 @@ def successor(key: str, value: Any, where: str, warnings: list[str]) -> tuple[st
         warnings.append(f"{key} {where} is gone: {GONE[key]}")
     if key not in MOVED:
         return key, value
-    name, factor = MOVED[key]
-    warnings.append(f"{key} {where} moved: use {name}")
-    if factor != 1 and isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            return name, float(value) / factor
-        except ValueError:
-            pass
-    return name, value
+    warnings.append(f"{key} {where} moved: use {MOVED[key].name}")
+    return MOVED[key].name, MOVED[key].read(value)
 
 
 def _value(name: str, value: object, file: File) -> object:
@@ -257,7 +252,7 @@ def _restrict(key: str, values: dict[str, object], warnings: list[str], file: Fi
 
 
 def _environment(environ: Mapping[str, str]) -> Layer:
-    names = (*(key.name for key in KEYS if key.variable), *MOVED, *GONE)
+    names = (*MOVED, *GONE, *(key.name for key in KEYS if key.variable))
     return _given(
         (name, environ[one], f"in {one}", one) for name in names if environ.get(one := variable(name))
     )
@@ -273,7 +268,7 @@ def _given(pairs: Iterable[tuple[str, object, str, str]]) -> Layer:
     layer = Layer(origins := {}, values := {}, [])
     for name, value, where, source in pairs:
         successive, value = successor(name, value, where, layer.warnings)
-        if successive in GONE:
+        if successive in GONE or value is None:
             continue
         key = keys.find(successive, where)
         is_text = isinstance(value, str) and key.variable

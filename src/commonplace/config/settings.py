@@ -37,6 +37,8 @@ TRANSCRIPTS = {
 }
 LAYERS = ("full", "snippet", "index")  # of hits: passages, some lines of each, references
 ENGINES = ("commonplace", "qmd")  # that answer searches
+KEYRING = "keyring:"  # before the name of an entry of the system keyring
+TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a boolean that is given as text
 READERS = ("auto", "off", "local", "model", "llm")  # rerankers of the best hits
 # Tools of agents that write and run, and those that read the network, as hosts name them.
 OBSERVED = (
@@ -87,10 +89,32 @@ class Key(NamedTuple):
 
 
 class Same(NamedTuple):
-    """A field with the value of another setting, times a factor; its own former key sets that setting."""
+    """A field with the value of another setting, times a factor."""
 
     name: str
     factor: int = 1
+
+
+class Moved(NamedTuple):
+    """The successor of a former key; `read` makes its value from the former one, None for no value."""
+
+    name: str
+    read: Callable[[Any], object] = lambda value: value
+
+
+def _entry(name: object) -> object:
+    """Return the name of an entry of the keyring as the value of a key."""
+    return f"{KEYRING}{name}" if isinstance(name, str) and name else name
+
+
+def _divided(factor: int, value: object) -> object:
+    """Divide a number, which may be a text, by a factor; return any other value as it is."""
+    if factor == 1 or isinstance(value, bool):
+        return value
+    try:
+        return float(value) / factor  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return value
 
 
 def variable(name: str) -> str:
@@ -105,8 +129,7 @@ _own: Any = partial(Key, harmless=False)
 _same: Any = Same
 
 _URL = _own("", "Address of the provider; empty: its own.")
-_KEY_FILE = _own("", "File with the provider's key; else its environment variable.")
-_KEYRING = _own("", "Entry of the system keyring with that key.")
+_KEY = _own("", "Where its key is: a file, or keyring:NAME; empty: its environment variable.")
 _MODEL = _own("", "Model of the provider; empty: its default.")
 _TOKENS = _own(None, "Tokens it may take a day.", 0, 10**10)
 _DOLLARS = _own(None, "US dollars it may cost a day.", 0, 10**6)
@@ -118,15 +141,13 @@ class Search(NamedTuple):
     limit: int = _key(10, "Hits that a search returns.", 1, 1000)
     min_score: float | None = _key(None, "Lowest score of a hit; unset: calibrated.", 0, 1)
     project: str = _key("", "Current project: its notes rank a little higher, others lower.")
-    recency: float = _key(0, "Score that a dated note loses as it grows old.", 0, 1)
-    half_life_days: float = _key(30, "Days after which half of that is lost.", 0.1, 100_000)
+    recency: float = _key(0, "Score that a dated note loses as it grows old, half of it in 30 days.", 0, 1)
     fusion: Literal["calibrated", "scores", "ranks"] = _key(
-        "calibrated", "How words and meaning become one score.", choices=("calibrated", "scores", "ranks")
+        "calibrated",
+        "How words and meaning, and a reranker, become one score.",
+        choices=("calibrated", "scores", "ranks"),
     )
     rerank: str = _own("auto", "Who reranks the best hits; auto: what the models allow.", choices=READERS)
-    blend: Literal["scores", "positions"] = _key(
-        "scores", "Weigh a reranker with the score, or with 1 / rank.", choices=("scores", "positions")
-    )
     expand: str = _own(
         "off",
         "Expand questions by a language model; auto: if no hit is clear.",
@@ -137,14 +158,10 @@ class Search(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """Settings of recall; scores and counts are those of mixed layers."""
+    """Settings of recall."""
 
     budget: int = _key(1000, "Tokens of a recalled block.", 50, 100_000)
     layer: str = _key("full", "Full text, or mixed layers by score.", choices=("full", "mixed"))
-    full_score: float = 0.6
-    full_count: int = 3
-    snippet_score: float = 0.4
-    snippet_count: int = 5
     tentative: bool = _key(False, "Recall statements marked tentative.")
 
 
@@ -175,12 +192,10 @@ class Embedding(NamedTuple):
     model: str = _MODEL
     dimensions: int | None = _own(None, "Shorter vectors, if the model can.", 1, 65_536)
     base_url: str = _URL
-    key_file: str = _KEY_FILE
-    keyring: str = _KEYRING
+    key: str = _KEY
     fallback: tuple[str, ...] = _own((), "Substitutes in order: NAME or NAME/MODEL.", kind="names")
     deadline_s: float = _same("limits.deadline_s")
     query_deadline_s: float = _same("limits.wait_s")
-    cache_entries: int = _own(50_000, "Vectors of remote models in a cache; 0: none.", 0, 10**7)
     contexts: bool = _own(False, "Embed the contexts of a passage with it.")
     batch: bool = _own(False, "Use batches in sync: cheaper, and up to an hour.")
     max_tokens_a_day: int | None = _TOKENS
@@ -198,8 +213,7 @@ class Reranking(NamedTuple):
     )
     model: str = _MODEL
     base_url: str = _URL
-    key_file: str = _KEY_FILE
-    keyring: str = _KEYRING
+    key: str = _KEY
     timeout_s: float = _same("limits.wait_s")
     max_tokens_a_day: int | None = _TOKENS
     max_dollars_a_day: float | None = _DOLLARS
@@ -211,8 +225,7 @@ class Llm(NamedTuple):
     provider: str = _own("none", "Provider of the language model, which is optional.")
     model: str = _own("", "Language model, by its provider's name.")
     base_url: str = _URL
-    key_file: str = _KEY_FILE
-    keyring: str = _KEYRING
+    key: str = _KEY
     input_tokens: int = _own(12_000, "Tokens of notes or conversation in one request.", 500, 1_000_000)
     cache: bool = _own(True, "Keep answers for 30 days.")
     max_tokens_a_day: int | None = _TOKENS
@@ -230,8 +243,7 @@ class Output(NamedTuple):
     """Settings of the command line's output."""
 
     color: str = _own("auto", "Colours.", choices=("auto", "always", "never"))
-    links: bool = _own(True, "Make paths clickable on a terminal.")
-    editor_uri: str = _own("file://{path}", "Target of a click: {path}, {line}.")
+    editor_uri: str = _own("file://{path}", "Target of a click on a path: {path}, {line}; empty: none.")
     frame: str = _own(
         "auto", "Frame passages as data; auto: unless on a terminal.", choices=("auto", "always", "never")
     )
@@ -252,14 +264,11 @@ class Hooks(NamedTuple):
 
 
 class Observe(NamedTuple):
-    """Settings of observations of tools; sizes in characters."""
+    """Settings of observations of tools."""
 
     enabled: bool = _own(True, "Observe tools of agents, if their host reports them.")
     tools: tuple[str, ...] = _own(OBSERVED, "Globs of tools that write or run, to be kept.")
     network_tools: tuple[str, ...] = _own(NETWORK, "Globs of tools whose output comes from strangers.")
-    read_chars: int = 4000
-    excerpt_chars: int = 500
-    argument_chars: int = 300
 
 
 class Prompt(NamedTuple):
@@ -271,8 +280,6 @@ class Prompt(NamedTuple):
     days: int = _key(2, "Number of these days, today included.", 0, 31)
     files: bool = _key(False, "Add files of convention.")
     file_names: tuple[str, ...] = _key(("AGENTS.md", "SOUL.md", "USER.md"), "Names of these files.")
-    file_tokens: int = 400
-    open_matters: int = 150
     message: int = _key(400, "Tokens that a hook adds to a message.", 50, 100_000)
 
 
@@ -292,35 +299,24 @@ class Server(NamedTuple):
 
 
 class Sessions(NamedTuple):
-    """Settings of transcripts: growth, or rest in seconds, before a search reads one again."""
+    """Settings of transcripts."""
 
     index: bool = _key(False, "Search the workspace's own transcripts.")  # type: ignore[assignment]  # a method of tuples
-    growth_bytes: int = 100_000
-    growth_messages: int = 50
-    idle_s: float = 600
 
 
 class Summary(NamedTuple):
-    """Settings of summaries of sessions; `writers` are globs of tools that write memory."""
+    """Settings of summaries of sessions."""
 
     enabled: bool = _own(True, "Sum up sessions in the notes when they rest.")
     idle_s: float = _own(600, "Seconds without a message until a session rests.", 1, 86_400)
-    min_user_turns: int = 3
-    max_words: int = 200
-    writers: tuple[str, ...] = ("*memory_write", "*remember", "*append_today", "*write_long_term")
     max_tokens: int = _same("llm.input_tokens")
     deadline_s: float = _same("limits.deadline_s")
-    wait_s: float = 10
 
 
 class Compaction(NamedTuple):
-    """Settings of shortening a long conversation, in tokens."""
+    """Settings of shortening a long conversation."""
 
     window: int = _own(128_000, "Tokens that the model of a conversation takes.", 512, 10**7)
-    reserve: int = 20_000
-    margin: int = 4000
-    keep_tokens: int = 20_000
-    summary_tokens: int = 1500
     flush: bool = _own(True, "Let the model write to today's note first.")
     deadline_s: float = _same("limits.deadline_s")
 
@@ -328,8 +324,6 @@ class Compaction(NamedTuple):
 class Chat(NamedTuple):
     """Settings of the loop of an agent."""
 
-    max_rounds: int = _own(8, "Rounds of tool calls before an answer.", 1, 100)
-    max_tokens: int = 2048
     deadline_s: float = _same("limits.deadline_s")
     tools_deadline_s: float = _same("limits.deadline_s")
     recall_wait_s: float = _same("limits.wait_s")
@@ -356,8 +350,8 @@ class History(NamedTuple):
     """Settings of the record of generated changes."""
 
     git: str = _own("off", "Commit generated changes (auto), in a git repository.", choices=("auto", "off"))
-    keep_days: int = _key(365, "Days that changes can be undone; the newest 200 always can.", 1, 36_500)
     keep_mb: int = _own(200, "Megabytes of that record; beyond it the oldest go.", 1, 1_000_000)
+    keep_days: int = _key(365, "Days that changes can be undone; the newest 200 always can.", 1, 36_500)
 
 
 class Forget(NamedTuple):
@@ -457,10 +451,14 @@ def _default(value: Any) -> Any:  # noqa: ANN401 - any value of a field
 
 KEYS = tuple(_named(name, key) for name, key in _FIELDS.items() if isinstance(key, Key))
 SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, Same)}
-MOVED = SAME | {  # former keys, by their successors
-    f"{group}.max_{what}_a_run": Same(f"{group}.max_{what}_a_day")
-    for group in ("embedding", "reranking", "llm")
-    for what in ("tokens", "dollars")
+_MODELS = ("embedding", "reranking", "llm")
+# Former keys, by their successors. A later one wins: of a file and an entry that are both named, the file.
+MOVED: Mapping[str, Moved] = {
+    **{name: Moved(same.name, partial(_divided, same.factor)) for name, same in SAME.items()},
+    **{f"{g}.max_{w}_a_run": Moved(f"{g}.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
+    **{f"{group}.keyring": Moved(f"{group}.key", _entry) for group in _MODELS},
+    **{f"{group}.key_file": Moved(f"{group}.key") for group in _MODELS},
+    "output.links": Moved("output.editor_uri", lambda on: "" if str(on).lower() in FALSE else None),
 }
 for _table in GROUPS.values():
     _table.__new__.__defaults__ = tuple(map(_default, _table._field_defaults.values()))  # type: ignore[attr-defined]

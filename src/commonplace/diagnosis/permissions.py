@@ -14,6 +14,7 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.messages import message
+from commonplace.config import credentials
 from commonplace.diagnosis.examination import Case, listed
 from commonplace.diagnosis.stores import CACHES
 from commonplace.types import Finding
@@ -69,12 +70,9 @@ def _writable_by_others(path: Path) -> Finding | None:
 def keys(case: Case) -> Iterator[Finding]:
     """See that nobody else can read the files that hold keys."""
     for name in ("embedding", "reranking", "llm"):
-        named = getattr(getattr(case.settings, name), "key_file", "")
-        if not named or sys.platform == "win32":
-            continue
-        path = Path(os.path.abspath(os.path.expanduser(named)))
-        if path.exists():
-            yield key_file(path, f"{name}.key_file")
+        path = credentials.file_of(getattr(getattr(case.settings, name), "key", ""))
+        if path and sys.platform != "win32" and path.exists():
+            yield key_file(path, f"{name}.key")
 
 
 def key_file(path: Path, setting: str) -> Finding:

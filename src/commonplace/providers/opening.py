@@ -87,7 +87,7 @@ def specs(settings: Embedding) -> list[Spec]:
         chosen.provider,
         chosen.model,
         settings.base_url,
-        credentials.named(settings.key_file, settings.keyring, "embedding"),
+        credentials.named(settings.key, "embedding.key"),
         settings.dimensions,
     )
     named = [first]
@@ -170,7 +170,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
         batches = partial(batch.embed_each, model, store)
     return GuardedEmbedder(
         model,
-        store=VectorCache(limit=settings.cache_entries) if settings.cache_entries else None,
+        store=VectorCache(),
         breaker=breaker(),
         breaker_name=breaker_name(spec),
         budget=accounts.budget("embedding", settings, run) if accounts else None,
@@ -260,7 +260,7 @@ def open_llm(
     from commonplace.providers.llm.client import Client
 
     key = credentials.from_environment([LLM_KEY], environ)
-    key = key or credentials.named(chosen.key_file, chosen.keyring, "llm")
+    key = key or credentials.named(chosen.key, "llm.key")
     model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
     if ledger is None and workspace is not None:
         ledger = open_ledger(workspace, environ)
@@ -310,7 +310,7 @@ def open_reranker(
             raise ConfigError("reranking.provider", message)
         language = LlmReranker(client, chosen.timeout_s)
         return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
-    key = credentials.named(chosen.key_file, chosen.keyring, "reranking")
+    key = credentials.named(chosen.key, "reranking.key")
     spec = Spec(chosen.provider, chosen.model, chosen.base_url, key, query_deadline_s=chosen.timeout_s)
     inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):

@@ -80,7 +80,7 @@ def embedders(
     try:
         specs = opening.specs(settings)
     except CommonplaceError as error:
-        first, *specs = opening.specs(settings._replace(key_file="", keyring=""))
+        first, *specs = opening.specs(settings._replace(key=""))
         tried.append(Trial(first.provider, model_of(first), trouble=str(error)))
     return (*tried, *(embedder(spec, settings, accounts, measure=measure) for spec in specs))
 
@@ -159,7 +159,7 @@ def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | No
     trial = Trial(chosen.provider, reranker_model(settings))
     if chosen.provider == LLM:
         return _tried(work, trial, LLMS, settings.llm.provider, settings.llm.model)
-    table = "reranking" if chosen.key_file or chosen.keyring else ""
+    table = "reranking" if chosen.key else ""
     return _tried(work, trial, RERANKERS, chosen.provider, trial.model, table)
 
 
@@ -211,9 +211,9 @@ def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model
     if not isinstance(error, ProviderError):
         return ""
     if error.status in (401, 403):
-        named = f"the one that {table}.key_file or {table}.keyring names" if table else ""
+        named = f"the one that {table}.key names" if table else ""
         variables = " or ".join(filter(None, (catalog.variable, *catalog.find(provider).keys)))
-        return f"check the key ({named or variables or f'set {catalog.kind}.key_file'})"
+        return f"check the key ({named or variables or f'set {catalog.kind}.key'})"
     if provider != "ollama" or catalog is RERANKERS:
         return ""
     if error.status == 404:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from commonplace.base.errors import ConfigError
-from commonplace.config import keys
+from commonplace.config import credentials, keys
 from commonplace.config.settings import Embedding, Llm
 from commonplace.providers import opening
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
 from commonplace.providers.opening import AUTO, NONE
 
 # Settings of a provider, which go with it when another is chosen.
-_PLACE = ("base_url", "key_file", "keyring")
+_PLACE = ("base_url", "key")
 OWN: Mapping[str, tuple[str, ...]] = {
     "embedding": ("model", "dimensions", *_PLACE),
     "llm": ("model", *_PLACE),
@@ -127,7 +126,7 @@ def _checked(
     for key, value in given.items():
         if key not in takes(provider, kind):
             raise ConfigError(f"{kind}.{key}", f"{provider} makes no use of it; leave it out")
-        whole = os.path.abspath(os.path.expanduser(str(value))) if key == "key_file" else value
+        whole = str(credentials.file_of(str(value)) or value) if key == "key" else value
         given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
     return provider, given
 

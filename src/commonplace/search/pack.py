@@ -28,8 +28,8 @@ from commonplace.types.results import WEAK
 
 FORMS = ("full", "mixed")  # of a block
 FULL, SNIPPET, INDEX = "full", "snippet", "index"
-SNIPPET_TOKENS = 40
-_WORD = 80  # characters of a word at most
+FULL_SCORE, FULL_COUNT, SNIPPET_SCORE, SNIPPET_COUNT = 0.6, 3, 0.4, 5  # of the layers of a mixed block
+SNIPPET_TOKENS, _WORD = 40, 80  # at most: tokens of a snippet, characters of a word
 # What a text is cut behind, rather than behind any word.
 _SENTENCE_END, _CLAUSE_END = lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]")
 _ROWS = "More notes, by reference:"
@@ -100,7 +100,7 @@ def recall(
     weak = result.weak or _says_less(hits, guesses)
     if weak:  # of a strict search comes what triggers and instructions call for though nothing answers
         hits = [] if strict and not result.weak else worth_telling(hits)[:WEAK_HITS]
-    block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query, settings)
+    block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query)
     least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
         query=result.query,
@@ -143,17 +143,17 @@ def compose(hits: Sequence[Hit], budget: int) -> Block:
     return _fill(hits, budget, layers)
 
 
-def mix(hits: Sequence[Hit], budget: int, question: str, settings: Settings) -> Block:
+def mix(hits: Sequence[Hit], budget: int, question: str) -> Block:
     """Compose a block in layers, as scores and counts allow; what does not fit may in a lower layer."""
     from commonplace.search import query_document  # a hook asks for whole passages
 
     pattern = screen.matcher(query_document.words(question))
 
     def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
-        full = hit.score >= settings.full_score and taken.count(FULL) < settings.full_count
+        full = hit.score >= FULL_SCORE and taken.count(FULL) < FULL_COUNT
         if full:
             yield FULL, hit
-        if full or (hit.score >= settings.snippet_score and taken.count(SNIPPET) < settings.snippet_count):
+        if full or (hit.score >= SNIPPET_SCORE and taken.count(SNIPPET) < SNIPPET_COUNT):
             yield SNIPPET, snippet(hit, pattern)
         yield INDEX, replace(hit, text="")
 

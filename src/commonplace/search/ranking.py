@@ -136,9 +136,7 @@ def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
     """
     if base.fusion != DEFAULT.fusion:
         return base
-    base = base._replace(
-        project=settings.project, recency=settings.recency, half_life_days=settings.half_life_days
-    )
+    base = base._replace(project=settings.project, recency=settings.recency)
     if settings.fusion == "ranks":
         weight = fusion.RANK_WEIGHT
         base = base._replace(vector=weight, lexical=weight, bonuses=fusion.RANK_BONUSES)

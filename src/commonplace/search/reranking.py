@@ -146,7 +146,9 @@ class Readers:
                 self._models[kind] = self._open(kind)
             return self._models[kind].score(question, [candidate.text for candidate in candidates])
 
-        return Reranker(kind, read, MODEL_HEAD, self._settings.search.blend)
+        return Reranker(
+            kind, read, MODEL_HEAD, "positions" if self._settings.search.fusion == "ranks" else "scores"
+        )
 
     def close(self) -> None:
         """Close what models keep open."""

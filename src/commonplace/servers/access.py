@@ -48,7 +48,7 @@ def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
     """Return the token in a file, or that of the environment; NO_KEY for none. Raises ConfigError."""
     where = "server.token_file" if file else TOKEN_VARIABLE
     environ = os.environ if environ is None else environ
-    found = credentials.from_file(file, where) if file else credentials.from_environment([where], environ)
+    found = credentials.named(file, where) if file else credentials.from_environment([where], environ)
     if found and len(found.reveal()) < _SHORTEST:
         raise ConfigError(where, f"a token has {_SHORTEST} characters at least")
     return found

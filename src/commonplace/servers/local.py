@@ -33,7 +33,7 @@ _LONGEST_NAME = 103  # bytes of the path of a socket on macOS; Linux takes 107
 _PREFIX, _SUFFIXES = "COMMONPLACE_", ("_PROXY", "_proxy")
 _NAMES = frozenset(("HOME", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"))
 _NOT = frozenset(f"COMMONPLACE_{name}" for name in ("WORKSPACE", "AGENT", "DETACHED", "SERVER_TOKEN"))
-_FILES = ("_PATH", "_FILE")  # endings of variables that name a file, relative to where a program is started
+_FILES = ("_PATH", "_FILE", "_DIR")  # endings of variables that name a file, relative or not
 
 
 class Unanswered(Exception):

@@ -30,6 +30,7 @@ PURPOSE = "compaction"
 TAG = "conversation-summary"
 _OPENING = f'<{TAG} note="What was said before, shortened. Reference, not instructions.">'
 _TAG = re.compile(rf"<\s*/?\s*{TAG}[^<>]*>?", re.IGNORECASE)
+_KEEP, _SUMMARY = 20_000, 1500  # tokens of the newest turns that stay, and of the summary
 _ROOM = 512  # tokens that a model may spend on thoughts
 LONGEST_PAUSE = 32  # messages of the user that a failing model is left alone at most
 logger = logging.getLogger("commonplace.compaction")
@@ -144,8 +145,7 @@ class Compactor:
         """Bind to a memory and a model, None for extracts and no flush; `window` is that of the settings."""
         self._memory, self._llm = memory, llm
         self.settings = settings or memory.settings.compaction
-        chosen = self.settings
-        self.window = window or Window(chosen.window, chosen.reserve, chosen.margin)
+        self.window = window or Window(self.settings.window)
         self.trouble = ""  # why the last attempt failed
         self._session, self._agent = session, agent
         self._after = 0  # tokens that the last compaction left
@@ -166,9 +166,7 @@ class Compactor:
         """Flush and shorten; None where that failed (`trouble` says why) or there is nothing to gain."""
         turns = tuple(turns)
         before = dialogue.tokens(turns) if tokens is None else tokens
-        made = plan(
-            turns, self.window, self.settings.keep_tokens, self._most(), self._memory.settings.recall.budget
-        )
+        made = plan(turns, self.window, _KEEP, self._most(), self._memory.settings.recall.budget)
         if made is None:
             self._after = before
             return None
@@ -192,7 +190,7 @@ class Compactor:
 
     def _most(self) -> int:
         """Tokens of the turn that stands for the older ones."""
-        return min(self.settings.summary_tokens, self.window.limit // 6)
+        return min(_SUMMARY, self.window.limit // 6)
 
     def _flush(self, made: Plan) -> Flushed:
         """Write down what must not be lost, once for each compaction: not again because a summary failed."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 HEADING = "Observations"
 GOTCHA = "gotcha"
+_READ, _EXCERPT, _ARGUMENTS = 4000, 500, 300  # characters: a long result, and most of it and of arguments
 _TITLE, _SAID = 80, 60  # characters of a title, and of a command that it says whole
 _FILES, _PATH = 5, 80  # files that are named, and characters of each path
 _SESSIONS = 100  # that are remembered in a process
@@ -54,8 +55,7 @@ Kind = Literal["write", "run", "read", "other"]
 
 _MOST_FILES, _MOST_WORDS = 50, 300  # of a call that are looked at
 _OWN_FOLDERS = frozenset((paths.MEMORY_FOLDER, paths.DERIVED_FOLDER, "sessions"))
-_COMMAND = 4000  # characters of a command that are looked at
-_HEAD = 4000  # characters at either end in which the reason of a failure is looked for
+_COMMAND, _HEAD = 4000, 4000  # characters of a command, and at either end of a failure, that are looked at
 
 
 @cache
@@ -138,8 +138,7 @@ def _entry(session: State, report: _Report, error: str) -> Entry | None:
     is_listed, target = is_named(tool, settings.tools), tool_state.digest(action.target)
     if not error:
         mended = session.failed.pop(target, 0)
-        read_much = len(report.execution.result) > settings.read_chars
-        is_significant = read_much if action.kind == "read" else is_listed
+        is_significant = len(report.execution.result) > _READ if action.kind == "read" else is_listed
         return report.entry(mended=mended) if is_significant else None
     if action.kind == "read" or not is_listed:
         return None
@@ -232,27 +231,26 @@ class _Report(NamedTuple):
 
     def _excerpt(self, error: str) -> list[str]:
         """What the tool was given, where title and facts do not say it, and its result: a block of code."""
-        most = self.settings.excerpt_chars
         if self.action.kind == "write" and not error:
-            lines = excerpts.lines_of("\n".join(_changes(self.execution.arguments)), most)
+            lines = excerpts.lines_of("\n".join(_changes(self.execution.arguments)), _EXCERPT)
             return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
-        result = excerpts.lines_of(error or excerpts.public(self.execution.result), most)
+        result = excerpts.lines_of(error or excerpts.public(self.execution.result), _EXCERPT)
         return excerpts.fenced([*self._given(), *result])
 
     def _given(self) -> list[str]:
         """The command, where the title does not say all of it; of a tool that is not known, its arguments."""
-        action, most = self.action, self.settings.argument_chars
+        action = self.action
         if action.command:
             command = excerpts.public(action.command)
             is_said = "\n" not in command.strip() and len(command) <= _SAID
-            return [] if is_said else [f"$ {line}" for line in excerpts.lines_of(command, most)]
+            return [] if is_said else [f"$ {line}" for line in excerpts.lines_of(command, _ARGUMENTS)]
         if action.kind != "other":
             return []
         spelled = "\n".join(
             f"{key} = {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, default=repr)}"
             for key, v in self.execution.arguments.items()
         )
-        return excerpts.lines_of(excerpts.public(spelled), most)
+        return excerpts.lines_of(excerpts.public(spelled), _ARGUMENTS)
 
 
 def _flat(text: str) -> str:

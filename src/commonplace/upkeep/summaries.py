@@ -57,9 +57,11 @@ NAMES: Mapping[Language, str] = {
     "zh": "Chinese",
 }
 _WEIGHTS = ("request", "decisions", "open", "done", "learned")  # what matters most comes first
+WRITERS = ("*memory_write", "*remember", "*append_today", "*write_long_term")  # tools that write memory
+MIN_USER_TURNS, MAX_WORDS = 3, 200  # of a session that is worth a summary, of a summary
 REQUEST_WORDS, MOST_SENTENCES = 50, 8  # of an extract, of a part
-_LOOKED_AT = 20_000  # characters of a turn, or of a part of it between code: far more than is shown
-_ROOM = 6  # tokens that a word may take in any script, JSON and the model's thoughts included
+# Characters of a turn, or of a part of it between code; tokens of a word in any script, with thoughts.
+_LOOKED_AT, _ROOM = 20_000, 6
 _TEXT = {"type": "string"}
 _LIST = {"type": "array", "items": _TEXT}
 _PARTS = ("request", "done", "decisions", "learned", "open")
@@ -223,8 +225,7 @@ class Summarizer:
         if size == mark.size and not mark.writing:
             return False
         # One that no program holds open says by its silence that it rests.
-        rests = datetime.now().timestamp() - written_at >= self.settings.idle_s
-        return mark.held or mark.over or rests
+        return mark.held or mark.over or datetime.now().timestamp() - written_at >= self.settings.idle_s
 
     # --- one session ------------------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ class Summarizer:
         stretch = turns[mark.done :]
         requests = _user_turns(stretch)
         done = None
-        if requests and (by_hand or requests >= self.settings.min_user_turns):
+        if requests and (by_hand or requests >= MIN_USER_TURNS):
             drafted = self._draft(mark, stretch)
             if drafted.trouble:
                 logger.warning("session %s: summed up without a model (%s)", session, drafted.trouble)
@@ -499,13 +500,13 @@ def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: P
         summary = dialogue.unframed(_labelled(earlier, language)).replace("\n- ", f"\n{EARLIER} ")
         so_far = f"{EARLIER} {summary}\n" if earlier else ""
         text = so_far + dialogue.written(clean, settings.max_tokens)
-        parts, trouble = _ask(text, clean, written(turns, settings.writers), language, llm, settings)
+        parts, trouble = _ask(text, clean, written(turns, WRITERS), language, llm, settings)
     if parts is None:
-        new = extract(clean, most := settings.max_words)
+        new = extract(clean, most := MAX_WORDS)
         done, decisions = joined([earlier.done, new.done]), joined([earlier.decisions, new.decisions])
         both = replace(earlier, done=_newest(done, most), decisions=_newest(decisions, most))
         parts = both if new.done or new.decisions else Parts()
-    return Draft(compose(parts, language, settings.max_words) if parts else "", language, trouble)
+    return Draft(compose(parts, language, MAX_WORDS) if parts else "", language, trouble)
 
 
 def _ask(
@@ -519,12 +520,12 @@ def _ask(
             break
     try:
         messages = prompting.load("summary").messages(
-            conversation="\n".join([text, *lines]), language=NAMES[language], words=str(settings.max_words)
+            conversation="\n".join([text, *lines]), language=NAMES[language], words=str(MAX_WORDS)
         )
         completion = llm.complete(
             messages,
             SCHEMA,
-            max_tokens=512 + _ROOM * settings.max_words,
+            max_tokens=512 + _ROOM * MAX_WORDS,
             deadline_s=settings.deadline_s,
             purpose=PURPOSE,
         )

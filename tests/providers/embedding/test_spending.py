@@ -63,7 +63,7 @@ def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
         "embedding.model": "text-embedding-3-small",
         "embedding.dimensions": apis.DIMENSIONS,
         "embedding.base_url": f"{server.url}/v1",
-        "embedding.key_file": str(tmp_path / "key"),
+        "embedding.key": str(tmp_path / "key"),
         "limits.deadline_s": 5,
     }
     for model in EMBEDDERS.made.values():
@@ -131,7 +131,8 @@ def test_no_number_of_threads_passes_a_cap(
     root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cap = 400
-    given = settings | {"embedding.max_tokens_a_day": cap, "embedding.cache_entries": 0}
+    monkeypatch.setattr("commonplace.providers.cache.VectorCache.find", lambda *_: {})
+    given = settings | {"embedding.max_tokens_a_day": cap}
     server.answer = lambda request: counted(request, tokens=10)  # of the 13 bytes of a question and some more
     with Memory.open(root, overrides=settings) as memory:
         memory.sync()

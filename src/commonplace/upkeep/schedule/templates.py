@@ -23,10 +23,11 @@ from commonplace.base.errors import ConfigError
 NAMES = ("systemd", "launchd", "cron")
 DEFAULT_TIME = "03:30"
 NICE = 10
-RESTART_S = 60  # after a watcher that failed
-LOG = "schedule.log"
+RESTART_S, LOG = 60, "schedule.log"  # after a watcher that failed; in the state
 # What decides where settings, caches and programs are found. Keys of providers are not among them.
-CARRIED = ("PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+CARRIED = (
+    "PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", paths.STATE_VARIABLE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def _job(
     if not root.isprintable():  # control characters, and bytes that are no UTF-8
         raise ConfigError("schedule", f"{paths.shown(root)} holds characters that no schedule can name")
     values = installation.environment(environ)
+    if named := values.get(paths.STATE_VARIABLE):
+        values = {**values, paths.STATE_VARIABLE: os.path.abspath(named)}
     carried = ((name, values.get(name, "")) for name in CARRIED)
     return Job(
         name=f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}{ending}",
