@@ -17,7 +17,7 @@ ADDED = {
     "linked": "stork",
 }
 SEARCHED = {"memory/inside": "tern", "coll/sub": "plover"}
-OURS = {".commonplace/x": "crane"}
+OURS = {".commonplace/old/x": "crane"}  # unknown files of `.commonplace/` are kept in there
 
 
 def vault(folder: Path, bird: str) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -76,15 +75,18 @@ def main(
     template: str, folder: str, stride: int, command: Sequence[str], next: Sequence[Sequence[str]]
 ) -> None:
     application()
+    sys.path.append(str(Path(__file__).parents[2]))  # this is a program, not a module
+    from tests.copies import Template
+
     found: dict[str, list[int]] = {}
     limit = 1
     while True:
         root = Path(folder) / str(limit)
-        shutil.copytree(template, root, symlinks=True)
+        Template(Path(template)).copied(root)
         codes = found[str(limit)] = [run(root, limit, command)]
         if codes[0] != -signal.SIGKILL:
             break
-        shutil.copytree(root, Path(folder) / f"{limit}.killed", symlinks=True)
+        Template(root).copied(Path(folder) / f"{limit}.killed")
         codes += [run(root, 0, following) for following in next]
         limit += stride
     print(json.dumps(found))

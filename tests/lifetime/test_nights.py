@@ -16,6 +16,7 @@ from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
 from commonplace.upkeep.consolidation import Consolidation, consolidate
 from commonplace.upkeep.rollup import rollup
+from tests.copies import Template
 from tests.lifetime import checks, generated
 from tests.lifetime.checks import ARCHIVE, MEMORY
 from tests.lifetime.planner import Planner
@@ -96,7 +97,7 @@ def begin(tmp_path: Path) -> Iterator[Lives]:
 def undone(life: Life, run: str, folder: Path) -> dict[str, bytes]:
     """Take back a night, and all after it, on a copy; return the files of the copy."""
     copy = folder / run
-    shutil.copytree(life.root, copy)
+    Template(life.root).copied(copy)
     with Memory.open(copy, overrides={"embedding.provider": "none"}) as memory:
         undo.undo(memory.workspace, run, since=True, settings=memory.settings.history)
     found = generated.tree(copy)
