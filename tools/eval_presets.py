@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.bench import evaluation, questions
 from commonplace.bench.evaluation import Options
@@ -24,7 +23,7 @@ from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure
 from commonplace.providers import opening
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from commonplace.search import fusion
 from commonplace.search.ranking import RankSettings
 from commonplace.types import Note, Passage, Section
@@ -59,7 +58,7 @@ def every_script(settings: Settings, folder: Path) -> Embedder | None:
     """Return the model of the settings as one for every script; None without a model."""
     if settings.embedding.provider == "none":
         return None
-    models = opening.models(settings.embedding, Accounts(paths.Workspace(folder), folder))
+    models = opening.models(settings.embedding, Ledger(folder / "ledger.sqlite"))
     return next((EveryScript(model) for model in models if not isinstance(model, str)), None)
 
 

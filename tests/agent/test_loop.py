@@ -9,8 +9,7 @@ import pytest
 
 from commonplace.agent import loop as loops
 from commonplace.agent.tools import Answer, Tool
-from commonplace.providers.fake import FakeModel
-from commonplace.providers.llm.client import Client
+from commonplace.providers import opening
 from commonplace.transcripts.session import Transcript
 from tests.agent.model_server import Model, Say, call, last, text
 from tests.agent.talking import TEA, Begin, aside, note, wait_for
@@ -115,14 +114,6 @@ def test_a_model_that_calls_tools_for_ever_is_stopped(
     assert loop.respond("And now?").text == "Fine."
 
 
-def test_a_model_without_tools_still_gets_the_recall(begin: Begin) -> None:
-    model = FakeModel(["White tea."])
-    model.calls_tools = False  # type: ignore[attr-defined]
-    assert begin(llm=Client(model)).respond("Which tea after lunch?").text == "White tea."
-    assert model.requests[0].tools == ()
-    assert TEA in model.requests[0].messages[-1].content
-
-
 def test_tools_of_the_host_are_offered_too(begin: Begin, model: Model) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     clock = Tool("clock", "Tell the time.", schema, lambda memory, given, caller: Answer("ten past ten"))
@@ -151,6 +142,7 @@ def test_a_failing_provider_leaves_the_message_and_the_session(
     assert match in reply.error
     assert "\n" not in reply.error
     assert reply.text == ""
+    opening.breaker().reset()
     model.rule = lambda asked: Say("White tea.")
     assert loop.respond("Please.").text == "White tea."
     assert last(model.chats[-1]).endswith("Which tea after lunch?\n\nPlease.")  # two in a row are one

@@ -61,16 +61,11 @@ def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: 
     assert kept["bytes"] >= Path(vectors.path).stat().st_size
     assert kept["oldest"] == asked["oldest"] == time.strftime("%Y-%m-%d")
     assert (asked["entries"], asked["models"]) == (2, {"模型-8b": 2})
-    assert asked["limit"] == "at most 64 MB and 30 days"
+    assert asked["limit"] == "at most 10,000 entries and 30 days"
     lines = run("cache", "stats").stdout.splitlines()
     assert lines[0].startswith("vectors  5 in ")
     assert lines[3].split() == ["model", "openai/text-embedding-3-small", "3"]
     assert run("cache", "stats", "--answers").stdout.startswith("answers  2 in ")
-
-
-def test_the_limit_is_that_of_the_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_EMBEDDING_CACHE_ENTRIES", "1")
-    assert "at most 1 entry" in run("cache", "stats").stdout
 
 
 def test_one_of_the_two_is_cleared(run: Run, vectors: VectorCache, answers: AnswerCache) -> None:

@@ -11,14 +11,14 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs import open_ledger
+from commonplace.providers.costs import Ledger
 from tests.cli.conftest import Run
 
 
 @pytest.fixture
 def spent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ledger with calls of today and of ten days ago."""
-    ledger = open_ledger(Workspace(workspace))
+    ledger = Ledger.of(Workspace(workspace))
     ledger.record("summary", "openai", "gpt-4.1-mini", 120_000, 8_000)
     ledger.record("summary", "openai", "gpt-4.1-mini", 0, outcome="failed")
     ledger.record("expand", "openai", "gpt-4.1-mini", 900, 80, cached=True)

@@ -12,13 +12,13 @@ from commonplace.base import snapshot
 from commonplace.base.paths import Workspace, user_cache_dir
 from commonplace.diagnosis import stores
 from commonplace.providers.cache import VectorCache
-from commonplace.providers.costs import open_ledger
+from commonplace.providers.costs import Ledger
 from tests.diagnosis.conftest import Present, by_check, states
 
 
 @pytest.fixture
 def ledger(indexed: Path) -> Path:
-    opened = open_ledger(Workspace(indexed))
+    opened = Ledger.of(Workspace(indexed))
     opened.record("test", "openai", "gpt-4.1-mini", 10)
     opened.close()
     return Workspace(indexed).ledger
@@ -46,7 +46,7 @@ def test_a_ledger_that_is_not(case: Present, ledger: Path) -> None:
 
 
 def test_a_ledger_in_use(case: Present, ledger: Path, indexed: Path) -> None:
-    opened = open_ledger(Workspace(indexed))
+    opened = Ledger.of(Workspace(indexed))
     opened.record("test", "openai", "gpt-4.1-mini", 10)
     assert Path(f"{ledger}-wal").exists()
     assert states(stores.ledger(case())) == {"stores.ledger": "ok"}

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded
 from commonplace.providers import costs as budgets
-from commonplace.providers.costs import NANO, Budget, Caps, Ledger
+from commonplace.providers.costs import NANO, Budget, Ledger
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.providers.llm.client import Client
@@ -27,7 +27,7 @@ from pathlib import Path
 from concurrent.futures import ThreadPoolExecutor
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.providers.llm.base import Completion, Message
-from commonplace.providers.costs import Budget, Caps
+from commonplace.providers.costs import Budget
 from commonplace.providers.llm.client import Client
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.costs import Ledger
@@ -48,7 +48,7 @@ def call(number):
         return 0
 
 ledger = Ledger(Path(sys.argv[1]))
-client = Client(FakeModel(answer), budget=Budget(ledger, Caps(tokens_a_day=int(sys.argv[2])), "one run"))
+client = Client(FakeModel(answer), budget=Budget(ledger, max_tokens_a_day=int(sys.argv[2])))
 with ThreadPoolExecutor(8) as pool:
     print(sum(pool.map(call, range(60))))
 """
@@ -84,7 +84,7 @@ def test_no_number_of_threads_and_processes_passes_a_cap(tmp_path: Path) -> None
 
 def test_threads_do_not_pass_a_cap_on_money(ledger: Ledger) -> None:
     # A call costs $0.0003 at most and $0.0002 in fact.
-    budget = Budget(ledger, Caps(dollars_a_run=0.005))
+    budget = Budget(ledger, max_dollars_a_day=0.005)
 
     def call(number: int) -> bool:
         try:
@@ -92,7 +92,7 @@ def test_threads_do_not_pass_a_cap_on_money(ledger: Ledger) -> None:
         except BudgetExceeded:
             return False
         time.sleep(0.002)
-        ledger.record("x", "fake", "fake", 100, 50, run=budget.run, reservation=reserved)
+        ledger.record("x", "fake", "fake", 100, 50, reservation=reserved)
         return True
 
     with ThreadPoolExecutor(8) as pool:
@@ -102,7 +102,7 @@ def test_threads_do_not_pass_a_cap_on_money(ledger: Ledger) -> None:
 
 
 def test_a_cap_in_the_way_says_so(ledger: Ledger) -> None:
-    budget = Budget(ledger, Caps(tokens_a_day=1000))
+    budget = Budget(ledger, max_tokens_a_day=1000)
     ledger.record("x", "fake", "fake", 600, 300)
     with pytest.raises(BudgetExceeded) as caught:
         budget.reserve(101, 0, 10)
@@ -116,43 +116,33 @@ def test_a_cap_in_the_way_says_so(ledger: Ledger) -> None:
 
 
 def test_a_cap_on_money_in_the_way(ledger: Ledger) -> None:
-    budget = Budget(ledger, Caps(dollars_a_day=0.01))
+    budget = Budget(ledger, max_dollars_a_day=0.01)
     with pytest.raises(
         BudgetExceeded, match=r"\$0\.0000 of \$0\.01 is taken and this call may need \$0\.0200"
     ):
         budget.reserve(1, NANO // 50, 10)
 
 
-def test_runs_are_counted_apart_and_days_together(ledger: Ledger) -> None:
-    one, other = (Budget(ledger, Caps(tokens_a_run=100, tokens_a_day=150)) for _ in range(2))
-    one.reserve(100, 0, 10)
-    with pytest.raises(BudgetExceeded, match=r"max_tokens_a_run.*split the work"):
-        one.reserve(1, 0, 10)
-    other.reserve(50, 0, 10)
-    with pytest.raises(BudgetExceeded, match="max_tokens_a_day"):
-        other.reserve(1, 0, 10)
-
-
 def test_what_was_taken_yesterday_is_no_matter_today(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.record("x", "fake", "fake", 1000)
     monkeypatch.setattr(budgets.clock, "began", lambda day: time.time() + 1)
-    Budget(ledger, Caps(tokens_a_day=1000)).reserve(1000, 0, 10)
+    Budget(ledger, max_tokens_a_day=1000).reserve(1000, 0, 10)
 
 
 def test_what_the_cache_answered_is_not_counted(ledger: Ledger) -> None:
     ledger.record("x", "fake", "fake", 1000, cached=True)
-    Budget(ledger, Caps(tokens_a_day=1000)).reserve(1000, 0, 10)
+    Budget(ledger, max_tokens_a_day=1000).reserve(1000, 0, 10)
 
 
 def test_what_a_dead_process_reserved_expires(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import os, sys; from pathlib import Path; from commonplace.providers.costs import Ledger;"
-        "from commonplace.providers.costs import Budget, Caps;"
-        "Budget(Ledger(Path(sys.argv[1])), Caps(tokens_a_day=100)).reserve(100, 0, 0.2); os._exit(9)"
+        "from commonplace.providers.costs import Budget;"
+        "Budget(Ledger(Path(sys.argv[1])), max_tokens_a_day=100).reserve(100, 0, 0.2); os._exit(9)"
     )
     path = ledger.database.path
     subprocess.run([sys.executable, "-c", code, str(path)], env=environment(), check=False)
-    budget = Budget(ledger, Caps(tokens_a_day=100))
+    budget = Budget(ledger, max_tokens_a_day=100)
     with pytest.raises(BudgetExceeded):
         budget.reserve(1, 0, 1)
     later = time.time() + 0.2 + budgets.GRACE_S
@@ -162,18 +152,18 @@ def test_what_a_dead_process_reserved_expires(ledger: Ledger, monkeypatch: pytes
 
 def test_without_caps_nothing_is_reserved(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    assert Budget(ledger, Caps()).reserve(10**9, None, 10) is None
+    assert Budget(ledger).reserve(10**9, None, 10) is None
     assert not ledger.database.path.exists()
 
 
 def test_a_cap_of_nothing_allows_nothing(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded):
-        Budget(ledger, Caps(tokens_a_day=0)).reserve(1, 0, 1)
+        Budget(ledger, max_tokens_a_day=0).reserve(1, 0, 1)
 
 
 def test_with_a_cap_on_money_an_unknown_price_is_refused(ledger: Ledger) -> None:
     model = FakeModel(["x"], name="of unknown price")
-    client = Client(model, budget=Budget(ledger, Caps(dollars_a_day=5)))
+    client = Client(model, budget=Budget(ledger, max_dollars_a_day=5))
     with pytest.raises(BudgetExceeded, match=r"fake/of unknown price is not known; put it into prices\.toml"):
         client.complete([Message("user", "x")])
     assert model.requests == []
@@ -186,7 +176,7 @@ def test_a_call_that_would_pass_the_cap_is_not_made(tmp_path: Path) -> None:
         return Completion("x", "fake", 50, 50)
 
     model = FakeModel(answer)
-    client = Client(model, budget=Budget(ledger, Caps(tokens_a_day=400)))
+    client = Client(model, budget=Budget(ledger, max_tokens_a_day=400))
     for _ in range(3):
         client.complete([Message("user", "x")], max_tokens=100)
     with pytest.raises(BudgetExceeded):

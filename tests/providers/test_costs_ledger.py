@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs import Costs, Ledger, open_ledger
+from commonplace.providers.costs import Costs, Ledger
 from tests.cli.conftest import environment
 
 WRITER = """
@@ -72,7 +72,7 @@ def test_a_damaged_ledger_says_what_to_do(tmp_path: Path) -> None:
 
 def test_it_lies_in_the_state_and_nothing_in_the_workspace(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
-    ledger = open_ledger(workspace)
+    ledger = Ledger.of(workspace)
     ledger.record("x", "fake", "fake", 1)
     assert list(tmp_path.iterdir()) == []
     assert workspace.ledger.exists()

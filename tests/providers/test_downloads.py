@@ -1,17 +1,13 @@
-"""Models fetched on purpose: from a hub on loopback, and by an Ollama server; stopped, broken off, refused."""
+"""Models fetched on purpose: from a hub on loopback; stopped, broken off, refused."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,9 +16,8 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import downloads, fastembed
 from commonplace.providers.catalog import Spec
-from commonplace.providers.downloads import OllamaServer
 from commonplace.providers.fastembed import load
-from tests.providers.server import Reply, Request, Server, serving
+from tests.providers.server import Reply, Request, serving
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
@@ -123,6 +118,8 @@ def test_ctrl_c_ends_it_at_once_and_another_attempt_mends_it(
 def test_other_providers_have_nothing_to_fetch() -> None:
     with pytest.raises(ConfigError, match="not those of openai"):
         downloads.fetch(Spec("openai", "text-embedding-3-small"), Heard())
+    with pytest.raises(ConfigError, match="`ollama pull bge-m3` fetches it"):
+        downloads.fetch(Spec("ollama", "bge-m3"), Heard())
     assert not downloads.is_missing(Spec("openai"))
 
 
@@ -134,92 +131,6 @@ def test_a_folder_counts_what_it_links_to_once(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"x" * 11)
     assert downloads.size_of(tmp_path) == 111
     assert downloads.size_of(tmp_path / "nowhere") == 0
-
-
-# --- an Ollama server ---------------------------------------------------------------------------------
-
-LAYERS = [
-    {"status": "pulling manifest"},
-    {"status": "pulling aaa", "digest": "sha256:aaa", "total": 900, "completed": 300},
-    {"status": "pulling bbb", "digest": "sha256:bbb", "total": 100},
-    {"status": "pulling aaa", "digest": "sha256:aaa", "total": 900, "completed": 900},
-    {"status": "verifying sha256 digest"},
-    {"status": "success"},
-]
-TAGS = {
-    "models": [
-        {"name": "bge-m3:latest", "size": 1_157_672_605},
-        {"name": "odd:latest"},
-    ]
-}
-
-
-def lines(steps: list[dict[str, object]]) -> Reply:
-    body = b"".join(json.dumps(step).encode() + b"\n" for step in steps)
-    return Reply(body, headers={"Content-Type": "application/x-ndjson"})
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as running:
-        running.answer = lambda request: Reply(TAGS) if request.path == "/api/tags" else lines(LAYERS)
-        yield running
-
-
-def test_the_server_fetches_and_tells_how_far_it_is(server: Server) -> None:
-    heard = Heard()
-    found = downloads.fetch(Spec("ollama", "bge-m3", base_url=server.url), heard)
-    assert found == ("bge-m3:latest", server.url, 1_157_672_605, False)
-    assert heard.steps == [(300, 900), (300, 1000), (900, 1000)]
-    assert [(r.method, r.path) for r in server.requests] == [("POST", "/api/pull"), ("GET", "/api/tags")]
-    assert server.requests[0].json == {"model": "bge-m3", "stream": True}
-    assert "authorization" not in server.requests[0].headers
-
-
-def test_progress_is_told_while_it_comes(server: Server) -> None:
-    """Not when the answer is complete: it may take an hour."""
-    server.script = [Reply(lines(LAYERS).content, drip_s=0.002)]
-    moments: list[float] = []
-    with closing(OllamaServer(server.url)) as ollama:
-        ollama.pull("bge-m3", lambda done, total: moments.append(time.perf_counter()))
-    assert moments[-1] > moments[0]
-    assert moments[-1] - moments[0] > 0.05, "a step is told when its line has come"
-
-
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        (
-            lines([{"error": "pull model manifest: file does not exist"}]),
-            "pull model manifest: file does not",
-        ),
-        (lines(LAYERS[:3]), "broke off"),
-        (Reply({"error": "invalid model name"}, 400), "HTTP 400: invalid model name"),
-        (Reply(b"<html>no</html>"), "does not speak Ollama's language"),
-        (lines([]), "broke off"),
-    ],
-)
-def test_what_goes_wrong_is_one_line(server: Server, reply: Reply, told: str) -> None:
-    server.script = [reply]
-    with closing(OllamaServer(server.url)) as ollama, pytest.raises(ProviderError) as caught:
-        ollama.pull("nobody", Heard())
-    assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_connection_that_breaks_off_is_told(server: Server) -> None:
-    server.script = [Reply(lines(LAYERS).content, cut=150)]
-    told = pytest.raises(ProviderError, match=r"cannot be reached .*ollama serve")
-    with closing(OllamaServer(server.url)) as ollama, told:
-        ollama.pull("bge-m3", Heard())
-
-
-def test_models_are_listed_with_what_is_told_of_them(server: Server) -> None:
-    with closing(OllamaServer(f"{server.url}/v1")) as ollama:
-        assert ollama.models() == {"bge-m3:latest": 1_157_672_605, "odd:latest": 0}
-        server.answer = lambda request: Reply({"models": "none"})
-        with pytest.raises(ProviderError, match="lists no models"):
-            ollama.models()
 
 
 def test_folders_that_vanish_while_they_are_measured_count_as_empty(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs import Accounts, Budget, Caps, Ledger, Prices
+from commonplace.providers.costs import Budget, Ledger, Prices
 from commonplace.providers.guard import Guard
 from commonplace.providers.refusals import Unanswered
 
 
-def meter(ledger: Ledger, caps: Caps | None = None) -> Guard[str, bytes]:
-    return Guard("fake", "fake", budget=Budget(ledger, caps or Caps(), "run", "embedding"))
+def meter(ledger: Ledger, cap: int | None = None) -> Guard[str, bytes]:
+    return Guard("fake", "fake", budget=Budget(ledger, "embedding", cap))
 
 
 def rows(ledger: Ledger) -> list[tuple[object, ...]]:
@@ -58,7 +58,7 @@ def test_what_nobody_counted_is_about_that(ledger: Ledger) -> None:
 def test_a_call_that_fails_is_recorded(
     ledger: Ledger, error: BaseException, tokens: int, outcome: str
 ) -> None:
-    with pytest.raises(type(error)), meter(ledger, Caps(1000)).request("embed", 100, 400, 5):
+    with pytest.raises(type(error)), meter(ledger, 1000).request("embed", 100, 400, 5):
         raise error
     assert rows(ledger) == [("embedding", "embed", tokens, tokens * 1000, 0, outcome)]
     assert reserved(ledger) == 0
@@ -72,25 +72,25 @@ def test_what_came_back_and_was_no_good_was_paid_for(ledger: Ledger) -> None:
 
 
 def test_nothing_is_asked_beyond_a_cap(ledger: Ledger) -> None:
-    metered = meter(ledger, Caps(tokens_a_run=500))
+    metered = meter(ledger, 500)
     with metered.request("embed", 100, 400, 5) as call:
         call.tokens = 110
-    with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_run"):
+    with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_day"):
         metered.request("embed", 100, 400, 5).__enter__()
     assert len(rows(ledger)) == 1
 
 
 def test_language_models_have_caps_of_their_own(ledger: Ledger) -> None:
-    ledger.record("expand", "fake", "fake", 10_000, 10_000, run="run")
-    with meter(ledger, Caps(tokens_a_day=500, tokens_a_run=500)).request("embed", 100, 400, 5):
+    ledger.record("expand", "fake", "fake", 10_000, 10_000)
+    with meter(ledger, 500).request("embed", 100, 400, 5):
         pass
-    Budget(ledger, Caps(tokens_a_day=20_500), "run").reserve(500, 0, 5)
+    Budget(ledger, max_tokens_a_day=20_500).reserve(500, 0, 5)
     with pytest.raises(BudgetExceeded):
-        Budget(ledger, Caps(tokens_a_day=20_500), "run").reserve(500, 0, 5)
+        Budget(ledger, max_tokens_a_day=20_500).reserve(500, 0, 5)
 
 
 def test_a_cap_holds_however_many_ask(ledger: Ledger) -> None:
-    metered = meter(ledger, Caps(tokens_a_day=2000))
+    metered = meter(ledger, 2000)
 
     def ask(_: int) -> bool:
         try:
@@ -110,14 +110,14 @@ def test_nothing_is_spent_that_cannot_be_written_down(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").mkdir()  # no file can be there
     broken = Ledger(tmp_path / "ledger.sqlite", Prices(frozenset(), {}, {}))
     with pytest.raises(ProviderError, match="costs cannot be recorded"):
-        meter(broken, Caps(1000)).request("embed", 1, 4, 5).__enter__()
+        meter(broken, 1000).request("embed", 1, 4, 5).__enter__()
 
 
 def test_accounts_open_one_ledger_and_only_when_something_is_metered(tmp_path: Path) -> None:
     from commonplace.config import load
 
     workspace = Workspace(tmp_path)
-    accounts = Accounts(workspace)
+    accounts = Ledger.of(workspace)
     accounts.close()
     assert not workspace.ledger.exists()
     budget = accounts.budget("embedding", load(tmp_path).embedding)

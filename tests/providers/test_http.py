@@ -150,22 +150,6 @@ def test_nobody_there() -> None:
     assert not error.permanent
 
 
-def test_a_server_is_looked_for_longer_once_it_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "REACH_S", 0.001)
-    pauses: list[float] = []
-    monkeypatch.setattr(Deadline, "pause", lambda deadline, seconds: pauses.append(seconds))
-    with serving() as running:
-        endpoint = Endpoint("acme", running.url)
-        running.answer = lambda request: Reply({})
-        endpoint.get("x", Deadline(600))
-        endpoint.close()
-    for found, most in ((Endpoint("acme", running.url), 0), (endpoint, attempts.ATTEMPTS - 1)):
-        with pytest.raises(refusals.Unreachable):
-            found.get("x", Deadline(600))
-        assert len(pauses) == most
-        found.close()
-
-
 @pytest.mark.parametrize(
     "location", ["http://127.0.0.1:1/v2", "https://evil.example/steal", "/v2", "//x", ""]
 )

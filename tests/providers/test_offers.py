@@ -47,14 +47,15 @@ def test_every_suggestion_is_in_the_table() -> None:
 
 def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:
     server.answer = lambda request: Reply(
-        {"models": [{"name": "bge-m3:latest", "size": 5}, {"name": "qwen3:8b", "size": 7}]}
+        {"object": "list", "data": [{"id": "bge-m3:latest"}, {"id": "qwen3:8b"}]}
     )
     found = downloads.offers(Spec("ollama", base_url=server.url))
-    assert [(one.model, one.here, one.suggested, one.bytes) for one in found] == [
-        ("bge-m3", True, True, 5),
-        ("nomic-embed-text", False, True, 0),
-        ("qwen3:8b", True, False, 7),
+    assert [(one.model, one.here, one.suggested) for one in found] == [
+        ("bge-m3", True, True),
+        ("nomic-embed-text", False, True),
+        ("qwen3:8b", True, False),
     ]
+    assert server.requests[0].path == "/v1/models"
     assert found[0].dimensions == 1024
     assert found[2].about == "", "of a model that nobody knows no languages are told"
 

@@ -15,7 +15,6 @@ from commonplace.providers.catalog import LLMS, Provider, Spec
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Message
 from commonplace.providers.opening import open_llm
-from commonplace.redaction.redact import holds_secret
 
 ROW = Provider("mine", "tests.providers.test_opening_llm:make", "a provider that another package brings")
 
@@ -65,8 +64,8 @@ def test_no_provider_no_model_and_no_file(tmp_path: Path) -> None:
 
 
 def test_settings_come_through(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, provider="fake", max_tokens_a_run=600)
-    one, other = (open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret) for _ in range(2))
+    chosen = settings(tmp_path, provider="fake", max_tokens_a_day=600)
+    one, other = (open_llm(Workspace(tmp_path), chosen) for _ in range(2))
     assert one is not None
     assert other is not None
     question = [Message("user", "hello")]
@@ -80,15 +79,15 @@ def test_settings_come_through(tmp_path: Path) -> None:
 
 def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
     chosen = settings(tmp_path, provider="fake", cache=False)
-    llm = open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret)
+    llm = open_llm(Workspace(tmp_path), chosen)
     assert llm is not None
     llm.complete([Message("user", "hello")])
     assert not llm.complete([Message("user", "hello")]).cached
     assert not (paths.user_cache_dir() / "answers.sqlite").exists()
 
 
-def test_who_cannot_tell_a_secret_keeps_no_answer(tmp_path: Path) -> None:
-    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"))
+def test_no_answer_of_a_conversation_is_kept(tmp_path: Path) -> None:
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"), cached=False)
     assert llm is not None
     llm.complete([Message("user", "hello")])
     assert not llm.complete([Message("user", "hello")]).cached
@@ -96,7 +95,7 @@ def test_who_cannot_tell_a_secret_keeps_no_answer(tmp_path: Path) -> None:
 
 
 def test_an_answer_with_a_secret_is_given_and_not_kept(tmp_path: Path) -> None:
-    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"), holds_secret=holds_secret)
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"))
     assert llm is not None
     for question, kept in (("the key is " + "ghp_" + "a1B2" * 9, False), ("no key at all", True)):
         assert llm.complete([Message("user", question)]).text == question  # the fake says it again

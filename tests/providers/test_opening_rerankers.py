@@ -12,7 +12,7 @@ from commonplace.base.errors import BudgetExceeded, ConfigError, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
 from commonplace.providers import opening
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from commonplace.providers.fake import FakeReranker
 from commonplace.providers.reranking import GuardedReranker
 from tests.providers.reranking import apis
@@ -47,14 +47,14 @@ def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
 
 
 @pytest.fixture
-def accounts(settings: Callable[..., Settings], tmp_path: Path) -> Iterator[Accounts]:
-    made = Accounts(Workspace(tmp_path))
+def accounts(settings: Callable[..., Settings], tmp_path: Path) -> Iterator[Ledger]:
+    made = Ledger.of(Workspace(tmp_path))
     yield made
     made.close()
 
 
 @pytest.fixture
-def reopen(settings: Callable[..., Settings], accounts: Accounts) -> Open:
+def reopen(settings: Callable[..., Settings], accounts: Ledger) -> Open:
     def build(**fields: object) -> GuardedReranker:
         made = opening.open_reranker(settings(**fields), accounts)
         assert made is not None
@@ -63,9 +63,9 @@ def reopen(settings: Callable[..., Settings], accounts: Accounts) -> Open:
     return build
 
 
-def rows(accounts: Accounts) -> list[tuple[object, ...]]:
+def rows(accounts: Ledger) -> list[tuple[object, ...]]:
     columns = "kind, purpose, provider, model, tokens_in, cost, cached, outcome"
-    with accounts.ledger().database.reading() as connection:
+    with accounts.database.reading() as connection:
         return list(connection.execute(f"SELECT {columns} FROM calls ORDER BY id"))
 
 
@@ -73,9 +73,7 @@ def test_nothing_is_set_and_nothing_is_made(tmp_path: Path) -> None:
     assert opening.open_reranker(config.load(tmp_path)) is None
 
 
-def test_scores_are_recorded_and_known_the_next_time(
-    reopen: Open, server: Server, accounts: Accounts
-) -> None:
+def test_scores_are_recorded_and_known_the_next_time(reopen: Open, server: Server, accounts: Ledger) -> None:
     reranker = reopen()
     assert reranker.name == "voyage:rerank-2.5"
     wanted = [apis.chance(QUESTION, text) for text in TEXTS]
@@ -106,7 +104,7 @@ def test_another_model_or_address_has_other_scores(reopen: Open, server: Server)
     assert [request.json["model"] for request in server.requests] == ["rerank-2.5", "rerank-2.5-lite"]
 
 
-def test_a_cap_is_held(reopen: Open, server: Server, accounts: Accounts) -> None:
+def test_a_cap_is_held(reopen: Open, server: Server, accounts: Ledger) -> None:
     with pytest.raises(BudgetExceeded, match=r"reranking\.max_tokens_a_day: 0 of 20 tokens are taken"):
         reopen(max_tokens_a_day=20).score(QUESTION, TEXTS)
     assert server.requests == []
@@ -118,13 +116,13 @@ def test_a_cap_is_held(reopen: Open, server: Server, accounts: Accounts) -> None
     assert [row[7] for row in rows(accounts)] == ["ok"]
 
 
-def test_what_embedding_took_does_not_count(reopen: Open, accounts: Accounts) -> None:
-    accounts.ledger().record("embed", "voyage", "voyage-4", 5000, kind="embedding")
+def test_what_embedding_took_does_not_count(reopen: Open, accounts: Ledger) -> None:
+    accounts.record("embed", "voyage", "voyage-4", 5000, kind="embedding")
     assert len(reopen(max_tokens_a_day=200).score(QUESTION, TEXTS)) == 2
 
 
 def test_a_failure_for_good_is_remembered_by_everybody(
-    reopen: Open, server: Server, accounts: Accounts
+    reopen: Open, server: Server, accounts: Ledger
 ) -> None:
     server.answer = lambda request: Reply({"detail": f"Provided API key {apis.KEY} is invalid"}, 401)
     with pytest.raises(ProviderError, match="voyage: HTTP 401"):

@@ -15,7 +15,7 @@ from commonplace.config.credentials import Secret
 from commonplace.config.settings import Embedding
 from commonplace.providers import opening, probe
 from commonplace.providers.catalog import Spec
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from tests.providers.embedding.apis import DIMENSIONS, KEY, compatible, ollama, openai
 from tests.providers.server import Reply, Server, serving
 
@@ -94,14 +94,14 @@ def test_a_model_in_this_process_is_never_left_alone(tmp_path: Path) -> None:
 def test_trials_are_recorded_as_such_and_capped(server: Server, tmp_path: Path) -> None:
     server.answer = openai
     told = settings(tmp_path, max_tokens_a_day=500)
-    accounts = Accounts(Workspace(tmp_path))
+    accounts = Ledger.of(Workspace(tmp_path))
     assert probe.embedder(spec(server), told, accounts).answered
     from commonplace.providers import costs
 
-    (row,) = costs.open_ledger(Workspace(tmp_path)).costs()
+    (row,) = costs.Ledger.of(Workspace(tmp_path)).costs()
     assert (row.name, row.calls) == ("test", 2)
     capped = settings(tmp_path, max_tokens_a_day=3)
-    refused = probe.embedder(spec(server), capped, Accounts(Workspace(tmp_path)))
+    refused = probe.embedder(spec(server), capped, Ledger.of(Workspace(tmp_path)))
     assert "max_tokens_a_day" in refused.trouble
     assert len(server.requests) == 2
     assert opening.breaker().opened() == []
@@ -109,7 +109,7 @@ def test_trials_are_recorded_as_such_and_capped(server: Server, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("status", "remedy"),
-    [(404, "fetch ollama/bge-m3"), (400, "")],
+    [(404, "ollama pull bge-m3"), (400, "")],
 )
 def test_what_an_ollama_server_lacks_is_named(
     server: Server, tmp_path: Path, status: int, remedy: str

@@ -39,7 +39,7 @@ def test_each_trial_is_a_call_that_is_recorded_and_not_cached(
         assert (found.answered, found.provider, found.model) == (True, "compatible", "test-model")
         assert (found.tokens_in, found.tokens_out) == (19, 10)
     assert len(server.requests) == 2
-    (row,) = costs.open_ledger(Workspace(tmp_path)).costs()
+    (row,) = costs.Ledger.of(Workspace(tmp_path)).costs()
     assert (row.name, row.calls, row.cached) == ("test", 2, 0)
 
 
@@ -84,4 +84,4 @@ def test_an_ollama_model_that_is_not_there_is_fetched_by_a_command(
     lacking = told._replace(llm=told.llm._replace(provider="ollama", model="qwen3:8b"))
     found = probe.llm(Workspace(tmp_path), lacking)
     assert found is not None
-    assert found.remedy == "fetch ollama/qwen3:8b"
+    assert found.remedy == "ollama pull qwen3:8b"

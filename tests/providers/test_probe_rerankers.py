@@ -11,7 +11,7 @@ from commonplace import config
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
 from commonplace.providers import opening, probe
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 
@@ -36,8 +36,8 @@ def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
 
 
 @pytest.fixture
-def accounts(tmp_path: Path) -> Iterator[Accounts]:
-    made = Accounts(Workspace(tmp_path))
+def accounts(tmp_path: Path) -> Iterator[Ledger]:
+    made = Ledger.of(Workspace(tmp_path))
     yield made
     made.close()
 
@@ -46,14 +46,14 @@ def test_nothing_set_is_nothing_tried(tmp_path: Path) -> None:
     assert probe.reranker(config.load(tmp_path)) is None
 
 
-def test_the_best_of_three_texts_is_told(settings: Callable[..., Settings], accounts: Accounts) -> None:
+def test_the_best_of_three_texts_is_told(settings: Callable[..., Settings], accounts: Ledger) -> None:
     found = probe.reranker(settings(), accounts)
     assert found is not None
     wanted = [apis.chance(probe.QUESTION, text) for text in probe.TEXTS]
     assert found.scores == pytest.approx(wanted)
     assert found.best == max(probe.TEXTS, key=lambda text: apis.chance(probe.QUESTION, text))
     assert (found.provider, found.model, found.answered) == ("jina", "jina-reranker-v3", True)
-    (row,) = accounts.ledger().costs()
+    (row,) = accounts.costs()
     assert (row.name, row.calls, row.cached) == ("test", 1, 0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, LateInteraction, Readers
 
@@ -41,7 +41,7 @@ def readers(folder: Path) -> Callable[..., Readers]:
         settings = Memory.open(
             folder, overrides={k.replace("__", "."): v for k, v in overrides.items()}
         ).settings
-        return Readers(settings, lambda: Accounts(Workspace(folder)))
+        return Readers(settings, lambda: Ledger.of(Workspace(folder)))
 
     return make
 

@@ -93,7 +93,7 @@ def make(folder: Path) -> Path:
         memory.correct("No coffee after 14:00.", "No coffee after 13:00.", why="slept badly",
                        provenance=Provenance("agent", "scout"))  # fmt: skip
         memory.sync()
-        ledger = costs.open_ledger(memory.workspace)
+        ledger = costs.Ledger.of(memory.workspace)
         ledger.record("consolidate", "openai", "gpt-4.1-mini", 400_000, 25_000)
         ledger.close()
     return root

@@ -235,13 +235,10 @@ class ClientEvents:
     def language_model(self) -> Client | None:
         """Return the model that the settings name; None, and a line in the log, where there is none."""
         from commonplace.providers import opening
-        from commonplace.redaction.redact import holds_secret
 
         memory = self.memory
         try:
-            return opening.open_llm(
-                memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret
-            )
+            return opening.open_llm(memory.workspace, memory.settings)
         except CommonplaceError as error:
             _log(f"no language model: {error}")
             return None

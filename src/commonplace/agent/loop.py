@@ -97,7 +97,7 @@ class AgentLoop:
         offered = [*TOOLS, *([READ_FILE] if self._chat.read_files else []), *tools]
         self._toolbox = Toolbox(
             memory,
-            offered if llm.calls_tools else (),
+            offered,
             session=self.session,
             agent=agent,
             deadline_s=self._chat.tools_deadline_s,

@@ -53,7 +53,6 @@ WORDS: Mapping[str, str] = {
     "models.fetch": "fetch {0} first",
     "models.llm": "set llm.provider",
     "models.llm.named": "set llm.provider and llm.model, in `overrides` or in your own config.toml",
-    "models.pull": "fetch {0}",
     "models.use": "set embedding.provider to {0}",
     "notes": "a list of the notes has their paths",
     "restore": "restoring {0} puts {1} back",

@@ -45,7 +45,7 @@ def chat(
     """
     from commonplace import config
     from commonplace.memory import Memory
-    from commonplace.providers import opening, selection
+    from commonplace.providers import selection
     from commonplace.providers.opening import open_llm
 
     agent = session.agent(ctx)
@@ -54,7 +54,7 @@ def chat(
     memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=agent)
     ctx.call_on_close(memory.close)
     # No answer of a conversation is kept for others; the transcript has them anyway.
-    llm = open_llm(memory.workspace, memory.settings, breaker=opening.breaker())
+    llm = open_llm(memory.workspace, memory.settings, cached=False)
     if llm is None:
         raise NoModel("a chat")
     talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)

@@ -147,7 +147,7 @@ def _vectors(ctx: click.Context) -> Kept:
     cache = VectorCache()
     stats = cache.stats()
     cache.close()
-    limit = f"at most {render.count(stats.limit, 'entry')}".replace("entrys", "entries")
+    limit = f"at most {stats.limit:,} entries"
     models: dict[str, int] = {}
     for fingerprint, count in stats.models.items():
         name = model_of(fingerprint)
@@ -161,7 +161,7 @@ def _answers(ctx: click.Context) -> Kept:
     cache = AnswerCache()
     stats = cache.stats()
     cache.close()
-    limit = f"at most {screen.size(stats.limit)} and {stats.max_age_s / _DAY_S:.0f} days"
+    limit = f"at most {stats.limit:,} entries and {stats.max_age_s / _DAY_S:.0f} days"
     return Kept(
         "answers", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), stats.models
     )

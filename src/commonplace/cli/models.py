@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.memory import Memory
     from commonplace.providers.catalog import Provider
-    from commonplace.providers.costs import Accounts
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.downloads import Fetched, Offer
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
@@ -152,28 +152,20 @@ def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
 
 @command("pull")
 @click.argument("name", metavar="[PROVIDER/]MODEL")
-@click.pass_context
-def pull(ctx: click.Context, name: str) -> None:
-    """Fetch a model of fastembed (a reranker too), or (ollama/MODEL) let an Ollama server fetch one.
+def pull(name: str) -> None:
+    """Fetch a model of fastembed, a reranker too.
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
-    settings = session.settings_of(ctx)
     # The model of a provider, or one of fastembed's by itself.
     provider, _, model = name.partition("/")
     spec = Spec("fastembed", name)
     if provider in EMBEDDERS.rows:
         spec = Spec(provider, model or EMBEDDERS.rows[provider].model)
-    if provider == "ollama":
-        named = spec_of(f"ollama/{spec.model}", settings.embedding)
-        address = settings.llm.base_url if settings.llm.provider == "ollama" else ""
-        spec = named if named.base_url else Spec("ollama", spec.model, address)
     fetched = fetch(spec)
-    size = f"{screen.size(fetched.bytes)} " if fetched.bytes else ""
     done = "is there already:" if fetched.before else "fetched:"
-    where = "on" if "://" in fetched.place else "in"
-    place = screen.one_line(fetched.place)
-    session.write(f"{screen.one_line(fetched.model)} {done} {size}{where} {place}")
+    place = f"{screen.size(fetched.bytes)} in {screen.one_line(fetched.place)}"
+    session.write(f"{screen.one_line(fetched.model)} {done} {place}")
 
 
 @command("test")
@@ -243,7 +235,7 @@ def _try_language_model(root: Path, settings: Settings, name: str | None) -> Tri
 
 def _try_reranker(root: Path, settings: Settings) -> Trial:
     """Try the reranker that is set. Raises ConfigError where none is."""
-    with accounts(root) as opened:
+    with ledger(root) as opened:
         trial = probe.reranker(settings, opened)
     if trial is None:
         remedy = "`commonplace config set reranking.provider NAME` sets one"
@@ -253,7 +245,7 @@ def _try_reranker(root: Path, settings: Settings) -> Trial:
 
 def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
     """Try all models that are set, or just an embedding model that is named."""
-    with accounts(root) as opened:
+    with ledger(root) as opened:
         if name is not None:
             other = selection.select(name, settings.embedding)._replace(fallback=())
             return Trials(probe.embedders(other, opened, measure=True)[:1])
@@ -515,7 +507,7 @@ def _try(root: Path, chosen: Embedding) -> str:
     if downloads.is_missing(spec):
         fetched = fetch(spec)
         session.write(f"fetched {screen.size(fetched.bytes)} into {screen.one_line(fetched.place)}")
-    with accounts(root) as own:
+    with ledger(root) as own:
         tried = probe.embedder(spec, chosen, own)
     if tried.trouble:
         raise _refused("embedding", tried)
@@ -661,13 +653,13 @@ def llm_spec_of(provider: str, settings: Llm) -> Spec:
 
 
 @contextmanager
-def accounts(root: Path) -> Iterator[Accounts]:
+def ledger(root: Path) -> Iterator[Ledger]:
     """Lend what records and caps the calls of a trial."""
     from commonplace.base.paths import Workspace
-    from commonplace.providers.costs import Accounts
+    from commonplace.providers.costs import Ledger
 
-    with closing(Accounts(Workspace(root))) as ledger:
-        yield ledger
+    with closing(Ledger.of(Workspace(root))) as opened:
+        yield opened
 
 
 def try_llm(root: Path, settings: Settings) -> Trial | None:

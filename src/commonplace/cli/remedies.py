@@ -44,7 +44,6 @@ WORDS: Mapping[str, str] = {
     "models.fetch": "fetch it with `commonplace models pull {0}`",
     "models.llm": "`commonplace models use --llm` sets one",
     "models.llm.named": "set one with `commonplace models use --llm PROVIDER/MODEL`",
-    "models.pull": "commonplace models pull {0}",
     "models.use": "run `commonplace models use {0}`",
     "notes": "`commonplace ls` lists them",
     "restore": "`commonplace restore {0}` puts {1} back",

@@ -295,11 +295,9 @@ def settings_of(ctx: click.Context) -> Settings:
 
 def language_model(memory: Memory) -> Client | None:
     """Open the language model of the settings; answers that hold a secret are not kept."""
-    from commonplace.providers import opening
     from commonplace.providers.opening import open_llm
-    from commonplace.redaction.redact import holds_secret
 
-    return open_llm(memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret)
+    return open_llm(memory.workspace, memory.settings)
 
 
 def root_for_settings(ctx: click.Context) -> Path:

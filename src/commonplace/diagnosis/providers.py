@@ -21,7 +21,7 @@ from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
-from commonplace.providers.costs import Accounts
+from commonplace.providers.costs import Ledger
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 
@@ -63,8 +63,8 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
         return _left_alone(check, opened, first=first)
     if reason := _not_called(case, here=_stays_here(row, spec.base_url)):
         return Finding(check, "skipped", _uncalled(name, reason))
-    with _accounts(case) as accounts:
-        tried = probe.embedder(spec, settings, accounts)
+    with _ledger(case) as ledger:
+        tried = probe.embedder(spec, settings, ledger)
     with suppress(CommonplaceError):
         model: Any = EMBEDDERS.create(spec)
         if hasattr(model, "close"):  # another caller's next request opens new connections
@@ -142,8 +142,8 @@ def reranker(case: Case) -> Iterator[Finding]:
     elif reason := _not_called(case, here=here, recorded=by_llm):
         yield Finding(check, "skipped", _uncalled(name, reason))
     else:
-        with _accounts(case) as accounts:
-            tried = probe.reranker(case.settings, accounts)
+        with _ledger(case) as ledger:
+            tried = probe.reranker(case.settings, ledger)
         assert tried is not None
         if tried.answered:
             scores = "{model} scores three texts in {seconds:.1f} s"
@@ -153,8 +153,8 @@ def reranker(case: Case) -> Iterator[Finding]:
             yield Finding(check, "wrong", _silent(name, tried.trouble), own)
 
 
-def _accounts(case: Case) -> AbstractContextManager[Accounts | None]:
-    return nullcontext() if case.workspace is None else closing(Accounts(case.workspace))
+def _ledger(case: Case) -> AbstractContextManager[Ledger | None]:
+    return nullcontext() if case.workspace is None else closing(Ledger.of(case.workspace))
 
 
 def _tried(

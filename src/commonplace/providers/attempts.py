@@ -19,6 +19,7 @@ from commonplace.providers.refusals import Unanswered, Unreachable
 
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
+REACH_S = 1.5  # so that a server that is not there is reported within three seconds
 _TICK_S = 0.2  # how soon a reader notices that the deadline was brought forward
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -31,20 +32,20 @@ def repeated(
     *,
     longest_pause_s: float = LONGEST_PAUSE_S,
     resend: bool = True,
-    reach: Deadline | None = None,
 ) -> _Result:
     """Run work, again after a passing refusal, until it succeeds or time does not allow another attempt.
 
     Without `resend`, what was sent and not answered is not sent again: it may have been paid for. A server
-    that cannot be reached is tried until `reach`. Raises ProviderError.
+    that cannot be reached is tried for `REACH_S`. Raises ProviderError.
     """
+    reach = Deadline(min(REACH_S, deadline.left_s()))
     for attempt in range(1, attempts):
         try:
             return work()
         except ProviderError as error:
             wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, longest_pause_s)
             lost = isinstance(error, Unanswered) and not resend
-            until = reach if reach is not None and isinstance(error, Unreachable) else deadline
+            until = reach if isinstance(error, Unreachable) else deadline
             if error.permanent or lost or wait >= until.left_s():
                 raise
             deadline.pause(wait)

@@ -67,8 +67,10 @@ class Breaker:
             raise ProviderError(name.partition("#")[0], message, wait_s, permanent=bool(state.permanent))
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Count a failure, which may open the breaker."""
+        """Count a failure, which may open the breaker; one of a call while it is open changes nothing."""
         with self._lock:
+            if self.find(name) is not None:
+                return
             state = self._states.setdefault(name, _State())
             state.reason, state.on_trial, pause = str(error), False, PASSING_S
             if error.permanent:
@@ -94,12 +96,8 @@ class Breaker:
     def opened(self) -> list[Opened]:
         """Return the providers that are not asked now, by name."""
         with self._lock:
-            rows = sorted(self._states.items())
-            return [
-                Opened(name, state.until_s, state.reason, bool(state.permanent))
-                for name, state in rows
-                if state.until_s > self._clock()
-            ]
+            rows, now = sorted(self._states.items()), self._clock()
+        return [Opened(name, s.until_s, s.reason, bool(s.permanent)) for name, s in rows if s.until_s > now]
 
     def find(self, name: str) -> Opened | None:
         """Return a provider if it is not asked now."""
@@ -111,33 +109,13 @@ class Breaker:
             self._states.clear()
 
 
-class Insisting(Breaker):
-    """Lets every call of a user's trial through, and tells another breaker how it ends.
-
-    A provider that fails again does not have to wait longer for it.
-    """
-
-    def __init__(self, breaker: Breaker) -> None:
-        """Share the failures of a breaker."""
-        super().__init__(breaker._clock)
-        self._states, self._lock = breaker._states, breaker._lock
-
-    def check(self, name: str) -> None:
-        """Let a call through, whatever happened before."""
-
-    def failed(self, name: str, error: ProviderError) -> None:
-        """Count a failure, unless the breaker is open already."""
-        if self.find(name) is None:
-            super().failed(name, error)
-
-
 SHARED = Breaker()  # of this process
 
 
-def name_of(provider: str, model: str, base_url: str, key: str) -> str:
-    """Return the name under which a provider's failures are counted: a new model, address or key starts anew.
+def name_of(provider: str, model: str, address: str, key: str = "") -> str:
+    """Return the name under which a model's failures are counted: a new model, address or key starts anew.
 
     Only a few digits of a hash of the key are in it.
     """
-    digest = hashlib.blake2b(f"{base_url}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    digest = hashlib.blake2b(f"{address}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{provider}/{model}#{digest}" if model else f"{provider}#{digest}"

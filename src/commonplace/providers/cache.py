@@ -28,23 +28,29 @@ if TYPE_CHECKING:
     from commonplace.types.store import Site, Targets
 
 MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
+BUNDLED = "builtin-"  # begins the fingerprint of the model that comes with the program
 MAX_SCORES = 20_000  # some 3 MB
+MAX_ANSWERS = 10_000
+MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
-MAX_BYTES = 64_000_000
-_SPARE = 0.1  # of the limit is free after the least recently used had to go, so that this comes seldom
+_SPARE = 0.1  # of the limit is free after the oldest had to go, so that this comes seldom
 _BUSY_S = 2.0
 _AT_ONCE = 500  # parameters of one statement
-_TOUCH_S = {
-    "vectors": 3600.0,
-    "answers": 60.0,
-}  # a use is written down this often at most: reading should not write
+# Version 0.1 had a table of its own for each kind.
+_SCHEMA = """
+DROP TABLE IF EXISTS vectors;
+DROP TABLE IF EXISTS answers;
+CREATE TABLE IF NOT EXISTS entries(
+    key BLOB PRIMARY KEY, model TEXT NOT NULL, made REAL NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)
+"""
 
 
 class CacheStats(NamedTuple):
-    """The size of a cache on disk: entries, bytes on disk, its limit, entries by model.
+    """The size of a cache on disk: entries, bytes on disk, the most entries, entries by model.
 
-    `limit` is in vectors or in bytes of answers, models go by fingerprint or name. `oldest_s` is when the
-    oldest was used or made, in seconds since 1970, 0 for none; `max_age_s` how long one stays.
+    Models go by fingerprint or name. `oldest_s` is when the oldest was made, in seconds since 1970, 0 for
+    none; `max_age_s` how long one stays.
     """
 
     entries: int
@@ -56,25 +62,25 @@ class CacheStats(NamedTuple):
 
 
 class _DiskCache:
-    """One file with one table; safe to share between threads and processes."""
+    """One file; safe to share between threads and processes."""
 
-    _table = _schema = _by_model = _age = ""
-
-    def __init__(self, path: Path, limit: int) -> None:
-        self.path, self.limit = Path(path), limit
-        self._database = Database(self.path, self._schema, busy_s=_BUSY_S)
+    def __init__(self, path: Path, limit: int, max_age_s: float = float("inf")) -> None:
+        self.path, self.limit, self._max_age_s = Path(path), limit, max_age_s
+        self._database = Database(self.path, _SCHEMA, busy_s=_BUSY_S)
 
     def stats(self) -> CacheStats:
         """Count the entries; an empty count without a file. Raises NoteUnreadable."""
         if not self.path.exists():
             return CacheStats(0, 0, self.limit, {})
         with self._opened.reading() as connection:
-            rows: list[Any] = list(connection.execute(self._by_model))
-            oldest: Any = connection.execute(f"SELECT ifnull(min({self._age}), 0) FROM {self._table}").get
+            rows: list[Any] = list(
+                connection.execute("SELECT model, count(*), min(made) FROM entries GROUP BY 1 ORDER BY 1")
+            )
         names = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         size = sum(name.stat().st_size for name in names if name.exists())
-        models = {str(name or ""): int(count) for name, count in rows}
-        return CacheStats(sum(models.values()), size, self.limit, models, float(oldest))
+        models = {model: count for model, count, _ in rows}
+        oldest = min((made for _, _, made in rows), default=0.0)
+        return CacheStats(sum(models.values()), size, self.limit, models, oldest)
 
     def clear(self) -> int:
         """Forget everything; return how many entries went. A damaged file is deleted.
@@ -86,8 +92,8 @@ class _DiskCache:
             return 0
         try:
             with self._opened.transaction() as connection:
-                count = int(connection.execute(f"SELECT count(*) FROM {self._table}").get)
-                connection.execute(f"DELETE FROM {self._table}")
+                count = int(connection.execute("SELECT count(*) FROM entries").get)
+                connection.execute("DELETE FROM entries")
             with self._opened.reading() as connection:
                 shrink(connection)
         except NoteUnreadable as error:
@@ -96,6 +102,12 @@ class _DiskCache:
             self._database.remove()
             return 0
         return count
+
+    def drop(self, prefix: str) -> None:
+        """Forget the entries of the models that begin so, where the file can be had."""
+        if self.path.exists():
+            with self._forgiving(), self._opened.transaction() as connection:
+                connection.execute("DELETE FROM entries WHERE substr(model, 1, ?) = ?", (len(prefix), prefix))
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -117,75 +129,61 @@ class _DiskCache:
             if error.reason == DAMAGED:
                 self._database.remove()
 
-    def _rows(self, keys: Sequence[bytes], column: str, used: str, since: float = -1.0) -> dict[bytes, Any]:
-        """A column of the rows with these keys that are newer than `since`; their use is recorded."""
-        rows: dict[bytes, Any] = {}
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
+        """The values of these keys that are not too old."""
+        values: dict[bytes, Any] = {}
         if not self.path.exists():
-            return rows
-        now, stale = int(time.time()), []
-        select = f"SELECT {column}, {used} FROM {self._table} WHERE key = ? AND {self._age} > ?"
-        with self._forgiving():
-            with self._database.reading() as connection:
-                for key in keys:
-                    row: Any = connection.execute(select, (key, since)).fetchone()
-                    if row is not None:
-                        rows[key] = row[0]
-                        if now - row[1] > _TOUCH_S[self._table]:
-                            stale.append((now, key))
-            if stale:
-                with self._opened.transaction() as connection:
-                    connection.executemany(f"UPDATE {self._table} SET {used} = ? WHERE key = ?", stale)
-        return rows
+            return values
+        select, since = "SELECT value FROM entries WHERE key = ? AND made > ?", time.time() - self._max_age_s
+        with self._forgiving(), self._database.reading() as connection:
+            for key in keys:
+                value = connection.execute(select, (key, since)).get
+                if value is not None:
+                    values[key] = value
+        return values
+
+    def _write(self, model: str, values: Mapping[bytes, bytes]) -> None:
+        """Keep values; those that are too old go, and the oldest when there are too many."""
+        now = time.time()
+        rows = [(key, model, now, value) for key, value in values.items()]
+        if not rows or self.limit <= 0:
+            return
+        with self._forgiving(), self._opened.transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?)", rows)
+            if self._max_age_s < float("inf"):
+                connection.execute("DELETE FROM entries WHERE made <= ?", (now - self._max_age_s,))
+            count = connection.execute("SELECT count(*) FROM entries").get
+            if count > self.limit:
+                surplus = count - self.limit + int(self.limit * _SPARE)
+                oldest = "SELECT key FROM entries ORDER BY made, key LIMIT ?"
+                connection.execute(f"DELETE FROM entries WHERE key IN ({oldest})", (surplus,))
 
 
 class VectorCache(_DiskCache):
     """Vectors as the index keeps them, so that an index filled from here equals one filled by the model."""
-
-    _table, _age = "vectors", "used_s"
-    _by_model = "SELECT model, count(*) FROM vectors GROUP BY model ORDER BY model"
-    _schema = """
-CREATE TABLE IF NOT EXISTS vectors(
-    key BLOB PRIMARY KEY, model TEXT NOT NULL, used_s INTEGER NOT NULL, vector BLOB NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
-"""
 
     def __init__(self, path: Path | None = None, limit: int = MAX_VECTORS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first vector."""
         super().__init__(path or vectors_file(), limit)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the known vectors by key; vectors of several lengths are deleted instead."""
-        found = self._rows(keys, "vector", "used_s")
+        """Return the known vectors by key; vectors of several lengths are deleted instead.
+
+        A server has another model behind that name then.
+        """
+        found = self._read(keys)
         if len({len(vector) for vector in found.values()}) < 2:
             return found
         with self._forgiving(), self._opened.transaction() as connection:
-            connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in found])
+            connection.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key in found])
         return {}
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors of a model; the least recently used go when there are too many.
-
-        Those of another length go as well: a server has another model behind that name now.
-        """
-        rows = [(key, model, int(time.time()), vector) for key, vector in vectors.items()]
-        if not rows or self.limit <= 0:
-            return
-        length = len(rows[0][3])
-        with self._forgiving(), self._opened.transaction() as connection:
-            latest = "SELECT length(vector) FROM vectors WHERE model = ? ORDER BY used_s DESC LIMIT 1"
-            if connection.execute(latest, (model,)).get not in (None, length):
-                connection.execute(
-                    "DELETE FROM vectors WHERE model = ? AND length(vector) <> ?", (model, length)
-                )
-            connection.executemany("INSERT OR REPLACE INTO vectors VALUES(?, ?, ?, ?)", rows)
-            count = connection.execute("SELECT count(*) FROM vectors").get
-            if count > self.limit:
-                surplus = count - self.limit + int(self.limit * _SPARE)
-                oldest = "SELECT key FROM vectors ORDER BY used_s, key LIMIT ?"
-                connection.execute(f"DELETE FROM vectors WHERE key IN ({oldest})", (surplus,))
+        """Keep vectors of a model."""
+        self._write(model, vectors)
 
     def stats(self) -> CacheStats:
-        """Count what is there; an empty count where it cannot be read."""
+        """Count the vectors; an empty count where they cannot be read."""
         try:
             return super().stats()
         except NoteUnreadable:
@@ -193,40 +191,20 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s)
 
 
 class AnswerCache(_DiskCache):
-    """Completions by request, bounded by age and size; one that holds a secret is not kept."""
-
-    _table, _age = "answers", "made"
-    _by_model = (
-        "SELECT json_extract(answer, '$.model') AS name, count(*) FROM answers GROUP BY name ORDER BY name"
-    )
-    _schema = """
-CREATE TABLE IF NOT EXISTS answers(
-    key BLOB PRIMARY KEY, made REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL, answer TEXT NOT NULL)
-    WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
-"""
+    """Completions by request; one that holds a secret is not kept."""
 
     def __init__(
-        self,
-        path: Path | None = None,
-        limit: int = MAX_BYTES,
-        *,
-        max_age_s: float = MAX_AGE_S,
-        holds_secret: Callable[[str], bool] = lambda text: False,
+        self, path: Path | None = None, limit: int = MAX_ANSWERS, *, max_age_s: float = MAX_AGE_S
     ) -> None:
-        """Name the file, by default the one in the user's cache folder; it is made with the first answer.
-
-        `holds_secret` recognizes a text that may not reach a disk (`redaction.redact.holds_secret`).
-        """
-        super().__init__(path or paths.user_cache_dir() / "answers.sqlite", limit)
-        self._max_age_s, self._holds_secret = max_age_s, holds_secret
+        """Name the file, by default the one in the user's cache folder; it is made with the first answer."""
+        super().__init__(path or answers_file(), limit, max_age_s)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
         """Return the known answers that are not too old, marked as cached."""
         from commonplace.providers.llm.base import Completion, TokenChance, ToolCall
 
         answers = {}
-        for key, text in self._rows(keys, "answer", "used", time.time() - self._max_age_s).items():
+        for key, text in self._read(keys).items():
             data = json.loads(text)
             data["calls"] = tuple(ToolCall(**call) for call in data["calls"])
             data["logprobs"] = tuple(
@@ -237,23 +215,15 @@ CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
         return answers
 
     def keep(self, model: str, answers: Mapping[bytes, Completion]) -> None:
-        """Keep answers that hold no secret; the oldest and the least recently used go."""
+        """Keep answers that hold no secret."""
+        from commonplace.redaction import redact
+
         for key, completion in answers.items():
-            answer, now = json.dumps(asdict(completion), ensure_ascii=False), time.time()
-            size = len(answer.encode("utf-8", "surrogatepass"))
-            if size > self.limit or self._holds_secret(_content(completion)):
-                continue
             # A lone surrogate is no UTF-8; such an answer is not kept.
-            with self._forgiving(), suppress(UnicodeEncodeError), self._opened.transaction() as connection:
-                row = (key, now, now, size, answer)
-                connection.execute("INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, ?)", row)
-                connection.execute("DELETE FROM answers WHERE made <= ?", (now - self._max_age_s,))
-                if connection.execute("SELECT ifnull(sum(size), 0) FROM answers").get > self.limit:
-                    connection.execute(
-                        "DELETE FROM answers WHERE key IN (SELECT key FROM (SELECT key, sum(size) OVER"
-                        " (ORDER BY used DESC, made DESC) AS total FROM answers) WHERE total > ?)",
-                        (self.limit * (1 - _SPARE),),
-                    )
+            with suppress(UnicodeEncodeError):
+                answer = json.dumps(asdict(completion), ensure_ascii=False).encode()
+                if len(answer) <= MAX_ANSWER_BYTES and not redact.holds_secret(_content(completion)):
+                    self._write(completion.model, {key: answer})
 
 
 class ScoreCache:
@@ -293,48 +263,61 @@ def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]
     """
 
     def find(connection: Any) -> list[bytes]:  # noqa: ANN401
-        rows = connection.execute("SELECT key, answer FROM answers")
-        return [key for key, answer in rows if targets.matches(str(answer))]
+        rows = connection.execute("SELECT key, value FROM entries")
+        return [key for key, answer in rows if targets.matches(answer.decode())]
 
-    return _pruned(paths.user_cache_dir() / "answers.sqlite", "answers", find, change=change)
+    return _pruned(AnswerCache(), "answers", find, change=change)
 
 
 def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Count the vectors with one of the keys; delete them to `change`.
 
-    They hold no text, but one can be guessed from its vector.
+    They hold no text, but one can be guessed from its vector. Those of the bundled model go all, uncounted:
+    they cost no more than the time to make them again.
     """
+    cache = VectorCache()
 
     def find(connection: Any) -> Iterator[bytes]:  # noqa: ANN401
         for at in range(0, len(targets.vectors), _AT_ONCE):
             keys = [bytes.fromhex(one) for one in targets.vectors[at : at + _AT_ONCE]]
             marks = ", ".join("?" * len(keys))
             yield from (
-                row[0] for row in connection.execute(f"SELECT key FROM vectors WHERE key IN ({marks})", keys)
+                row[0] for row in connection.execute(f"SELECT key FROM entries WHERE key IN ({marks})", keys)
             )
 
-    return _pruned(vectors_file(), "vectors", find, change=change)
+    if change:
+        cache.drop(BUNDLED)
+    return _pruned(cache, "vectors", find, change=change)
 
 
 def _pruned(
-    path: Path, table: Where, find: Callable[[Any], Iterable[bytes]], *, change: bool
+    cache: _DiskCache, name: Where, find: Callable[[Any], Iterable[bytes]], *, change: bool
 ) -> list[Erased]:
     from commonplace.types.changes import Erased
 
-    count = prune(path, table, find, change=change)
-    return [Erased(table, paths.shown(path), count=count)] if count else []
+    with suppress(NoteUnreadable):
+        cache.stats()  # drops the tables of version 0.1
+    cache.close()
+    count = prune(cache.path, "entries", find, change=change)
+    return [Erased(name, paths.shown(cache.path), count=count)] if count else []
 
 
 def vectors_file() -> Path:
-    """Return where vectors are kept that were paid for."""
+    """Return where vectors are kept, of all workspaces."""
     return paths.user_cache_dir() / "vectors.sqlite"
 
 
+def answers_file() -> Path:
+    """Return where answers of language models are kept, of all workspaces."""
+    return paths.user_cache_dir() / "answers.sqlite"
+
+
 def vector_models() -> list[str]:
-    """Return the fingerprints of the models with vectors in the cache; an empty list for a damaged one."""
+    """Return the fingerprints of models of providers with vectors in the cache; empty for a damaged one."""
     cache = VectorCache()
     try:
-        return list(cache.stats().models) if paths.root_of(cache.path).is_file(cache.path) else []
+        models = cache.stats().models if paths.root_of(cache.path).is_file(cache.path) else {}
+        return [model for model in models if not model.startswith(BUNDLED)]
     finally:
         cache.close()
 

@@ -7,9 +7,7 @@ Money is counted in billionths of a US dollar, so that sums of many small calls 
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 import time
 from collections.abc import Mapping
 from datetime import date
@@ -133,12 +131,10 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS calls(
     id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, purpose TEXT NOT NULL,
     provider TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL,
-    tokens_out INTEGER NOT NULL, cost INTEGER, cached INTEGER NOT NULL, outcome TEXT NOT NULL,
-    run TEXT NOT NULL);
+    tokens_out INTEGER NOT NULL, cost INTEGER, cached INTEGER NOT NULL, outcome TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS calls_by_time ON calls(at);
-CREATE INDEX IF NOT EXISTS calls_by_run ON calls(run);
 CREATE TABLE IF NOT EXISTS reservations(
-    id INTEGER PRIMARY KEY, expires REAL NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, expires REAL NOT NULL, kind TEXT NOT NULL,
     tokens INTEGER NOT NULL, cost INTEGER NOT NULL)
 """
 _GROUPS: Mapping[By, str] = {
@@ -164,10 +160,20 @@ class Costs(NamedTuple):
 class Ledger:
     """The record of one workspace; safe with many threads and processes."""
 
-    def __init__(self, path: Path, prices: Prices | None = None) -> None:
-        """Name the file; it is made with the first call."""
-        self._prices = prices
+    def __init__(self, path: Path, prices: Prices | None = None, workspace: Workspace | None = None) -> None:
+        """Name the file; it is made with the first call, in the state of a workspace or anywhere."""
         self.database = Database(path, _TABLES)
+        self._prices, self._workspace = prices, workspace
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> Ledger:
+        """Return the ledger of a workspace."""
+        return cls(workspace.ledger, workspace=workspace)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file."""
+        return self.database.path.parent
 
     @property
     def prices(self) -> Prices:
@@ -175,6 +181,15 @@ class Ledger:
         if self._prices is None:
             self._prices = load_prices()
         return self._prices
+
+    def budget(self, kind: Kind, settings: Llm | Embedding | Reranking) -> Budget:
+        """Return a budget of calls of a kind, with the caps of its table of settings.
+
+        Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable.
+        """
+        if self._workspace is not None:
+            paths.prepare_state(self._workspace)
+        return Budget(self, kind, settings.max_tokens_a_day, settings.max_dollars_a_day)
 
     def record(
         self,
@@ -188,7 +203,6 @@ class Ledger:
         cached: bool = False,
         batched: bool = False,
         outcome: str = OK,
-        run: str = "",
         reservation: int | None = None,
     ) -> None:
         """Record a call; what a reservation held is free again. `outcome` is `ok` or one word for a failure.
@@ -197,11 +211,11 @@ class Ledger:
         """
         cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
         names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]
-        row = (time.time(), kind, *names, tokens_in, tokens_out, cost, cached, outcome, run)
+        row = (time.time(), kind, *names, tokens_in, tokens_out, cost, cached, outcome)
         with self.database.transaction() as connection:
             connection.execute(
                 "INSERT INTO calls(at, kind, purpose, provider, model, tokens_in, tokens_out, cost, cached,"
-                " outcome, run) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " outcome) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))
@@ -233,130 +247,66 @@ class Ledger:
         self.database.close()
 
 
-def open_ledger(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Ledger:
-    """Open the ledger of a workspace to write to it. Raises ConfigError, OutsideRoots, NoteUnreadable."""
-    paths.prepare_state(workspace)
-    return Ledger(workspace.ledger, load_prices(environ))
-
-
 # --- caps ----------------------------------------------------------------------------------------------
 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
 
-class Caps(NamedTuple):
-    """The most that may be spent, in tokens (in and out together) and in US dollars; None: unlimited."""
-
-    tokens_a_day: int | None = None
-    tokens_a_run: int | None = None
-    dollars_a_day: float | None = None
-    dollars_a_run: float | None = None
-
-    def __bool__(self) -> bool:
-        return self != Caps()
-
-
-def caps(settings: Llm | Embedding | Reranking) -> Caps:
-    """Return the caps that a table of settings holds."""
-    return Caps(tokens_a_day=settings.max_tokens_a_day, dollars_a_day=settings.max_dollars_a_day)
-
-
 class Budget:
-    """The caps over one kind of calls in a ledger, and one run; several processes may be one, by its name."""
+    """The caps of a day over one kind of calls in a ledger."""
 
-    def __init__(self, ledger: Ledger, caps: Caps, run: str = "", kind: Kind = "llm") -> None:
-        """Put caps over a ledger; `kind` is also the table of settings that they come from."""
-        self.ledger = ledger
-        self.caps = caps
-        self.kind = kind
-        self.run = run or os.urandom(16).hex()
+    def __init__(
+        self,
+        ledger: Ledger,
+        kind: Kind = "llm",
+        max_tokens_a_day: int | None = None,
+        max_dollars_a_day: float | None = None,
+    ) -> None:
+        """Put caps over a ledger, None for unlimited; `kind` is also the table of settings they come from.
+
+        Tokens in and out count together, money in US dollars.
+        """
+        self.ledger, self.kind, self.prices = ledger, kind, ledger.prices
+        self._caps = {"max_tokens_a_day": max_tokens_a_day, "max_dollars_a_day": max_dollars_a_day}
 
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
-        """Reserve the most that a call can take; return what to give to `Ledger.record`.
+        """Reserve the most that a call can take; return the number of the reservation for `Ledger.record`.
 
         `cost` is in billionths of a dollar, None for an unknown price. Without caps the call is not reserved.
         Raises BudgetExceeded, without a reservation.
         """
-        caps, kind = self.caps, self.kind
+        caps = {name: cap for name, cap in self._caps.items() if cap is not None}
         if not caps:
             return None
-        if cost is None and (caps.dollars_a_day is not None or caps.dollars_a_run is not None):
-            cap = "max_dollars_a_day" if caps.dollars_a_day is not None else "max_dollars_a_run"
-            unknown = f"the price of {model or 'this model'} is not known"
-            raise BudgetExceeded(f"{kind}.{cap}", f"{unknown}; put it into {FILE} beside your config.toml")
+        if cost is None and "max_dollars_a_day" in caps:
+            message = f"the price of {model or 'this model'} is not known; put it into {FILE} beside your"
+            raise BudgetExceeded(f"{self.kind}.max_dollars_a_day", f"{message} config.toml")
         now = time.time()
         with self.ledger.database.transaction() as connection:
             connection.execute("DELETE FROM reservations WHERE expires < ?", (now,))
-            for name, most in zip(Caps._fields, caps, strict=True):
-                asked = (cost or 0) if "dollars" in name else tokens
-                self._check(connection, f"max_{name}", most, asked)
+            for name, cap in caps.items():
+                self._check(connection, name, cap, (cost or 0) if "dollars" in name else tokens)
             connection.execute(
-                "INSERT INTO reservations(expires, kind, run, tokens, cost) VALUES(?, ?, ?, ?, ?)",
-                (now + lifetime_s + GRACE_S, kind, self.run, tokens, cost or 0),
+                "INSERT INTO reservations(expires, kind, tokens, cost) VALUES(?, ?, ?, ?)",
+                (now + lifetime_s + GRACE_S, self.kind, tokens, cost or 0),
             )
             return connection.last_insert_rowid()
 
-    def _check(self, connection: apsw.Connection, key: str, cap: float | None, asked: int) -> None:
-        """Raise BudgetExceeded if a call would pass a cap: on what is spent and reserved today, or in a run.
-
-        Every open reservation counts for today.
-        """
-        if cap is None:
-            return
-        money, today = "dollars" in key, key.endswith("day")
+    def _check(self, connection: apsw.Connection, name: str, cap: float, asked: int) -> None:
+        """Raise BudgetExceeded if a call would pass a cap, on top of today's calls and all reservations."""
+        money = "dollars" in name
         spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
         # In tokens or billionths of a dollar.
         taken: int = connection.execute(
-            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached"
-            f" AND {'at >= ?' if today else 'run = ?'})"
-            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
-            f"{'' if today else ' AND run = ?'})",
-            (self.kind, clock.began(date.today()), self.kind) if today else (self.kind, self.run) * 2,
+            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached AND at >= ?)"
+            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?)",
+            (self.kind, clock.began(date.today()), self.kind),
         ).get
         if taken + asked <= (int(cap * NANO) if money else cap):
             return
-        remedy = (
-            f"raise it in your own config.toml, or {'wait until tomorrow' if today else 'split the work'}"
-        )
         amounts = f"{taken:,} of {cap:,} tokens are taken and this call may need {asked:,}"
         if money:
             amounts = f"${taken / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
         unit = NANO if money else 1
-        raise BudgetExceeded(
-            f"{self.kind}.{key}", f"{amounts}; {remedy}", cap=cap, spent=taken / unit, asked=asked / unit
-        )
-
-
-class Accounts:
-    """Budgets for the models of one workspace; safe to share between threads."""
-
-    def __init__(self, workspace: Workspace, folder: Path | None = None) -> None:
-        """Name the workspace, or another folder for the ledger; the file is made with the first call."""
-        self.folder = folder or workspace.state
-        self._workspace = None if folder else workspace
-        self._lock = threading.Lock()
-        self._ledger: Ledger | None = None
-
-    def budget(self, kind: Kind, settings: Embedding | Reranking, run: str = "") -> Budget:
-        """Return the budget of calls of a kind, with the caps of its table of settings.
-
-        `run` names what the caps of a run are for, empty: a run of its own. Raises ConfigError for unreadable
-        prices, OutsideRoots, NoteUnreadable.
-        """
-
-        return Budget(self.ledger(), caps(settings), run, kind)
-
-    def close(self) -> None:
-        """Close the ledger; it is opened again when it is needed."""
-        with self._lock:
-            if self._ledger is not None:
-                self._ledger.close()
-
-    def ledger(self) -> Ledger:
-        """Return the ledger. Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable."""
-
-        with self._lock:
-            if self._ledger is None:
-                workspace = self._workspace
-                self._ledger = open_ledger(workspace) if workspace else Ledger(self.folder / "ledger.sqlite")
-            return self._ledger
+        message = f"{amounts}; raise it in your own config.toml, or wait until tomorrow"
+        raise BudgetExceeded(f"{self.kind}.{name}", message, cap=cap, spent=taken / unit, asked=asked / unit)

@@ -20,15 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base import paths, remedies
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.base.tuples import NamedTuple
 from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.reranking import sigmoid
 from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from commonplace.providers.embedding.base import Floats
     from commonplace.providers.embedding.base import Kind as Purpose
 
@@ -259,22 +256,14 @@ def unit(vector: Floats, dimensions: int) -> Floats:
     return row
 
 
-class Pairing(NamedTuple):
-    """A loaded reranker: its tokenizer, the tokens of a pair at most, the probability of a pair."""
-
-    tokenizer: Tokenizer
-    max_tokens: int
-    score: Callable[[str, str], float]
-
-
 class LocalReranker:
     """A reranker of fastembed's table, loaded at its first pair; safe in several threads.
 
-    Of too long a pair the text is cut, and a question keeps half of the room at most.
+    Too long a pair is cut where it is longer, question or text.
     """
 
-    def __init__(self, spec: Spec, name: str, load: Callable[[], Pairing]) -> None:
-        """Prepare a model without loading it."""
+    def __init__(self, spec: Spec, name: str, load: Callable[[], Any]) -> None:
+        """Prepare a model, a `TextCrossEncoder`, without loading it."""
         self.name, self.model, self.fingerprint = f"{PROVIDER}:{name}", name, f"{name}@"
         self.shared = Shared(load)
         self._timeout_s = spec.query_deadline_s
@@ -285,28 +274,19 @@ class LocalReranker:
             return []
         with self.shared.use() as model:
             deadline, characters = Deadline(self._timeout_s), MAX_TOKENS * CHARACTERS_A_TOKEN
-            question = runtime.clean(question, characters)
-            most = model.max_tokens // 2
-            asked = runtime.run(PROVIDER, lambda: _shorten(model.tokenizer, question, most))
+            asked = runtime.clean(question, characters)
 
             def work(text: str) -> float:
                 if not deadline.left_s():
                     message = f"the model did not score {len(texts)} texts within {deadline.seconds:g} s"
                     raise ProviderError(PROVIDER, message)
-                pair = runtime.clean(text, characters)
-                return runtime.run(PROVIDER, lambda: model.score(asked, pair))
+                pair = [runtime.clean(text, characters)]  # one at a time, so that it is not padded
+                return sigmoid(float(runtime.run(PROVIDER, lambda: next(iter(model.rerank(asked, pair))))))
 
             return runtime.each(work, texts)
 
     def close(self) -> None:
-        """Nothing is kept open; the model is given back when it is idle."""
-
-
-def _shorten(tokenizer: Tokenizer, question: str, most: int) -> str:
-    """Cut a question behind its first tokens, where it has more of them."""
-    # As the second of a pair: the first one is never cut, and a tokenizer fails on one that is too long.
-    encoding = tokenizer.encode("", question, add_special_tokens=False)
-    return question[: encoding.offsets[most - 1][1]] if len(encoding.ids) > most > 0 else question
+        """Keep nothing open; the model is given back when it is idle."""
 
 
 def load(spec: Spec) -> LocalEmbedder:
@@ -324,17 +304,11 @@ def load_reranker(spec: Spec) -> LocalReranker:
     if not is_here(row):
         raise absent(name)
 
-    def load() -> Pairing:
+    def load() -> Any:  # noqa: ANN401
         model = opened(row, "reranking")
-        tokenizer = model.model.tokenizer
-        limits = tokenizer.truncation
+        limits = model.model.tokenizer.truncation
         room = int(limits["max_length"]) if limits else UNSAID_TOKENS
-        tokenizer.enable_truncation(room, strategy="only_second")
-
-        def score(question: str, text: str) -> float:
-            (logit,) = model.rerank(question, [text])  # one pair at a time, so that it is not padded
-            return sigmoid(float(logit))
-
-        return Pairing(tokenizer, room, score)
+        model.model.tokenizer.enable_truncation(room, strategy="longest_first")
+        return model
 
     return LocalReranker(spec, name, load)

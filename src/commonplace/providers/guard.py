@@ -57,8 +57,9 @@ def unwatched(*request: object, **how: object) -> Iterator[Call]:
 class Guard(Generic[Request, Answer]):
     """One model's cache, breaker and budget; safe to share between threads.
 
-    `fingerprint` names the model in the cache, `breaker_name` at the breaker. A refusal of a status in
-    `passing` may be about one request only: several in a row say something of the model.
+    `fingerprint` names the model in the cache, `breaker_name` at the breaker, which lets every call of a
+    `trial` through. A refusal of a status in `passing` may be about one request only: several in a row say
+    something of the model.
     """
 
     def __init__(
@@ -72,11 +73,13 @@ class Guard(Generic[Request, Answer]):
         breaker_name: str = "",
         budget: Budget | None = None,
         passing: frozenset[int] = frozenset(),
+        trial: bool = False,
     ) -> None:
         """Name provider and model as the table of prices does, and put the parts around them."""
         self.provider, self.model, self.fingerprint = provider, model, fingerprint
         self.store, self.budget = store, budget
-        self._breaker, self._breaker_name, self._passing = breaker, breaker_name, passing
+        self._breaker, self._passing, self._trial = breaker, passing, trial
+        self._breaker_name = breaker_name or f"{provider}/{model}"
 
     def __call__(
         self,
@@ -127,7 +130,8 @@ class Guard(Generic[Request, Answer]):
         if breaker is None:
             yield
             return
-        breaker.check(name)
+        if not self._trial:
+            breaker.check(name)
         try:
             yield
         except ProviderError as error:
@@ -186,8 +190,7 @@ class Guard(Generic[Request, Answer]):
         """Return what so many tokens cost, in billionths of a dollar; None where no price is known."""
         if self.budget is None:
             return None
-        prices = self.budget.ledger.prices
-        return prices.cost(self.provider, self.model, tokens, tokens_out, batched=batched)
+        return self.budget.prices.cost(self.provider, self.model, tokens, tokens_out, batched=batched)
 
     def _record(self, purpose: str, tokens: int, tokens_out: int, outcome: str, **how: Any) -> None:  # noqa: ANN401
         budget = self.budget
@@ -195,9 +198,7 @@ class Guard(Generic[Request, Answer]):
             return
         names = (purpose, self.provider, self.model)
         with self._written():
-            budget.ledger.record(
-                *names, tokens, tokens_out, kind=budget.kind, run=budget.run, outcome=outcome, **how
-            )
+            budget.ledger.record(*names, tokens, tokens_out, kind=budget.kind, outcome=outcome, **how)
 
     @contextmanager
     def _written(self) -> Iterator[None]:

@@ -19,7 +19,8 @@ from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.providers import refusals
-from commonplace.providers.attempts import ATTEMPTS, repeated, within
+from commonplace.providers.attempts import ATTEMPTS, REACH_S, repeated, within
+from commonplace.providers.breaker import name_of
 from commonplace.providers.refusals import Unanswered, Unreachable
 from commonplace.redaction.redact import public
 from commonplace.render import screen
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     import httpx
 
 
-CONNECT_S = 10.0
-# A server that has never answered is most likely not there, which is reported within three seconds. A server
-# that has answered may be restarting, and is tried until the deadline.
-REACH_S = 1.5
 READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
@@ -70,12 +67,7 @@ class Answer(NamedTuple):
 
 
 class Endpoint:
-    """One provider's address and key; safe to use from several threads; the first request connects.
-
-    `remedy` is what to do where no server answers at the address.
-    """
-
-    remedy = ""
+    """One provider's address and key; safe to use from several threads; the first request connects."""
 
     def __init__(
         self,
@@ -85,33 +77,28 @@ class Endpoint:
         *,
         header: str = "Authorization",
         scheme: str = "Bearer ",
-        headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Check address and key. Raises ProviderError if no request could or should be made with them.
-
-        `headers` go with every request.
-        """
+        """Check address and key. Raises ProviderError if no request could or should be made with them."""
         self.provider = provider
         self.base_url = base_url.strip().rstrip("/")
         self._host = checked(provider, self.base_url, key)
-        self._key, self._header, self._scheme, self._headers = key, header, scheme, headers or {}
+        self._key, self._header, self._scheme = key, header, scheme
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
-        self._has_answered = False
 
     @property
     def origin(self) -> str:
         """Scheme, host and port, for people and for comparing."""
         return origin(self.base_url)
 
+    def breaker_name(self, model: str) -> str:
+        """Return the name of a model behind this address at the breaker."""
+        return name_of(self.provider, model, self.base_url, self._key.reveal())
+
     @property
     def is_loopback(self) -> bool:
         """True if requests stay on this machine."""
         return is_loopback(self._host)
-
-    def reach(self, deadline: Deadline) -> Deadline:
-        """Return until when a server that cannot be reached is tried."""
-        return deadline if self._has_answered else Deadline(min(REACH_S, deadline.left_s()))
 
     def post(
         self,
@@ -177,23 +164,18 @@ class Endpoint:
                 body = self._read(response, most, deadline)
             return Answer(response.status_code, response.headers, body)
 
-        return repeated(
-            lambda: within(self.provider, once, deadline, self.origin),
-            deadline,
-            attempts,
-            reach=self.reach(deadline),
-        )
+        return repeated(lambda: within(self.provider, once, deadline, self.origin), deadline, attempts)
 
     def lines(
-        self, path: str, body: object, deadline: Deadline, max_bytes: int, kind: str = "", *, silence_s: float
+        self, path: str, body: object, deadline: Deadline, max_bytes: int, *, silence_s: float
     ) -> Generator[bytes, None, None]:
-        """Send JSON once, and yield the lines of the answer as they come; `kind` is the type it must have.
+        """Send JSON once, and yield the lines of a stream of events as they come.
 
         The reader keeps to the deadline (`attempts.relayed`). Raises ProviderError.
         """
         with self._answer("POST", path, deadline, _json(body), _JSON, silence_s) as response:
             content_type = response.headers.get("content-type", "")
-            if kind not in content_type:
+            if "event-stream" not in content_type:
                 whole = self._read(response, max_bytes, deadline)
                 self.checked(self.parse(Answer(response.status_code, response.headers, whole)))
                 shown = screen.one_line(content_type) or "something else"
@@ -232,15 +214,14 @@ class Endpoint:
             message = "the provider names an address of another host"
             raise ProviderError(self.provider, message, permanent=True)
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
-        headers = {**headers, **self._headers, **key}
+        headers = {**headers, **key}
         left = max(deadline.left_s(), 0.001)
-        connect_s = min(CONNECT_S if self._has_answered else min(CONNECT_S, REACH_S), left)
+        connect_s = min(REACH_S, left)
         timeout = httpx.Timeout(min(silence_s, left), connect=connect_s)
         try:
             with self._opened().stream(
                 method, url, content=content, headers=headers, timeout=timeout
             ) as response:
-                self._has_answered = True
                 if response.is_success:
                     yield response
                     return
@@ -266,8 +247,7 @@ class Endpoint:
         import httpx
 
         words = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        message = f"{self.origin} cannot be reached ({words or type(error).__name__}){remedy}"
+        message = f"{self.origin} cannot be reached ({words or type(error).__name__})"
         if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
             return Unanswered(self.provider, message)
         untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
-from commonplace.providers.breaker import SHARED, Breaker, name_of
+from commonplace.providers.breaker import SHARED, Breaker
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.costs import Accounts, Ledger
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
     from commonplace.providers.reranking import GuardedReranker
@@ -114,15 +113,15 @@ def is_local(spec: Spec) -> bool:
     return True
 
 
-def models(settings: Embedding, accounts: Accounts | None = None) -> Iterator[Embedder | str]:
+def models(settings: Embedding, ledger: Ledger | None = None) -> Iterator[Embedder | str]:
     """Make each embedding model that settings name, the first choice first; a text says why one is of no use.
 
-    `accounts` records and caps their calls, as one run. Raises ConfigError.
+    The `ledger` records and caps their calls. Raises ConfigError.
     """
-    return _made(specs(settings), settings, accounts)
+    return _made(specs(settings), settings, ledger)
 
 
-def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedder | None:
+def former(settings: Embedding, ledger: Ledger, fingerprint: str) -> Embedder | None:
     """Make the model that an index was filled with, if questions may go to it: None otherwise.
 
     It must be in the owner's settings, another model at the address that they name, or a bundled one: an
@@ -133,47 +132,49 @@ def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedde
 
     named = specs(settings)
     near = remote.at_same_place(named[0], fingerprint)
-    for model in _made([*named, *([near] if near else []), *map(Spec, SHIPPED)], settings, accounts):
+    for model in _made([*named, *([near] if near else []), *map(Spec, SHIPPED)], settings, ledger):
         if not isinstance(model, str) and model.fingerprint == fingerprint:
             return model
     return None
 
 
-def _made(named: Sequence[Spec], settings: Embedding, accounts: Accounts | None) -> Iterator[Embedder | str]:
-    run = os.urandom(16).hex()  # `uuid` takes 4 ms to import
+def _made(named: Sequence[Spec], settings: Embedding, ledger: Ledger | None) -> Iterator[Embedder | str]:
     for spec in named:
         try:
-            model = guarded(spec, settings, accounts, run)
+            model = guarded(spec, settings, ledger)
         except CommonplaceError as error:
             yield str(error)
             continue
-        opened = breaker().find(breaker_name(spec))
+        opened = breaker().find(getattr(model, "breaker_name", ""))
         yield str(opened) if opened and opened.permanent else model
 
 
-def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, run: str = "") -> Embedder:
+def guarded(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> Embedder:
     """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
 
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = EMBEDDERS.create(spec)
-    if is_local(spec):
+    if is_local(spec) and spec.provider != "builtin":
         return model
     from commonplace.providers.cache import VectorCache
+
+    if spec.provider == "builtin":
+        from commonplace.providers.embedding.builtin import CachedEmbedder
+
+        return CachedEmbedder(model, VectorCache())  # type: ignore[arg-type]
     from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.remote import GuardedEmbedder
 
     batches = None
-    if accounts and settings.batch and batch.supports(model):
-        folder = accounts.folder  # for the batches under way
-        store = batch.Store(folder / "batches.json", folder / "locks" / "batches.lock")
+    if ledger and settings.batch and batch.supports(model):
+        store = batch.Store(ledger.folder / "batches.json", ledger.folder / "locks" / "batches.lock")
         batches = partial(batch.embed_each, model, store)
     return GuardedEmbedder(
         model,
         store=VectorCache(),
         breaker=breaker(),
-        breaker_name=breaker_name(spec),
-        budget=accounts.budget("embedding", settings, run) if accounts else None,
+        budget=ledger.budget("embedding", settings) if ledger else None,
         provider=spec.provider,
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
         batches=batches,
@@ -224,11 +225,10 @@ def left_alone(settings: Settings | None = None) -> list[str]:
 
 
 def breaker_name(spec: Spec) -> str:
-    """Return the name of an embedding model's failures; a new key begins anew, wherever it is."""
-    key = spec.key
-    with suppress(ConfigError):
-        key = EMBEDDERS.key(spec)
-    return name_of(spec.provider, spec.model, spec.base_url, key.reveal())
+    """Return the name of an embedding model's failures; empty for one that cannot be made, or runs here."""
+    with suppress(CommonplaceError):
+        return str(getattr(EMBEDDERS.create(spec), "breaker_name", ""))
+    return ""
 
 
 # --- language models ----------------------------------------------------------------------------------
@@ -238,51 +238,49 @@ def open_llm(
     workspace: Workspace | None,
     settings: Settings,
     *,
-    breaker: Breaker | None = None,
-    holds_secret: Callable[[str], bool] | None = None,
+    cached: bool = True,
+    trial: bool = False,
     ledger: Ledger | None = None,
-    run: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
-    Calls are recorded and capped in a `ledger`, by default that of the workspace. Answers are cached only
-    with `holds_secret`, which recognizes secrets (`redaction.redact.holds_secret`). `run` names what the caps
-    of a run are for; each call of this function is a run of its own without it. No request is made yet.
-    Raises ConfigError, ProviderError for an unfit address or a missing key.
+    Calls are recorded and capped in a `ledger`, by default that of the workspace. Answers without a secret
+    are kept where they are to be `cached`. A `trial` is made whatever the breaker says. No request is made
+    yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
     chosen = settings.llm
     if chosen.provider == NONE:
         return None
     from commonplace.base.paths import user_cache_dir
     from commonplace.providers.cache import AnswerCache
-    from commonplace.providers.costs import Budget, caps, open_ledger
+    from commonplace.providers.costs import Ledger, load_prices
     from commonplace.providers.llm.client import Client
 
     key = credentials.from_environment([LLM_KEY], environ)
     key = key or credentials.named(chosen.key, "llm.key")
     model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
     if ledger is None and workspace is not None:
-        ledger = open_ledger(workspace, environ)
+        ledger = Ledger(workspace.ledger, load_prices(environ), workspace)
     cache = None
-    if chosen.cache and holds_secret is not None:
-        cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite", holds_secret=holds_secret)
-    budget = Budget(ledger, caps(chosen), run) if ledger else None
-    return Client(model, cache=cache, budget=budget, breaker=breaker)
+    if chosen.cache and cached and not trial:
+        cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite")
+    budget = ledger.budget("llm", chosen) if ledger else None
+    return Client(model, cache=cache, budget=budget, breaker=breaker(), trial=trial)
 
 
 # --- rerankers ----------------------------------------------------------------------------------------
 
 
 def open_reranker(
-    settings: Settings, accounts: Accounts | None = None, *, run: str = "", trial: Breaker | None = None
+    settings: Settings, ledger: Ledger | None = None, *, trial: bool = False
 ) -> GuardedReranker | None:
     """Make the reranker of the settings, or None without one, which is the default.
 
-    Its calls are recorded in the ledger of `accounts`, held to the caps of its table (the language model
-    to those of [llm]); `run` names what the caps of a run are for. Scores are kept in memory, for all that
-    this process opens; a `trial` has no cache and a breaker of its own. No request is made yet. Raises
-    ConfigError, MissingExtra, ProviderError for a missing key, an unfit address or an absent model.
+    Its calls are recorded in the ledger, held to the caps of its table (the language model to those of
+    [llm]). Scores are kept in memory, for all that this process opens; a `trial` has no cache and is made
+    whatever the breaker says. No request is made yet. Raises ConfigError, MissingExtra, ProviderError for a
+    missing key, an unfit address or an absent model.
     """
     chosen = settings.reranking
     if chosen.provider == NONE:
@@ -292,19 +290,11 @@ def open_reranker(
 
     if not _scores:
         _scores.append(ScoreCache())
-    store, state = (None, trial) if trial else (_scores[0], breaker())
+    store = None if trial else _scores[0]
     if chosen.provider == LLM:
         from commonplace.providers.llm.reranker import LlmReranker
-        from commonplace.redaction import redact
 
-        client = open_llm(
-            None,
-            settings,
-            breaker=state,
-            holds_secret=None if trial else redact.holds_secret,
-            ledger=accounts.ledger() if accounts is not None else None,
-            run=run,
-        )
+        client = open_llm(None, settings, trial=trial, ledger=ledger)
         if client is None:
             message = f"llm needs a language model; {remedies.say('models.llm')}"
             raise ConfigError("reranking.provider", message)
@@ -315,11 +305,7 @@ def open_reranker(
     inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):
         return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+    budget = ledger.budget("reranking", chosen) if ledger else None
     return GuardedReranker(
-        inner,
-        store=store,
-        breaker=state,
-        breaker_name=name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal()),
-        budget=accounts.budget("reranking", chosen, run) if accounts else None,
-        timeout_s=chosen.timeout_s,
+        inner, store=store, breaker=breaker(), budget=budget, trial=trial, timeout_s=chosen.timeout_s
     )

@@ -11,10 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.providers import opening
-from commonplace.providers.breaker import Insisting
 from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog, Spec
 from commonplace.providers.opening import LLM, NONE
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding
-    from commonplace.providers.costs import Accounts
+    from commonplace.providers.costs import Ledger
 
 QUESTION = "When do we deploy?"
 PASSAGE = "The deploy moved to Thursday. 部署改到周四。"
@@ -68,7 +66,7 @@ class Trial:
 
 
 def embedders(
-    settings: Embedding, accounts: Accounts | None = None, *, measure: bool = False
+    settings: Embedding, ledger: Ledger | None = None, *, measure: bool = False
 ) -> tuple[Trial, ...]:
     """Try the embedding model that settings name and each fallback; empty without any.
 
@@ -82,11 +80,11 @@ def embedders(
     except CommonplaceError as error:
         first, *specs = opening.specs(settings._replace(key=""))
         tried.append(Trial(first.provider, model_of(first), trouble=str(error)))
-    return (*tried, *(embedder(spec, settings, accounts, measure=measure) for spec in specs))
+    return (*tried, *(embedder(spec, settings, ledger, measure=measure) for spec in specs))
 
 
 def embedder(
-    spec: Spec, settings: Embedding, accounts: Accounts | None = None, *, measure: bool = False
+    spec: Spec, settings: Embedding, ledger: Ledger | None = None, *, measure: bool = False
 ) -> Trial:
     """Try an embedding model; a failure of its provider is `trouble`, not an error.
 
@@ -104,9 +102,9 @@ def embedder(
             opened.callback(model.close)  # it is not the one that searches use
             ask = GuardedEmbedder(
                 model,
-                breaker=Insisting(opening.breaker()),
-                breaker_name=opening.breaker_name(spec),
-                budget=accounts.budget("embedding", settings) if accounts else None,
+                breaker=opening.breaker(),
+                trial=True,
+                budget=ledger.budget("embedding", settings) if ledger else None,
                 provider=spec.provider,
                 deadline_s=spec.deadline_s,
             ).try_out
@@ -132,7 +130,7 @@ def llm(
     from commonplace.providers.llm.base import Message
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        client = opening.open_llm(workspace, settings, breaker=Insisting(opening.breaker()), environ=environ)
+        client = opening.open_llm(workspace, settings, trial=True, environ=environ)
         assert client is not None
         opened.callback(getattr(client.model, "close", lambda: None))
         prompt = [Message("user", PROMPT)]
@@ -142,7 +140,7 @@ def llm(
     return _tried(work, Trial(chosen.provider, chosen.model), LLMS, chosen.provider, chosen.model)
 
 
-def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | None:
+def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
     """Try the reranker of the settings, None without one; a failure is `trouble`."""
     chosen = settings.reranking
     if chosen.provider == NONE:
@@ -150,7 +148,7 @@ def reranker(settings: Settings, accounts: Accounts | None = None) -> Trial | No
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        model = opening.open_reranker(patient, accounts, trial=Insisting(opening.breaker()))
+        model = opening.open_reranker(patient, ledger, trial=True)
         assert model is not None
         opened.callback(model.close)
         scores = model.try_out(QUESTION, TEXTS)
@@ -217,5 +215,5 @@ def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model
     if provider != "ollama" or catalog is RERANKERS:
         return ""
     if error.status == 404:
-        return remedies.say("models.pull", f"ollama/{model}")
+        return f"ollama pull {model}"
     return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""

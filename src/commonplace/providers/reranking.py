@@ -51,9 +51,9 @@ class RemoteReranker:
         if not base_url:
             message = f"{service.name} needs one; set it in your own config.toml"
             raise ConfigError("reranking.base_url", message)
-        self.key = RERANKERS.needed_key(spec)
-        self.endpoint = Endpoint(service.name, base_url.removesuffix("/rerank"), self.key)
-        self.close = self.endpoint.close
+        key = RERANKERS.needed_key(spec)
+        self.endpoint = Endpoint(service.name, base_url.removesuffix("/rerank"), key)
+        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
         self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
         # It changes with anything that changes a score: a server's name for a model may say little.
         self.fingerprint = f"{self.name}@{self.endpoint.base_url}"
@@ -167,12 +167,12 @@ class GuardedReranker:
         store: Store[float] | None = None,
         breaker: Breaker | None = None,
         budget: Budget | None = None,
-        breaker_name: str = "",
+        trial: bool = False,
         timeout_s: float = 5.0,
     ) -> None:
-        """Wrap a reranker; `breaker_name` is its name at the breaker, `timeout_s` bounds a call."""
-        self.inner = inner
-        self.name, self.breaker_name = inner.name, breaker_name
+        """Wrap a reranker; the breaker lets a `trial` through, `timeout_s` bounds a call."""
+        self.inner, self.name = inner, inner.name
+        self.breaker_name: str = getattr(inner, "breaker_name", inner.name)
         self._timeout_s = timeout_s
         provider, _, model = inner.name.partition(":")
         self._guard: Guard[str, float] = Guard(
@@ -181,8 +181,9 @@ class GuardedReranker:
             fingerprint=getattr(inner, "fingerprint", inner.name),
             store=store,
             breaker=breaker,
-            breaker_name=breaker_name or inner.name,
+            breaker_name=self.breaker_name,
             budget=budget,
+            trial=trial,
         )
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:

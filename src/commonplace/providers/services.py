@@ -143,16 +143,12 @@ class RerankApi(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """How a chat server takes a schema and the limit on tokens, and the parameters it does not take.
-
-    `headers` are those of the service's own address, with the environment variables that fill them.
-    """
+    """How a chat server takes a schema and the limit on tokens, and the parameters it does not take."""
 
     schema: Literal["json_schema", "json_object", "words"] = "json_schema"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     without: frozenset[str] = frozenset()
     logprobs: bool = True
-    headers: Mapping[str, str] = {}
 
 
 def gemini_resource(model: str) -> str:

@@ -63,7 +63,7 @@ class Answerer:
         self._workspace, self._settings, self._ranking = workspace, settings, ranking
         self.store = store
         self._lock = lock
-        self._readers = Readers(settings, current.accounts)
+        self._readers = Readers(settings, current.ledger)
         self._levels = confidence.Levels(config.reference(settings))
         self._expander: Expander | None = None
 

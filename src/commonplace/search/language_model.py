@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from commonplace.redaction.redact import holds_secret
-
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
@@ -33,8 +31,6 @@ class LanguageModel:
 
         with self._lock:
             if self._client is None:
-                self._client = opening.open_llm(
-                    self._workspace, self._settings, breaker=opening.breaker(), holds_secret=holds_secret
-                )
+                self._client = opening.open_llm(self._workspace, self._settings)
             assert self._client is not None
             return self._client

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from commonplace.config.settings import Settings
     from commonplace.index.base import Floats, VectorStore
-    from commonplace.providers.costs import Accounts
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.reranking import GuardedReranker
 
     Kind = Literal["local", "model", "llm"]
@@ -120,10 +120,10 @@ def _with(item: Ranked, part: str, value: float) -> Ranked:
 class Readers:
     """Those who can read the head again, made when first needed; not for two threads at once."""
 
-    def __init__(self, settings: Settings, accounts: Callable[[], Accounts]) -> None:
+    def __init__(self, settings: Settings, ledger: Callable[[], Ledger]) -> None:
         """Read as these settings say; nothing is loaded yet."""
         self._settings = settings
-        self._accounts = accounts
+        self._ledger = ledger
         self._models: dict[Kind, GuardedReranker] = {}
 
     def choose(
@@ -173,7 +173,7 @@ class Readers:
         settings = self._settings
         if kind == "llm":
             settings = settings._replace(reranking=settings.reranking._replace(provider=LLM))
-        reranker = open_reranker(settings, self._accounts())
+        reranker = open_reranker(settings, self._ledger())
         if reranker is None:
             unset = "no reranker is set; set reranking.provider, or take --rerank local"
             raise ConfigError("search.rerank", unset)

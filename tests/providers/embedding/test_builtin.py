@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
 from commonplace.language.scripts import has_han
+from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding import builtin, chinese
-from commonplace.providers.embedding.builtin import BuiltinEmbedder
+from commonplace.providers.embedding.base import gives_words, quantize
+from commonplace.providers.embedding.builtin import BuiltinEmbedder, CachedEmbedder
 from commonplace.providers.runtime import Shared
 
 if TYPE_CHECKING:
@@ -135,6 +137,23 @@ def test_no_texts_give_no_rows(model: BuiltinEmbedder) -> None:
 def test_questions_and_passages_are_embedded_alike(model: BuiltinEmbedder) -> None:
     asked = model.embed(["where is my passport"], "query")
     assert asked.tobytes() == model.embed(["where is my passport"], "passage").tobytes()
+
+
+def test_passages_that_were_embedded_for_another_workspace_are_not_embedded_again(
+    model: BuiltinEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = VectorCache(tmp_path / "vectors.sqlite")
+    made = quantize(model.embed(TEXTS, "passage"))
+    assert (
+        quantize(CachedEmbedder(model, store).embed([*TEXTS, TEXTS[0]], "passage"))[:-1].tobytes()
+        == made.tobytes()
+    )
+    CachedEmbedder(model, store).embed(["a question"], "query")
+    assert store.stats().entries == len(TEXTS)
+    monkeypatch.setattr(model, "embed", lambda texts, kind: pytest.fail("embedded again"))
+    again = CachedEmbedder(model, VectorCache(tmp_path / "vectors.sqlite"))
+    assert quantize(again.embed(TEXTS, "passage")).tobytes() == made.tobytes()
+    assert gives_words(again)
 
 
 def test_batch_does_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str, bytes]) -> None:

@@ -10,14 +10,14 @@ from commonplace.providers import services
 def test_names_lead_to_families() -> None:
     for model, pattern in [
         ("intfloat/multilingual-e5-large", "multilingual-e5"),
-        ("multilingual-e5-small", "multilingual-e5-small"),
-        ("BAAI/bge-small-en-v1.5", r"\bbge-small"),
+        ("multilingual-e5-small", "multilingual-e5"),
+        ("BAAI/bge-small-en-v1.5", r"\bbge-(?:small|base|large)"),
         ("BAAI/bge-M3", r"\bbge-m3"),
         ("bge-m3:latest", r"\bbge-m3"),
         ("text-embedding-nomic-embed-text-v1.5@q8_0", "nomic-embed-text"),
         ("hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q4_K_M", "nomic-embed-text"),
         ("nomic-ai/nomic-embed-text-v2-moe", "nomic-embed-text-v2"),
-        ("Qwen/Qwen3-Embedding-0.6B", "qwen3-embedding.*0[.-]6b"),
+        ("Qwen/Qwen3-Embedding-0.6B", "qwen3-embedding"),
         ("embeddinggemma:300m", "embedding-?gemma"),
         ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm"),
         ("text-embedding-3-small", "^text-embedding-(?:3-small|ada)"),

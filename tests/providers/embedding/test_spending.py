@@ -15,7 +15,7 @@ from commonplace.index import sync
 from commonplace.memory import estimate
 from commonplace.providers import attempts, opening
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.costs import Costs, open_ledger
+from commonplace.providers.costs import Costs, Ledger
 from commonplace.providers.embedding import batch
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.search import confidence, query
@@ -83,7 +83,7 @@ def texts(server: Server) -> list[str]:
 
 
 def costs(root: Path) -> dict[str, Costs]:
-    ledger = open_ledger(Workspace(root))
+    ledger = Ledger.of(Workspace(root))
     try:
         return {row.name: row for row in ledger.costs("purpose")}
     finally:

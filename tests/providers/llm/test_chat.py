@@ -530,7 +530,7 @@ def test_nobody_there() -> None:
 
 
 def test_a_server_that_does_not_let_anybody_in_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "CONNECT_S", 0.2)
+    monkeypatch.setattr(http, "REACH_S", 0.2)
     with socket.socket() as full, ExitStack() as waiting:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

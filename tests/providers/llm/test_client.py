@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.providers.cache import AnswerCache
-from commonplace.providers.costs import Budget, Caps, Ledger
+from commonplace.providers.costs import Budget, Ledger
 from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
@@ -59,7 +59,7 @@ def reserved(ledger: Ledger) -> int:
 
 def made(ledger: Ledger, *answers: Answer, **more: object) -> tuple[Client, FakeModel]:
     model = FakeModel(answers)
-    return Client(model, budget=Budget(ledger, Caps(tokens_a_day=100_000)), **more), model  # type: ignore[arg-type]
+    return Client(model, budget=Budget(ledger, max_tokens_a_day=100_000), **more), model  # type: ignore[arg-type]
 
 
 def test_it_is_what_the_protocols_say(ledger: Ledger) -> None:
@@ -172,7 +172,7 @@ def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
 
 def test_a_budget_in_the_way_says_nothing_of_the_provider(ledger: Ledger) -> None:
     breaker = CountingBreaker()
-    client = Client(FakeModel([SAID]), budget=Budget(ledger, Caps(tokens_a_day=10)), breaker=breaker)
+    client = Client(FakeModel([SAID]), budget=Budget(ledger, max_tokens_a_day=10), breaker=breaker)
     with pytest.raises(BudgetExceeded):
         client.complete(QUESTION)
     assert breaker.log == ["check", "unclaimed"]
@@ -200,14 +200,10 @@ def test_a_stream_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_pat
         assert (end.value.value.calls, end.value.value.cached) == (asked.calls, cached)
     assert [request.tools for request in model.requests] == [tools]
     assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok"), ("chat", 100, 20, 0, 1, "ok")]
-    client = Client(model, budget=Budget(ledger, Caps(tokens_a_day=1)))
+    client = Client(model, budget=Budget(ledger, max_tokens_a_day=1))
     with pytest.raises(BudgetExceeded):
         next(client.stream(QUESTION, tools=tools))
     assert len(model.requests) == 1
-
-
-def test_it_says_whether_tools_can_be_offered() -> None:
-    assert Client(FakeModel([])).calls_tools
 
 
 def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:
@@ -223,7 +219,7 @@ def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:
 def test_a_stream_that_breaks_off_is_counted(ledger: Ledger, server: Server) -> None:
     parts = events("On Tuesday, ", "perhaps")
     server.script = [streamed(parts, cut=sum(map(len, parts[:2])))]
-    client = Client(model_at(server), budget=Budget(ledger, Caps()))
+    client = Client(model_at(server), budget=Budget(ledger))
     stream = client.stream(QUESTION)
     assert next(stream) == "On Tuesday, "
     with pytest.raises(Unanswered):
@@ -256,7 +252,7 @@ def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, serv
         Reply(answer("", "tool_calls", message={"tool_calls": [{"id": call.id, "function": {"name": "s"}}]})),
         streamed(events(said)),
     ]
-    client = Client(model_at(server), budget=Budget(ledger, Caps(tokens_a_day=10**6)), cache=cache)
+    client = Client(model_at(server), budget=Budget(ledger, max_tokens_a_day=10**6), cache=cache)
     client.complete([Message("user", prompt)], purpose="example")
     with pytest.raises(ProviderError) as caught:
         client.complete([Message("user", prompt + "?")])

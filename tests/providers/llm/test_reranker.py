@@ -12,7 +12,7 @@ from commonplace import config
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.providers import opening
-from commonplace.providers.costs import Accounts, open_ledger
+from commonplace.providers.costs import Ledger
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Request, TokenChance
 from commonplace.providers.llm.client import Client
@@ -157,13 +157,13 @@ def _answered(request: HttpRequest) -> Reply:
 
 @pytest.fixture
 def open_it(server: Server, tmp_path: Path) -> Iterator[Callable[..., object]]:
-    made: list[Accounts] = []
+    made: list[Ledger] = []
 
     def build(**fields: object):
         chosen = {"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"} | fields
         overrides = {f"llm.{key}": value for key, value in chosen.items()}
         settings = config.load(tmp_path, overrides={"reranking.provider": "llm", **overrides})
-        made.append(Accounts(Workspace(tmp_path)))
+        made.append(Ledger.of(Workspace(tmp_path)))
         return opening.open_reranker(settings, made[-1])
 
     yield build
@@ -184,7 +184,7 @@ def test_a_server_is_asked_under_the_budget_of_language_models(
     again = open_it()
     assert again.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])  # the answers are on disk
     assert len(server.requests) == 3
-    ledger = open_ledger(Workspace(tmp_path))
+    ledger = Ledger.of(Workspace(tmp_path))
     (row,) = ledger.costs()
     assert (row.name, row.calls, row.cached, row.tokens_in) == ("rerank", 6, 3, 300)
     ledger.close()

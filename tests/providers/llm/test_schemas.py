@@ -9,7 +9,7 @@ from commonplace.providers.llm import schemas
 PERSON = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "minLength": 1, "maxLength": 5, "pattern": "^[A-Z]"},
+        "name": {"type": "string", "minLength": 1, "maxLength": 5},
         "age": {"type": ["integer", "null"], "minimum": 0, "maximum": 150},
         "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1, "maxItems": 2},
         "kind": {"const": 1},
@@ -37,7 +37,6 @@ def test_what_does_not_fit() -> None:
         ({"name": 3}, "$.name: 3 is not of type string"),
         ({"name": ""}, "$.name: 0 characters, at least 1 needed"),
         ({"name": "Linnea"}, "$.name: 6 characters, at most 5 allowed"),
-        ({"name": "lin"}, "$.name: 'lin' does not match ^[A-Z]"),
         ({"name": "Lin", "age": 1.5}, "$.age: 1.5 is not of type integer or null"),
         ({"name": "Lin", "age": True}, "$.age: True is not of type integer or null"),
         ({"name": "Lin", "age": -1}, "$.age: -1 as value, at least 0 needed"),
@@ -67,7 +66,7 @@ def test_what_is_not_known_is_refused() -> None:
         {"type": "object", "properties": {"a": {"format": "date"}}},
         {"type": "array", "items": {"$ref": "#/x"}},
         {"type": "date"},
-        {"type": "string", "pattern": "["},
+        {"type": "string", "pattern": "x"},
     ]:
         with pytest.raises(ValueError, match="JSON schema"):
             schemas.check(schema)

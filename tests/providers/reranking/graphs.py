@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -17,9 +16,11 @@ MOST = 12  # tokens of a pair
 
 
 def logit(question: str, text: str, most: int = MOST) -> float:
-    """What the network makes of a pair: [CLS] question [SEP] text [SEP], the text cut to what fits."""
-    asked = question.split()[: most // 2]
-    told = text.split()[: most - 3 - len(asked)]
+    """What the network makes of a pair: [CLS] question [SEP] text [SEP], the longer one cut to what fits."""
+    asked, told = question.split(), text.split()
+    while len(asked) + len(told) > most - 3:
+        longer = asked if len(asked) > len(told) else told
+        del longer[-1]
     return sum(map(_weight, asked)) + 2 * sum(map(_weight, told))
 
 
@@ -39,52 +40,34 @@ def write_tokenizer(path: Path) -> None:
     path.write_text(tokenizer.to_str(), "utf-8")
 
 
-def write_graph(
-    path: Path,
-    *,
-    classes: int = 1,
-    flat: bool = False,
-    output: str = "logits",
-    extra: str = "",
-    broken: bool = False,
-    inputs: tuple[str, ...] = ("input_ids", "attention_mask", "token_type_ids"),
-) -> None:
-    """Add up the weights of the tokens, those of the second text twice; (n, classes), the last one counts.
-
-    Of two classes the first has logit 0; `flat` gives (n,), `broken` no number, `extra` a second output.
-    """
-    weights = numpy_helper.from_array(WEIGHTS * (np.float32("nan") if broken else 1), "weights")
-    constants = [weights, numpy_helper.from_array(np.array(1, np.float32), "one")]
+def write_graph(path: Path) -> None:
+    """Add up the weights of the tokens, those of the second text twice: (n, 1)."""
     nodes = [
         helper.make_node("Gather", ["weights", "input_ids"], ["each"]),
         helper.make_node("Cast", ["token_type_ids"], ["segments"], to=TensorProto.FLOAT),
         helper.make_node("Add", ["segments", "one"], ["factors"]),
         helper.make_node("Mul", ["each", "factors"], ["weighed"]),
-        helper.make_node("ReduceSum", ["weighed", "axis"], ["sum"], keepdims=0 if flat else 1),
+        helper.make_node("ReduceSum", ["weighed", "axis"], ["logits"], keepdims=1),
     ]
-    constants.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
-    if classes > 1:
-        nodes.append(helper.make_node("Sub", ["sum", "sum"], ["zero"]))
-        nodes.append(helper.make_node("Concat", ["zero"] * (classes - 1) + ["sum"], [output], axis=1))
-    else:
-        nodes.append(helper.make_node("Identity", ["sum"], [output]))
-    shape = ["n"] if flat else ["n", classes]
-    given = [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
-    if extra:
-        nodes.append(helper.make_node("Identity", ["sum"], [extra]))
-        given.append(helper.make_tensor_value_info(extra, TensorProto.FLOAT, ["n", 1]))
-    taken = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "t"]) for name in inputs]
+    constants = [
+        numpy_helper.from_array(WEIGHTS, "weights"),
+        numpy_helper.from_array(np.array(1, np.float32), "one"),
+        numpy_helper.from_array(np.array([1], np.int64), "axis"),
+    ]
+    given = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 1])]
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    taken = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "t"]) for name in names]
     graph = helper.make_graph(nodes, "tiny", taken, given, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save_model(model, path)
 
 
-def write_model(folder: Path, graph: str = "model.onnx", **fields: Any) -> Path:
+def write_model(folder: Path, graph: str = "model.onnx") -> Path:
     """A folder with graph, tokenizer, and what fastembed wants beside them."""
     from tests.providers.embedding.graphs import write_json
 
-    write_graph(folder / graph, **fields)
+    write_graph(folder / graph)
     write_tokenizer(folder / "tokenizer.json")
     write_json(folder / "config.json", {"pad_token_id": 0})
     write_json(folder / "tokenizer_config.json", {"model_max_length": MOST, "pad_token": "[PAD]"})

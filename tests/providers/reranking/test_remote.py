@@ -208,8 +208,8 @@ def test_a_key_of_the_environment_goes_to_its_own_provider_only(
         with pytest.raises(ProviderError, match=f"no key: set {variable}"):
             remote.load(Spec(name))
         monkeypatch.setenv(variable, apis.KEY)
-        assert remote.load(Spec(name)).key.reveal() == apis.KEY
-        assert not remote.load(Spec(name, base_url="http://127.0.0.1:9/v1")).key
+        assert remote.load(Spec(name)).endpoint._key.reveal() == apis.KEY
+        assert not remote.load(Spec(name, base_url="http://127.0.0.1:9/v1")).endpoint._key
 
 
 def test_an_address_is_needed_and_a_key_does_not_travel_in_clear() -> None:

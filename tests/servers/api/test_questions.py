@@ -83,7 +83,7 @@ def test_the_state_of_all_of_it_is_told(api: Api, workspace: Path) -> None:
     (day,) = usage["days"]
     assert 0 < day["tokens"] < day["all_tokens"]
     assert api.get("/api/costs") == []
-    with costs.open_ledger(Workspace(workspace)).database.transaction():
+    with costs.Ledger.of(Workspace(workspace)).database.transaction():
         pass
     assert api.get("/api/costs", days=7, by="model") == []
 

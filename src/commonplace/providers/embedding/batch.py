@@ -39,7 +39,6 @@ MAX_RESULT_BYTES = 1_000_000_000
 PATIENCE_S, FIRST_LOOK_S, LONGEST_PAUSE_S = 3600.0, 2.0, 60.0
 FORGOTTEN_S = 3 * 86_400.0  # older batches are not looked at
 TRANSFER_S, LOOK_S = 900.0, 60.0
-_GROUP = 256  # results that are handed over together
 _OVER = frozenset({"completed", "succeeded", "failed", "expired", "cancelled"})
 
 
@@ -251,11 +250,13 @@ def _waited(
             if not status.over:
                 continue
             try:
-                for rows in _results(api, model, status.file, places) if status.file else ():
-                    yield places.taken(rows)
+                rows = _results(api, model, status.file, places) if status.file else {}
             except ProviderError as error:
                 if not error.permanent:
                     continue
+                rows = {}
+            if rows:
+                yield places.taken(rows)
             jobs.remove(job)
             store.write([other for other in store.read() if other != job])
         if jobs == before:
@@ -303,10 +304,8 @@ def _status(api: OpenAIBatches, job: Job) -> Status:
         return Status(over=error.permanent)
 
 
-def _results(
-    api: OpenAIBatches, model: RemoteEmbedder, file: str, wanted: _Places
-) -> Iterator[dict[str, Floats]]:
-    """Yield results by key, in groups; a vector that cannot be used counts as missing."""
+def _results(api: OpenAIBatches, model: RemoteEmbedder, file: str, wanted: _Places) -> dict[str, Floats]:
+    """Return results by key; a vector that cannot be used counts as missing."""
     rows: dict[str, Floats] = {}
     length = model.learned
     for key, vector in api.results(file, Deadline(TRANSFER_S)):
@@ -314,8 +313,4 @@ def _results(
             with suppress(ProviderError):
                 rows[key] = model.checked([vector], 1, length)[0]
                 length = len(rows[key])
-        if len(rows) == _GROUP:
-            yield rows
-            rows = {}
-    if rows:
-        yield rows
+    return rows

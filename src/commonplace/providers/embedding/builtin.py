@@ -21,9 +21,10 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime
+from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import chinese
-from commonplace.providers.embedding.base import Kind, joined
+from commonplace.providers.embedding.base import Kind, joined, quantize, unit_rows
 from commonplace.providers.embedding.shipped import File, Shipped
 from commonplace.providers.runtime import Shared
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
     from commonplace.providers.embedding.base import Floats
+    from commonplace.providers.guard import Store
 
 
 FOLDER = Path(__file__).parent / "minilm"
@@ -140,6 +142,33 @@ class BuiltinEmbedder:
             places = dict(zip(texts, starts, strict=True))
             found = runtime.each(lambda text: english.words(text, places[text]), texts)
         return np.stack([whole for whole, _ in found]), [words for _, words in found]
+
+
+class CachedEmbedder:
+    """The bundled model behind the user's cache of vectors: a copied folder embeds nothing again.
+
+    Questions, and turns of chats with their words, are not kept.
+    """
+
+    def __init__(self, inner: BuiltinEmbedder, store: Store[bytes]) -> None:
+        """Put a store before a model."""
+        self.inner, self._store = inner, store
+        self.name, self.dimensions, self.scripts = inner.name, inner.dimensions, inner.scripts
+        self.fingerprint, self.embed_words = inner.fingerprint, inner.embed_words
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        """Embed texts as (n, 384) float32 unit rows, those of passages as the index keeps them (int8)."""
+        if kind == "query" or not texts:
+            return self.inner.embed(texts, kind)
+        keys = [vector_key(self.fingerprint, kind, text) for text in texts]
+        known = self._store.find(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            rows = quantize(self.inner.embed(list(missing.values()), kind))
+            made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
+            self._store.keep(self.fingerprint, made)
+            known |= made
+        return unit_rows([known[key] for key in keys])
 
 
 def load(spec: Spec) -> BuiltinEmbedder:

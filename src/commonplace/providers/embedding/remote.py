@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing, services
-from commonplace.providers.cache import vector_key
+from commonplace.providers.cache import BUNDLED, vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Embedder, Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
@@ -64,7 +64,7 @@ class RemoteEmbedder:
             missing = "model" if base_url else "base_url"
             raise ProviderError(service.name, f"no {missing}: set embedding.{missing}", permanent=True)
         self.endpoint = Endpoint(service.name, base_url, key, header=service.header, scheme=service.scheme)
-        self.close = self.endpoint.close
+        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
         self.name = f"{self.model} ({service.name})"
         self.family = services.family(self.model)
         self.scripts = self.family.scripts
@@ -187,6 +187,8 @@ def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
 def model_of(fingerprint: str) -> str:
     """Return the model of a fingerprint, as settings name it; the fingerprint itself if it is another's."""
     parts = _FINGERPRINT.fullmatch(fingerprint)
+    if fingerprint.startswith(BUNDLED):
+        return "builtin"
     if parts is None:
         return fingerprint
     return f"{parts['provider']}/{parts['model']}" + (f" at {parts['place']}" if parts["place"] else "")
@@ -250,17 +252,18 @@ class GuardedEmbedder:
         breaker: Breaker | None = None,
         budget: Budget | None = None,
         provider: str = "",
-        breaker_name: str = "",
+        trial: bool = False,
         deadline_s: float = 120.0,
         batches: Batches | None = None,
     ) -> None:
-        """Wrap a model of a provider.
+        """Wrap a model of a provider; the breaker lets a `trial` through.
 
         `deadline_s` is how long a request may be under way. `batches` embeds passages by the provider's
         batches, where that is wanted.
         """
         self.inner = inner
         self.name, self.scripts = inner.name, inner.scripts
+        self.breaker_name: str = getattr(inner, "breaker_name", inner.name)
         self.by_batches = batches is not None
         self._guard: Guard[str, bytes] = Guard(
             provider or inner.name,
@@ -268,8 +271,9 @@ class GuardedEmbedder:
             fingerprint=inner.fingerprint,
             store=store,
             breaker=breaker,
-            breaker_name=breaker_name or inner.name,
+            breaker_name=self.breaker_name,
             budget=budget,
+            trial=trial,
         )
         self._deadline_s = deadline_s
         self._batches = batches

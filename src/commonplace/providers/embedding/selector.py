@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Embedding
-    from commonplace.providers.costs import Accounts
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Embedder
 
 
@@ -33,7 +33,7 @@ class CurrentModel:
         self.wanted = settings.provider != "none"  # whether text is to be embedded at all
         self._settings = settings
         self._workspace, self._ledger_folder = workspace, ledger_folder
-        self._accounts: Accounts | None = None
+        self._ledger: Ledger | None = None
         self._former: Embedder | None = None
         self._lock = threading.RLock()
 
@@ -62,21 +62,22 @@ class CurrentModel:
         if self._former is None or self._former.fingerprint != fingerprint:
             self._former = None
             with suppress(CommonplaceError):
-                self._former = opening.former(self._settings, self.accounts(), fingerprint)
+                self._former = opening.former(self._settings, self.ledger(), fingerprint)
         return self._former
 
-    def accounts(self) -> Accounts:
-        """The ledger of the workspace and budgets over it, made when first needed."""
-        if self._accounts is None:
-            from commonplace.providers.costs import Accounts
+    def ledger(self) -> Ledger:
+        """The record of calls, made when first needed."""
+        if self._ledger is None:
+            from commonplace.providers.costs import Ledger
 
-            self._accounts = Accounts(self._workspace, self._ledger_folder)
-        return self._accounts
+            folder = self._ledger_folder
+            self._ledger = Ledger(folder / "ledger.sqlite") if folder else Ledger.of(self._workspace)
+        return self._ledger
 
     def close(self) -> None:
         """Close the ledger; it is opened again when it is needed."""
-        if self._accounts is not None:
-            self._accounts.close()
+        if self._ledger is not None:
+            self._ledger.close()
 
     def _choose(self, trusted: Callable[[Embedder], bool]) -> None:
         """Take the first model of the settings that can be used, and remember why earlier ones cannot."""
@@ -85,7 +86,7 @@ class CurrentModel:
         chosen: Embedder | None = None
         reasons: list[str] = []
         try:
-            for model in opening.models(self._settings, self.accounts()):
+            for model in opening.models(self._settings, self.ledger()):
                 if isinstance(model, str):
                     reasons.append(model)
                     continue

@@ -7,7 +7,6 @@ request is put. What a server refuses is put in another way once, and remembered
 from __future__ import annotations
 
 import json
-import os
 import re
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -16,7 +15,6 @@ from typing import Any, TypeVar
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.config import credentials
 from commonplace.providers import attempts, services
 from commonplace.providers.catalog import LLMS, Spec
 from commonplace.providers.http import Answer, Endpoint
@@ -48,12 +46,9 @@ class ChatModel:
         for key, value in (("llm.base_url", base_url), ("llm.model", self.name)):
             if not value:
                 raise ConfigError(key, f"{row.name} needs one; set it in your own config.toml")
-        own = credentials.is_own(spec.base_url, row.base_url)
         self._dialect = services.chat(row.name)
-        named = self._dialect.headers.items() if own else ()
-        headers = {name: os.environ.get(variable, "") for name, variable in named}
-        headers = {name: value for name, value in headers.items() if value}
-        self.endpoint = Endpoint(row.name, base_url, LLMS.needed_key(spec), headers=headers)
+        self.endpoint = Endpoint(row.name, base_url, LLMS.needed_key(spec))
+        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.name)
 
     @property
     def fingerprint(self) -> str:
@@ -91,10 +86,6 @@ class ChatModel:
             raise Unanswered(self.provider, "the stream ended in the middle of the answer")
         return collector.completion(request)
 
-    def close(self) -> None:
-        """Close the connections that are kept; the next request opens new ones."""
-        self.endpoint.close()
-
     def _repeated(self, ask: Callable[[], _Result], request: Request, deadline: Deadline) -> _Result:
         """Ask until it is answered, and without a part of the request that the server refuses."""
 
@@ -117,19 +108,13 @@ class ChatModel:
             ATTEMPTS,
             longest_pause_s=LONGEST_PAUSE_S,
             resend=False,
-            reach=self.endpoint.reach(deadline),
         )
 
     def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:
         """The JSON of server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html."""
         sent = body(self.name, request, self._dialect, stream=True)
         for line in self.endpoint.lines(
-            "chat/completions",
-            sent,
-            deadline,
-            MAX_ANSWER_BYTES,
-            "event-stream",
-            silence_s=request.deadline_s,
+            "chat/completions", sent, deadline, MAX_ANSWER_BYTES, silence_s=request.deadline_s
         ):
             event = line[5:].strip() if line.startswith(b"data:") else b""
             if event == b"[DONE]":
@@ -224,33 +209,27 @@ _DISPENSABLE: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
 
 def completion(data: object, request: Request) -> Completion:
     """Read a whole answer. Raises Malformed."""
-    choice = _choice(data)
-    message = choice.get("message")
+    message = _choice(data).get("message")
     if not isinstance(message, Mapping):
         raise Malformed("the answer holds no message")
-    calls = _finished(_call(call) for call in _list(message, "tool_calls"))
-    read = Completion(
-        _text(message),
-        str(_mapping(data).get("model") or ""),
-        calls=calls,
-        logprobs=tuple(_chances(choice)),
-        finish=str(choice.get("finish_reason") or "stop"),
-    )
-    return counted(read, request, _mapping(data).get("usage"))
+    collector = Collector(whole=True)
+    collector.add(data)
+    return collector.completion(request)
 
 
 class Collector:
-    """Puts the chunks of a stream together."""
+    """Puts the chunks of a stream together, or takes a `whole` answer as its only chunk."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = False) -> None:
         """Start an empty answer."""
+        self._whole = whole
         self._texts: list[str] = []
         self._calls: list[ToolCall] = []
         self._places: dict[int, int] = {}  # index of a server → place of the call it means now
         self._chances: list[TokenChance] = []
         self._usage: object = None
         self.model = ""
-        self.finish = ""
+        self.finish = "stop" if whole else ""
 
     def add(self, chunk: object) -> str:
         """Take a chunk in and return the text it brings. Raises Malformed."""
@@ -282,7 +261,7 @@ class Collector:
         index, piece = call.get("index"), _call(call)
         index = index if isinstance(index, int) else -1  # by itself: the last one
         place = self._places.get(index)
-        if place is None or _begins(self._calls[place], piece):
+        if place is None or self._whole or _begins(self._calls[place], piece):
             self._places[index] = len(self._calls)
             self._calls.append(piece)
             return

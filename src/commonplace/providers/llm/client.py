@@ -6,7 +6,6 @@ and fits its schema.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,27 +62,22 @@ class Client:
         cache: Store[Completion] | None = None,
         budget: Budget | None = None,
         breaker: Breaker | None = None,
+        trial: bool = False,
     ) -> None:
-        """Put the parts around a model; each of them can be left out."""
+        """Put the parts around a model; each of them can be left out. The breaker lets a `trial` through."""
         self.model = model
         self.name = f"{model.provider}/{model.name}"  # for people
-        # The digits behind # tell two addresses with the same name apart.
-        digest = hashlib.sha256(model.fingerprint.encode("utf-8", "surrogateescape")).hexdigest()[:12]
         self._guard: Guard[Request, Completion] = Guard(
             model.provider,
             model.name,
             fingerprint=model.fingerprint,
             store=cache,
             breaker=breaker,
-            breaker_name=f"{self.name}#{digest}",
+            breaker_name=getattr(model, "breaker_name", ""),
             budget=budget,
+            trial=trial,
             passing=_ODD_REQUEST,
         )
-
-    @property
-    def calls_tools(self) -> bool:
-        """True if tools can be offered, which is the default of a provider."""
-        return bool(getattr(self.model, "calls_tools", True))
 
     def complete(
         self,

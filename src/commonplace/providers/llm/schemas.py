@@ -1,16 +1,14 @@
 """JSON out of a model: found in its answer, checked against a schema, and repaired once.
 
-Of JSON schema (https://json-schema.org/draft/2020-12) this knows types, objects, arrays, texts, numbers,
-`enum`, `const` and `anyOf`, checked by hand. The package `jsonschema` knows all of it and brings four more
-packages, one of them compiled; our requests do not need the rest. A schema with an unknown
+Of JSON schema (https://json-schema.org/draft/2020-12) this knows `_KNOWN`, checked by hand. The package
+`jsonschema` knows all of it and brings four more packages, one of them compiled. A schema with an unknown
 keyword is refused rather than half obeyed.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +27,11 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-Rule = tuple[Any, Callable[[Any, Any], bool], Callable[[Any, Any], str]]
+_KNOWN = {
+    "title", "description", "default", "examples", "$schema", "type", "properties", "additionalProperties",
+    "required", "items", "enum", "const", "anyOf", "minItems", "maxItems", "minLength", "maxLength",
+    "minimum", "maximum",
+}  # fmt: skip
 _SHOWN = 60  # characters of a value in a message
 
 
@@ -120,10 +122,6 @@ def check(schema: Mapping[str, Any]) -> None:
     wrong = [name for name in _names(schema) if name not in _TYPES]
     if wrong:
         raise ValueError(f"JSON schema: no such type: {', '.join(map(str, wrong))}")
-    try:
-        re.compile(schema.get("pattern", ""))
-    except re.error as error:
-        raise ValueError(f"JSON schema: {schema['pattern']!r} is no pattern: {error}") from error
     for part in _parts(schema):
         check(part)
 
@@ -162,25 +160,54 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
     if names and not any(_is(value, name) for name in names):
         yield place, f"{_shown(value)} is not of type {' or '.join(names)}"
         return
-    for keyword, limit in schema.items():
-        kind, fits, fault = _RULES.get(keyword, _NO_RULE)
-        if isinstance(value, kind) and not fits(value, limit):
-            yield place, fault(value, limit)
-    for inside, part, expected in _inside(value, schema):
-        if isinstance(expected, Mapping):
-            yield from _problems(part, expected, f"{place}{inside}")
-        elif expected is False:
-            allowed = ", ".join(schema.get("properties", {})) or "none"
-            yield place, f"{_shown(inside[1:])} is not allowed; allowed are {allowed}"
+    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
+        yield place, f"{_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield place, f"{_shown(value)} is not {_shown(schema['const'])}"
+    if "anyOf" in schema and all(problem(value, form) for form in schema["anyOf"]):
+        yield place, f"{_shown(value)} fits none of the allowed forms"
+    yield from ((place, wrong) for wrong in _out_of_bounds(value, schema))
+    yield from _problems_inside(value, schema, place)
 
 
-def _inside(value: object, schema: Mapping[str, Any]) -> Iterable[tuple[str, object, object]]:
-    """The parts of a value, each with its place and its schema: False for a name that is not allowed."""
-    if isinstance(value, dict):
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
-        return ((f".{name}", part, properties.get(name, others)) for name, part in value.items())
-    parts = value if isinstance(value, list) else []
-    return ((f"[{at}]", part, schema.get("items")) for at, part in enumerate(parts))
+def _out_of_bounds(value: object, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Say which bound a number, or the size of a text or a list, passes."""
+    if isinstance(value, str):
+        least, most, n = schema.get("minLength", 0), schema.get("maxLength"), len(value)
+        if n < least:
+            told = "{n} characters, at least {least:g} needed"
+            yield messages.message("value.short", told, n=n, least=least)
+        if most is not None and n > most:
+            told = "{n} characters, at most {most:g} allowed"
+            yield messages.message("value.long", told, n=n, most=most)
+        return
+    size: float
+    if isinstance(value, list):
+        size, name, unit = len(value), "Items", "items"
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        size, name, unit = value, "imum", "as value"
+    else:
+        return
+    if size < schema.get(f"min{name}", size):
+        yield f"{size:g} {unit}, at least {schema[f'min{name}']:g} needed"
+    if size > schema.get(f"max{name}", size):
+        yield f"{size:g} {unit}, at most {schema[f'max{name}']:g} allowed"
+
+
+def _problems_inside(value: object, schema: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list):
+        for at, part in enumerate(value):
+            yield from _problems(part, schema.get("items", {}), f"{place}[{at}]")
+    elif isinstance(value, dict):
+        missing = [name for name in schema.get("required", ()) if name not in value]
+        yield from ((place, f"{name!r} is missing") for name in missing)
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        for name, part in value.items():
+            expected = properties.get(name, others)
+            if expected is False:
+                yield place, f"{_shown(name)} is not allowed; allowed are {', '.join(properties) or 'none'}"
+            elif isinstance(expected, Mapping):
+                yield from _problems(part, expected, f"{place}.{name}")
 
 
 def _is(value: object, name: str) -> bool:
@@ -198,58 +225,3 @@ def _same(one: object, other: object) -> bool:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _too_short(value: str, least: int) -> messages.Message:
-    told = "{n} characters, at least {least:g} needed"
-    return messages.message("value.short", told, n=len(value), least=least)
-
-
-def _too_long(value: str, most: int) -> messages.Message:
-    return messages.message("value.long", "{n} characters, at most {most:g} allowed", n=len(value), most=most)
-
-
-# By keyword: the type of value it is about, whether a value fits, and what is wrong otherwise. A truth value
-# is no number here.
-_RULES: Mapping[str, Rule] = {
-    "required": (
-        dict,
-        lambda value, names: all(name in value for name in names),
-        lambda value, names: f"{next(name for name in names if name not in value)!r} is missing",
-    ),
-    "enum": (
-        object,
-        lambda value, allowed: any(_same(value, one) for one in allowed),
-        lambda value, allowed: f"{_shown(value)} is not one of {', '.join(map(_shown, allowed))}",
-    ),
-    "const": (object, _same, lambda value, only: f"{_shown(value)} is not {_shown(only)}"),
-    "anyOf": (
-        object,
-        lambda value, forms: any(not problem(value, form) for form in forms),
-        lambda value, forms: f"{_shown(value)} fits none of the allowed forms",
-    ),
-    "minItems": (list, lambda v, n: len(v) >= n, lambda v, n: f"{len(v)} items, at least {n:g} needed"),
-    "maxItems": (list, lambda v, n: len(v) <= n, lambda v, n: f"{len(v)} items, at most {n:g} allowed"),
-    "minLength": (str, lambda v, n: len(v) >= n, _too_short),
-    "maxLength": (str, lambda v, n: len(v) <= n, _too_long),
-    "minimum": (
-        (int, float),
-        lambda value, least: isinstance(value, bool) or value >= least,
-        lambda value, least: f"{value:g} as value, at least {least:g} needed",
-    ),
-    "maximum": (
-        (int, float),
-        lambda value, most: isinstance(value, bool) or value <= most,
-        lambda value, most: f"{value:g} as value, at most {most:g} allowed",
-    ),
-    "pattern": (
-        str,
-        lambda value, pattern: re.search(pattern, value) is not None,
-        lambda value, pattern: f"{_shown(value)} does not match {pattern}",
-    ),
-}
-_NO_RULE: Rule = ((), _same, lambda value, limit: "")
-_KNOWN = {
-    "title", "description", "default", "examples", "$schema",
-    "type", "properties", "additionalProperties", "items", *_RULES,
-}  # fmt: skip

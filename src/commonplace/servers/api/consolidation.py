@@ -20,13 +20,10 @@ _MOST_LINES = 1000
 
 def _propose(call: Call) -> object:
     from commonplace.providers import opening
-    from commonplace.redaction.redact import holds_secret
     from commonplace.upkeep.consolidation import consolidate
 
     memory = call.memory
-    llm = opening.open_llm(
-        memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret
-    )
+    llm = opening.open_llm(memory.workspace, memory.settings)
     proposed = consolidate(memory, llm, days=call.values.get("days"), dry_run=True)
     code = call.offer("consolidate", proposed) if proposed.accepted else ""
     return {**_shown(proposed), "planned": llm is not None, "preview": code}
